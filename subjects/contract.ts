@@ -1,0 +1,147 @@
+import type { Static, TObject, TSchema } from 'typebox'
+import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
+import { type HttpServerName, roots, serviceSubject } from './names.ts'
+
+/** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind}`. */
+export interface HttpRoute {
+  readonly server: HttpServerName
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path with `{field}` segments; each names a field of the input. */
+  readonly path: string
+  /** Fields taken from the query string. Default: all that are not in the path for GET and DELETE, none for the others. */
+  readonly query?: readonly string[] | 'all'
+  /** Fields with a fixed value on this route; a caller cannot set them. */
+  readonly bind?: Readonly<Record<string, string | boolean | number>>
+  /** Status of success; default 200. */
+  readonly status?: 200 | 201
+  /** Answered without a token, on the edge's own narrow key. */
+  readonly public?: true
+}
+
+/** How a contract appears on the command line. Default: `gantry <resource> <verb>`. */
+export interface CliShape {
+  /** Fields given by position, in order; the rest are flags. */
+  readonly args?: readonly string[]
+  /** One example, as typed. */
+  readonly example?: string
+  /** Columns of the table for people; default: the fields of the output's items. */
+  readonly columns?: readonly string[]
+}
+
+/** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */
+export interface Contract<
+  I extends TSchema = TSchema,
+  O extends TSchema = TSchema,
+  E extends ErrorCode = ErrorCode,
+> {
+  readonly resource: string
+  readonly verb: string
+  readonly subject: string
+  readonly summary: string
+  readonly description?: string
+  readonly input: I
+  readonly output: O
+  /** Codes beside `commonCodes` that the handler may answer. */
+  readonly errors: readonly E[]
+  readonly http: readonly HttpRoute[]
+  readonly cli?: CliShape
+  /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
+  readonly deadlineMs?: number
+}
+
+/** Long enough for any call that touches the platform alone; calls that reach a store state their own. */
+export const defaultDeadlineMs = 5_000
+
+/** A contract as its author writes it: the names are filled in by `resource`. */
+export interface Definition {
+  readonly summary: string
+  readonly description?: string
+  readonly input: TObject
+  readonly output: TSchema
+  readonly errors: readonly ErrorCode[]
+  readonly http: readonly HttpRoute[]
+  readonly cli?: CliShape
+  readonly deadlineMs?: number
+}
+
+type Named<D extends Definition> = Contract<D['input'], D['output'], D['errors'][number]>
+
+/** All contracts of a resource, by verb. */
+export type Resource = Readonly<Record<string, Contract>>
+
+/** Declares the capabilities of a resource: `gantry.services.v1.<name>.<verb>` for each entry. */
+export function resource<const D extends Record<string, Definition>>(
+  name: string,
+  definitions: D,
+): { readonly [V in keyof D]: Named<D[V]> } {
+  return named(definitions, name, (verb) => serviceSubject(name, verb))
+}
+
+/** Declares requests between the platform's own services; users cannot reach them and they have no route. */
+export function internalResource<const D extends Record<string, Definition>>(
+  name: string,
+  definitions: D,
+): { readonly [V in keyof D]: Named<D[V]> } {
+  return named(definitions, name, (verb) => `${roots.internal}.${name}.${verb}`)
+}
+
+function named<D extends Record<string, Definition>>(
+  definitions: D,
+  resource: string,
+  subject: (verb: string) => string,
+): { readonly [V in keyof D]: Named<D[V]> } {
+  const entries = Object.entries(definitions).map(([verb, definition]) => [
+    verb,
+    { resource, verb, subject: subject(verb), ...definition },
+  ])
+  // Object.fromEntries forgets the keys; they are those of `definitions`, each with its names added.
+  return Object.fromEntries(entries) as { readonly [V in keyof D]: Named<D[V]> }
+}
+
+/** A fact, published after the state change that it tells of, on `gantry.events.v1.<resource>.<event>.<id>`. */
+export interface EventContract<P extends TSchema = TSchema> {
+  readonly resource: string
+  readonly event: string
+  /** Subject with `{id}` for the object's id as a subject token. */
+  readonly subject: string
+  readonly summary: string
+  readonly payload: P
+}
+
+/** Declares the events of a resource, by name in the past tense. */
+export function events<const D extends Record<string, { summary: string; payload: TSchema }>>(
+  resource: string,
+  definitions: D,
+): { readonly [E in keyof D]: EventContract<D[E]['payload']> } {
+  const entries = Object.entries(definitions).map(([event, definition]) => [
+    event,
+    { resource, event, subject: `${roots.events}.${resource}.${event}.{id}`, ...definition },
+  ])
+  return Object.fromEntries(entries) as { readonly [E in keyof D]: EventContract<D[E]['payload']> }
+}
+
+export type Input<C extends Contract> = Static<C['input']>
+export type Output<C extends Contract> = Static<C['output']>
+export type Code<C extends Contract> = C['errors'][number] | CommonCode
+export type Payload<E extends EventContract> = Static<E['payload']>
+
+/** Who is calling, as the broker says; nothing that the client says of itself is in it. */
+export type Caller =
+  | { readonly kind: 'key'; readonly keyId: string }
+  /** Another service of the platform, inside the PLATFORM account. */
+  | { readonly kind: 'platform' }
+
+/** What a handler gets beside its input. */
+export interface Call<C extends Contract> {
+  readonly caller: Caller
+  readonly requestId: string
+  /** Aborts when the caller's deadline has passed. */
+  readonly signal: AbortSignal
+  /** Makes the error to throw; a code that the contract does not declare does not compile. */
+  fail<E extends Code<C>>(code: E, message: string, details?: unknown): GantryError<E>
+}
+
+export type Handler<C extends Contract> = (input: Input<C>, call: Call<C>) => Promise<Output<C>> | Output<C>
+
+/** One handler for each verb; a missing or superfluous one does not compile. */
+export type Handlers<R extends Resource> = { readonly [V in keyof R]: Handler<R[V]> }

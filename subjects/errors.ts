@@ -1,0 +1,90 @@
+/**
+ * Every error that Gantry answers: its HTTP status, whether the same call may succeed later without a change, and one
+ * sentence of meaning. Decisions are made on the code, never on the message.
+ */
+export const errors = {
+  INVALID_INPUT: { status: 400, retryable: false, meaning: 'A field is missing, unknown or out of its bounds.' },
+  UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'No valid token was presented.' },
+  DENIED: { status: 403, retryable: false, meaning: 'The key may not use this subject.' },
+  EXCEEDS_ROLE: { status: 403, retryable: false, meaning: 'The request exceeds role permissions.' },
+  NOT_FOUND: { status: 404, retryable: false, meaning: 'There is no such object.' },
+  ALREADY_EXISTS: { status: 409, retryable: false, meaning: 'An object with this name or path exists.' },
+  NOT_ALLOWED_IN_STATE: { status: 409, retryable: false, meaning: 'The object’s state does not allow this.' },
+  IN_USE: { status: 409, retryable: false, meaning: 'Another object still needs this one.' },
+  CONFLICT: { status: 409, retryable: true, meaning: 'Somebody else changed the object at the same time.' },
+  TOO_LARGE: { status: 413, retryable: false, meaning: 'The request is larger than the limit.' },
+  STORE_REFUSED: { status: 422, retryable: false, meaning: 'The store refused the credentials or the request.' },
+  UNSUPPORTED: { status: 422, retryable: false, meaning: 'This store or release cannot do that.' },
+  INTERNAL: { status: 500, retryable: false, meaning: 'The service failed; its log has the request id.' },
+  STORE_UNREACHABLE: { status: 502, retryable: true, meaning: 'The store did not answer.' },
+  OVERLOADED: { status: 503, retryable: true, meaning: 'The service has more work than it accepts.' },
+  UNAVAILABLE: { status: 503, retryable: true, meaning: 'Nobody answers this subject at the moment.' },
+  TIMEOUT: { status: 504, retryable: true, meaning: 'No answer came before the deadline.' },
+  STORAGE_FULL: { status: 507, retryable: true, meaning: 'The platform’s own storage is at its limit.' },
+} as const
+
+export type ErrorCode = keyof typeof errors
+
+/** Codes that any call may answer, whatever its contract says. */
+export const commonCodes = [
+  'INVALID_INPUT',
+  'UNAUTHENTICATED',
+  'DENIED',
+  'TOO_LARGE',
+  'INTERNAL',
+  'OVERLOADED',
+  'UNAVAILABLE',
+  'TIMEOUT',
+  'STORAGE_FULL',
+] as const satisfies readonly ErrorCode[]
+export type CommonCode = (typeof commonCodes)[number]
+
+/** What went wrong with one field of the input; `field` is a JSON path such as `capabilities.pub.allow[2]`. */
+export interface Problem {
+  field: string
+  problem: string
+}
+
+/** Body of every reply that is an error. */
+export interface ErrorBody {
+  code: ErrorCode
+  message: string
+  details?: unknown
+  requestId: string
+}
+
+/** The one error class that crosses a boundary. `message` is for the caller; what only the log may know goes into `cause`. */
+export class GantryError<C extends ErrorCode = ErrorCode> extends Error {
+  readonly code: C
+  readonly details: unknown
+  /** Set on errors that came back from a call. */
+  requestId: string | undefined
+
+  constructor(code: C, message: string, options: { details?: unknown; cause?: unknown; requestId?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'GantryError'
+    this.code = code
+    this.details = options.details
+    this.requestId = options.requestId
+  }
+
+  get status(): number {
+    return errors[this.code].status
+  }
+
+  get retryable(): boolean {
+    return errors[this.code].retryable
+  }
+
+  toBody(requestId: string): ErrorBody {
+    const body: ErrorBody = { code: this.code, message: this.message, requestId }
+    if (this.details !== undefined) body.details = this.details
+    return body
+  }
+}
+
+export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errors, code)
+
+/** Whether an unknown thrown value is a GantryError, optionally of one code. */
+export const isGantryError = (error: unknown, code?: ErrorCode): error is GantryError =>
+  error instanceof GantryError && (code === undefined || error.code === code)

@@ -1,0 +1,72 @@
+import Type from 'typebox'
+import { Path, strict } from './schemas.ts'
+
+/** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */
+const AdditionalProperties = Type.Optional(
+  Type.Record(Type.String({ maxLength: 200 }), Type.String({ maxLength: 2_000 }), {
+    maxProperties: 100,
+    description: 'Further properties by name, such as fs.azure.*',
+  }),
+)
+
+/**
+ * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
+ * `path` is the kind's part of the REST path, `fsType` the type in replies, `secrets` the options that are sealed at rest
+ * and masked in replies.
+ */
+export const filesystemKinds = {
+  local: {
+    path: 'local',
+    fsType: 'local',
+    summary: 'a folder of the host',
+    options: {
+      fsRoot: Type.Optional(Path('Folder that is the root of the filesystem; default /')),
+      additionalProperties: AdditionalProperties,
+    },
+    secrets: [],
+  },
+  'adls2-shared-key': {
+    path: 'adls2/shared-key',
+    fsType: 'adls2',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by shared key',
+    options: {
+      accountName: Type.String({ pattern: '^[a-z0-9]{3,24}$', description: 'Storage account name' }),
+      sharedKey: Type.String({
+        minLength: 4,
+        maxLength: 200,
+        pattern: '^[A-Za-z0-9+/]+={0,2}$',
+        description: 'Account key, base64',
+      }),
+      containerName: Type.String({
+        pattern: '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
+        description: 'Container (file system) name',
+      }),
+      endpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          pattern: '^[A-Za-z0-9.-]+(?::\\d{1,5})?$',
+          description: 'Storage endpoint host name; default dfs.core.windows.net',
+        }),
+      ),
+      insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
+      additionalProperties: AdditionalProperties,
+    },
+    secrets: ['sharedKey'],
+  },
+} as const
+
+export type FilesystemKind = keyof typeof filesystemKinds
+
+const optionSchemas = {
+  local: strict(filesystemKinds.local.options),
+  'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
+}
+
+/** The options of a kind, secrets in the clear. */
+export type FilesystemOptions<K extends FilesystemKind = FilesystemKind> = {
+  [P in K]: Type.Static<(typeof optionSchemas)[P]>
+}[K]
+
+/** A filesystem as a driver is opened with it. */
+export type FilesystemSpec = { [K in FilesystemKind]: { kind: K; options: FilesystemOptions<K> } }[FilesystemKind]

@@ -1,0 +1,85 @@
+/**
+ * Every name that the specification leaves open, fixed once. Everything else that needs one of these imports it from here.
+ */
+export const product = 'gantry'
+export const vendor = 'gantry'
+export const title = 'Gantry'
+
+/** Environment variable with an API token, read by the command line and by extensions. */
+export const tokenVariable = 'GANTRY_TOKEN'
+/** Environment variable that names the configuration folder. */
+export const homeVariable = 'GANTRY_HOME'
+/** Configuration folder when the variable is not set, relative to the working folder. */
+export const defaultHome = '.gantry'
+
+/** Files in the configuration folder. */
+export const files = {
+  config: `${product}.config`,
+  messaging: 'messaging.config',
+  /** The operator key's token for the command line, mode 600. */
+  credentials: 'credentials',
+} as const
+
+/** The HTTP servers, by name: default port, documentation page, name of the properties file and of its address line. */
+export const httpServers = {
+  platform: {
+    title: 'Gantry platform',
+    port: 8080,
+    docsPath: '/docs',
+    propertiesFile: 'platform/application.properties',
+  },
+  migrator: {
+    title: 'Gantry migrator',
+    port: 18080,
+    docsPath: '/migrator-api.html',
+    propertiesFile: 'migrator/application.properties',
+  },
+} as const
+export type HttpServerName = keyof typeof httpServers
+
+/** Keys of a server's properties file. */
+export const serverAddressKey = 'server.address'
+export const serverPortKey = 'server.port'
+
+/** Everything listens here until the configuration says otherwise. */
+export const loopback = '127.0.0.1'
+
+export const brokerPort = 4222
+export const websocketPort = 9222
+
+/** Broker accounts (design, section 5). */
+export const accounts = ['SYS', 'AUTH', 'PLATFORM', 'GANTRY'] as const
+export type AccountName = (typeof accounts)[number]
+
+/** Roots of the subject space. Services and events reach the users' account by import; the others stay inside PLATFORM. */
+export const roots = {
+  services: `${vendor}.services.v1`,
+  /** Requests between services of the platform; no user's account imports them. */
+  internal: `${vendor}.internal.v1`,
+  extensions: `${vendor}.extensions`,
+  events: `${vendor}.events.v1`,
+  work: `${vendor}.work.v1`,
+  failures: `${vendor}.failures.v1`,
+} as const
+
+/** Subject of a capability. */
+export const serviceSubject = (resource: string, verb: string) => `${roots.services}.${resource}.${verb}`
+/** Subject of an event about one object; `id` must already be a subject token, see `subjectToken`. */
+export const eventSubject = (resource: string, event: string, id: string) =>
+  `${roots.events}.${resource}.${event}.${id}`
+
+/**
+ * An object's id as one subject token (also a valid key of a KV bucket): letters, digits, `-` and `_` stay,
+ * every other byte of its UTF-8 form becomes `=XX`. Distinct ids give distinct tokens.
+ */
+export function subjectToken(id: string): string {
+  let token = ''
+  for (const byte of new TextEncoder().encode(id)) {
+    const char = String.fromCharCode(byte)
+    token += /[A-Za-z0-9_-]/.test(char) ? char : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return token
+}
+
+/** The private reply space of a key: the only inbox that its connections may subscribe to. */
+export const inboxPrefix = (keyId: string) => `_INBOX.${keyId}`

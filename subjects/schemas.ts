@@ -1,0 +1,49 @@
+import Type, { type TProperties, type TSchema } from 'typebox'
+
+/** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
+export const maxNameLength = 128
+/** Linux's PATH_MAX is 4096 bytes; each may be percent-encoded to three characters. */
+export const maxPathLength = 3 * 4096
+/** Longest free text: a description, a note, a message. */
+export const maxTextLength = 2_000
+/** Largest page of a list: 1,000 records of a few kB stay below the broker's payload limit. */
+export const maxPageLength = 1_000
+
+/** An object without other fields than these. */
+export const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false })
+
+/** A list, bounded. */
+export const list = <S extends TSchema>(items: S, maxItems = maxPageLength) => Type.Array(items, { maxItems })
+
+export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
+
+/** Name of an object as its owner chose it. */
+export const Name = (description: string) =>
+  Type.String({ minLength: 1, maxLength: maxNameLength, pattern: '^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$', description })
+
+/** Absolute path inside a filesystem; what is not printable is percent-encoded. */
+export const Path = (description: string) =>
+  Type.String({ minLength: 1, maxLength: maxPathLength, pattern: '^/[^\\x00]*$', description })
+
+/** A subject or a pattern of subjects: tokens of printable characters, `*` for one, `>` for the rest. */
+export const SubjectPattern = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^(?:\\*|[^\\s.*>]+)(?:\\.(?:\\*|[^\\s.*>]+))*(?:\\.>)?$|^>$',
+  description: 'A subject; * stands for one token, > for all that follow',
+})
+
+/** Moment in time, ISO 8601 in UTC with milliseconds. */
+export const Timestamp = (description: string) => Type.String({ maxLength: 32, description })
+
+/** Count or size; JavaScript's exact integers reach 8 PiB. */
+export const Count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
+
+/** Fields of every list: where the page starts and how long it is. */
+export const page = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageLength, description: 'Longest page; default 1000' })),
+  after: Type.Optional(Type.String({ maxLength: maxNameLength, description: 'Id of the last item of the page before' })),
+}
+
+/** Reply of a command that has nothing to say. */
+export const Nothing = strict({})

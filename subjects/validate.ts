@@ -1,0 +1,95 @@
+import type { Static, TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+import { GantryError, type Problem } from './errors.ts'
+
+/** More problems than this in one reply help nobody. */
+const maxProblems = 20
+
+const validators = new WeakMap<TSchema, Validator>()
+
+function validatorOf(schema: TSchema): Validator {
+  let validator = validators.get(schema)
+  if (validator === undefined) {
+    validator = Compile(schema)
+    validators.set(schema, validator)
+  }
+  return validator
+}
+
+/** Whether a value has the schema's shape. */
+export const matches = <S extends TSchema>(schema: S, value: unknown): value is Static<S> =>
+  validatorOf(schema).Check(value)
+
+/** What is wrong with a value, field by field; empty when it fits. */
+export function problemsOf(schema: TSchema, value: unknown): Problem[] {
+  const validator = validatorOf(schema)
+  if (validator.Check(value)) return []
+  const problems = new Map<string, string[]>()
+  for (const error of validator.Errors(value)) {
+    for (const [field, problem] of describe(schema, error)) {
+      const known = problems.get(field) ?? []
+      if (!known.includes(problem)) known.push(problem)
+      problems.set(field, known)
+    }
+  }
+  return [...problems].slice(0, maxProblems).map(([field, list]) => ({ field, problem: list.join(', or ') }))
+}
+
+/**
+ * The value, typed, or an INVALID_INPUT error whose message and details name each field and the fix.
+ * @param what what the value is, for the message: "input", "gantry.config" …
+ */
+export function check<S extends TSchema>(schema: S, value: unknown, what = 'input'): Static<S> {
+  if (matches(schema, value)) return value
+  const problems = problemsOf(schema, value)
+  const text = problems.map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`)).join('; ')
+  throw new GantryError('INVALID_INPUT', `${what}: ${text}`, { details: problems })
+}
+
+interface SchemaError {
+  keyword: string
+  instancePath: string
+  schemaPath: string
+  params: object
+  message: string
+}
+
+function describe(schema: TSchema, error: SchemaError): [field: string, problem: string][] {
+  const at = fieldOf(error.instancePath)
+  const params = error.params as Record<string, unknown>
+  switch (error.keyword) {
+    case 'required':
+      return (params['requiredProperties'] as string[]).map((name) => [join(at, name), 'is required'])
+    case 'additionalProperties':
+      return (params['additionalProperties'] as string[]).map((name) => [join(at, name), unknownField(schema, at, name)])
+    // The same fault as additionalProperties, told a second time without the reason.
+    case 'boolean':
+      return []
+    case 'enum':
+      return [[at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]]
+    case 'const':
+      return [[at, `must be ${String(params['allowedValue'])}`]]
+    case 'anyOf':
+      return []
+    default:
+      return [[at, error.message]]
+  }
+}
+
+function unknownField(schema: TSchema, at: string, name: string): string {
+  const known = at === '' && 'properties' in schema ? Object.keys(schema.properties as object) : []
+  const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
+  if (near !== undefined) return `is not a field here; did you mean ${near}?`
+  return known.length === 0 ? 'is not a field here' : `is not a field here; the fields are ${known.join(', ')}`
+}
+
+const join = (at: string, name: string) => (at === '' ? name : `${at}.${name}`)
+
+/** `/a/0/b` → `a[0].b` */
+function fieldOf(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '')
+}
