@@ -1,0 +1,67 @@
+import { type AuthorizationRequest, encodeAuthorizationResponse } from '@nats-io/jwt'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { type Capabilities, type Identity, userJwt } from './identity.ts'
+import { readClaims } from './jwt.ts'
+import type { Log } from './log.ts'
+
+/** Who a token stands for, and what its connections may do. */
+export interface Principal {
+  readonly keyId: string
+  readonly account: 'GANTRY' | 'PLATFORM'
+  readonly capabilities: Capabilities
+  /** Seconds since 1970; the server closes the connection then. */
+  readonly expires?: number
+}
+
+/** Judges a token. A reason is for the log alone; the client learns nothing but that it was refused. */
+export type Authorise = (token: string) => Promise<Principal | { refused: string }>
+
+const requestSubject = '$SYS.REQ.USER.AUTH'
+/** All workers of all nodes share the requests. */
+const queue = 'auth-callout'
+
+/**
+ * Answers nats-server's question who a connecting client is (auth callout). The connection is that of the callout user
+ * in the AUTH account, the only one that may see these requests, so they need no check of their signature.
+ */
+export function startAuthCallout(
+  connection: NatsConnection,
+  { identity, authorise, log }: { identity: Identity; authorise: Authorise; log: Log },
+): { stop(): Promise<void> } {
+  const answer = async (message: Msg): Promise<void> => {
+    const { nats } = readClaims<AuthorizationRequest>(message.string())
+    const { user_nkey, server_id, connect_opts, client_info } = nats as AuthorizationRequest
+    const reply = (data: { jwt: string } | { error: string }) =>
+      encodeAuthorizationResponse(keyOnly(user_nkey), keyOnly(server_id.id), identity.AUTH.account, data, {
+        signer: identity.AUTH.signing,
+      })
+    const verdict = await authorise(connect_opts.auth_token ?? '')
+    if ('refused' in verdict) {
+      log.warn({ host: client_info.host, client: client_info.kind, reason: verdict.refused }, 'Refused a connection.')
+      message.respond(await reply({ error: 'the token is not valid here' }))
+      return
+    }
+    const jwt = await userJwt(identity, verdict.account, {
+      publicKey: user_nkey,
+      name: verdict.keyId,
+      capabilities: verdict.capabilities,
+      ...(verdict.expires === undefined ? {} : { expires: verdict.expires }),
+    })
+    message.respond(await reply({ jwt }))
+  }
+  const subscription = connection.subscribe(requestSubject, {
+    queue,
+    callback: (error, message) => {
+      if (error !== null) {
+        log.error({ err: error }, 'The auth callout lost its subscription.')
+        return
+      }
+      // No answer lets the client wait until the server's timeout, which is what a failure of ours must do: refuse.
+      answer(message).catch((err: unknown) => log.error({ err }, 'The auth callout failed; the client is refused.'))
+    },
+  })
+  return { stop: () => subscription.drain() }
+}
+
+/** The JWT package wants keys; for the subject of a JWT only the public form is read. */
+const keyOnly = (publicKey: string) => publicKey as unknown as Parameters<typeof encodeAuthorizationResponse>[0]

@@ -1,0 +1,22 @@
+import type { Msg } from '@nats-io/transport-node'
+import type { Caller } from '../subjects/contract.ts'
+import { requestInfoHeader } from './headers.ts'
+import type { Identity } from './identity.ts'
+
+/** nats-server rewrites the reply of a request that crosses accounts to a subject under this root. */
+const crossAccountReply = '_R_.'
+
+/**
+ * Who sent a request, by the broker's word alone. A request that crossed from another account carries the header that
+ * nats-server wrote; one without such a reply was sent inside PLATFORM, where only the platform's own services are.
+ * undefined: not issued by us.
+ */
+export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
+  if (!message.reply?.startsWith(crossAccountReply)) return { kind: 'platform' }
+  const text = message.headers?.get(requestInfoHeader)
+  if (!text) return undefined
+  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
+  const issued =
+    info.issuer_key === identity.GANTRY.signing.getPublicKey() && info.acc === identity.GANTRY.account.getPublicKey()
+  return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+}

@@ -1,0 +1,99 @@
+import {
+  ClosedConnectionError,
+  ConnectionError,
+  DrainingConnectionError,
+  headers,
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node'
+import { AuthorizationError, UserAuthenticationExpiredError } from '@nats-io/transport-node'
+import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
+import { GantryError } from '../subjects/errors.ts'
+import { errorOf, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+
+/** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
+const graceMs = 500
+
+export interface CallOptions {
+  readonly requestId?: string
+  readonly timeoutMs?: number
+}
+
+/** Deadline of a contract's callers, in milliseconds. */
+export const deadlineOf = (contract: Contract): number => contract.deadlineMs ?? defaultDeadlineMs
+
+/**
+ * Calls a capability over any connection that may publish on its subject.
+ * @throws GantryError: the contract's own codes, and DENIED, UNAVAILABLE, TIMEOUT, UNAUTHENTICATED from the broker.
+ */
+export async function call<C extends Contract>(
+  connection: NatsConnection,
+  contract: C,
+  input: Input<C>,
+  options: CallOptions = {},
+): Promise<Output<C>> {
+  const reply = await send(connection, contract, JSON.stringify(input), options)
+  if (isError(reply)) throw errorOf(bodyOf(reply), reply.headers!.get(serviceErrorHeader))
+  return reply.json<Output<C>>()
+}
+
+/** The same call with the body as text and the reply as it came: for the edge, which only passes both on. */
+export async function send(
+  connection: NatsConnection,
+  contract: Contract,
+  body: string,
+  { requestId, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
+): Promise<Msg> {
+  try {
+    if (requestId === undefined) return await connection.request(contract.subject, body, { timeout: timeoutMs })
+    const head = headers()
+    head.set(requestIdHeader, requestId)
+    return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
+  } catch (error) {
+    throw brokerError(error, contract.subject)
+  }
+}
+
+/** Whether a reply carries an error (NATS ADR-32). */
+export const isError = (reply: Msg): boolean => reply.headers?.has(serviceErrorCodeHeader) ?? false
+
+function bodyOf(reply: Msg): unknown {
+  try {
+    return reply.json()
+  } catch {
+    return undefined
+  }
+}
+
+/** What a failure of the broker means to the caller. */
+export function brokerError(error: unknown, subject: string): GantryError {
+  if (error instanceof GantryError) return error
+  const cause = error instanceof RequestError ? error.cause : error
+  if (error instanceof NoRespondersError || cause instanceof NoRespondersError) {
+    return new GantryError('UNAVAILABLE', `nobody answers ${subject}; is its service running, and the name spelt right?`)
+  }
+  if (error instanceof RequestError && error.isNoResponders()) {
+    return new GantryError('UNAVAILABLE', `nobody answers ${subject}; is its service running, and the name spelt right?`)
+  }
+  if (cause instanceof PermissionViolationError) {
+    return new GantryError('DENIED', `this key may not ${cause.operation} ${cause.subject}`, { cause })
+  }
+  if (error instanceof TimeoutError || cause instanceof TimeoutError) {
+    return new GantryError('TIMEOUT', `${subject} did not answer in time`, { cause: error })
+  }
+  if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
+    return new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
+  }
+  if (
+    cause instanceof ClosedConnectionError ||
+    cause instanceof DrainingConnectionError ||
+    cause instanceof ConnectionError
+  ) {
+    return new GantryError('UNAVAILABLE', 'the broker cannot be reached', { cause })
+  }
+  return new GantryError('INTERNAL', 'the call failed', { cause: error })
+}

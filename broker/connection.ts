@@ -1,0 +1,67 @@
+import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
+import { inboxPrefix } from '../subjects/names.ts'
+import { createKey, type NativeKeyPair } from './ed25519.ts'
+import { type Capabilities, type Identity, userJwt } from './identity.ts'
+import { keyIdOf } from './token.ts'
+
+export type { NatsConnection } from '@nats-io/transport-node'
+
+/** The platform's own connections try for ever: a broker that is away comes back, and state is on its disk. */
+const platformReconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 100 } as const
+
+const utf8 = new TextEncoder()
+
+/** Signs the server's nonce natively; the client's own authenticator does it in JavaScript. */
+function authenticate(jwt: string, key: NativeKeyPair): ConnectionOptions['authenticator'] {
+  return (nonce?: string) => ({
+    jwt,
+    nkey: key.getPublicKey(),
+    sig: nonce === undefined ? '' : Buffer.from(key.sign(utf8.encode(nonce))).toString('base64url'),
+  })
+}
+
+export interface PlatformConnectionOptions {
+  readonly url: string
+  readonly identity: Identity
+  /** For people, in the server's lists. */
+  readonly name: string
+  readonly capabilities?: Capabilities
+}
+
+/** Connects a service of the platform with a user of an account that needs no callout, made for this process. */
+export async function connectAs(
+  account: 'PLATFORM' | 'SYS' | 'AUTH',
+  { url, identity, name, capabilities }: PlatformConnectionOptions,
+): Promise<NatsConnection> {
+  const key = account === 'AUTH' ? identity.calloutUser : createKey('U')
+  const user = { publicKey: key.getPublicKey(), name, ...(capabilities === undefined ? {} : { capabilities }) }
+  const jwt = await userJwt(identity, account, user)
+  return connect({
+    servers: url,
+    name,
+    authenticator: authenticate(jwt, key)!,
+    ignoreAuthErrorAbort: true,
+    waitOnFirstConnect: true,
+    ...platformReconnect,
+  })
+}
+
+/**
+ * Connects with an API token, as users and extensions do. `reconnect: false` for a connection that stands for one
+ * caller: a revoked key must not come back by itself.
+ */
+export async function connectWithToken(
+  url: string,
+  token: string,
+  options: { name?: string; reconnect?: boolean; timeoutMs?: number } = {},
+): Promise<NatsConnection> {
+  const keyId = keyIdOf(token)
+  return connect({
+    servers: url,
+    token,
+    reconnect: options.reconnect ?? true,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+    ...(keyId === undefined ? {} : { inboxPrefix: inboxPrefix(keyId) }),
+  })
+}

@@ -1,0 +1,80 @@
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
+import type { Contract } from '../subjects/contract.ts'
+import type { GantryError } from '../subjects/errors.ts'
+import { serviceQueue } from './serve.ts'
+
+/** What an instance of a service says of itself on `$SRV.PING|INFO|STATS`, NATS ADR-32. Times are nanoseconds. */
+export class EndpointStats {
+  readonly contract: Contract
+  #requests = 0
+  #errors = 0
+  #lastError = ''
+  #processingNs = 0
+
+  constructor(contract: Contract) {
+    this.contract = contract
+  }
+
+  /** Counts one answered request. @param startedMs of `performance.now()` */
+  count(startedMs: number, error?: GantryError): void {
+    this.#requests += 1
+    this.#processingNs += Math.round((performance.now() - startedMs) * 1e6)
+    if (error === undefined) return
+    this.#errors += 1
+    this.#lastError = `${error.status}:${error.code}`
+  }
+
+  info() {
+    const { verb, subject, summary } = this.contract
+    return { name: verb, subject, queue_group: serviceQueue, metadata: { summary } }
+  }
+
+  stats() {
+    return {
+      ...this.info(),
+      num_requests: this.#requests,
+      num_errors: this.#errors,
+      last_error: this.#lastError,
+      processing_time: this.#processingNs,
+      average_processing_time: this.#requests === 0 ? 0 : Math.round(this.#processingNs / this.#requests),
+    }
+  }
+}
+
+interface Instance {
+  readonly name: string
+  readonly id: string
+  readonly version: string
+  readonly endpoints: readonly EndpointStats[]
+}
+
+/** Answers discovery requests for all services, for this name, and for this instance. */
+export function announce(connection: NatsConnection, instance: Instance): Subscription[] {
+  const { name, id, version, endpoints } = instance
+  const identity = { name, id, version, metadata: {} }
+  const started = new Date().toISOString()
+  const replies = {
+    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
+    INFO: () => ({
+      type: 'io.nats.micro.v1.info_response',
+      ...identity,
+      description: endpoints[0]?.contract.resource ?? name,
+      endpoints: endpoints.map((endpoint) => endpoint.info()),
+    }),
+    STATS: () => ({
+      type: 'io.nats.micro.v1.stats_response',
+      ...identity,
+      started,
+      endpoints: endpoints.map((endpoint) => endpoint.stats()),
+    }),
+  }
+  return Object.entries(replies).flatMap(([kind, reply]) =>
+    [`$SRV.${kind}`, `$SRV.${kind}.${name}`, `$SRV.${kind}.${name}.${id}`].map((subject) =>
+      connection.subscribe(subject, {
+        callback: (error: Error | null, message: Msg) => {
+          if (error === null) message.respond(JSON.stringify(reply()))
+        },
+      }),
+    ),
+  )
+}

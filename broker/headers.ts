@@ -1,0 +1,22 @@
+import { type ErrorBody, errors, GantryError, isErrorCode } from '../subjects/errors.ts'
+
+/** Headers of the micro-service protocol (NATS ADR-32) and ours. */
+export const serviceErrorHeader = 'Nats-Service-Error'
+export const serviceErrorCodeHeader = 'Nats-Service-Error-Code'
+/** Set by nats-server on every request that crosses into PLATFORM: who is calling. A client's own is overwritten. */
+export const requestInfoHeader = 'Nats-Request-Info'
+/** Follows a request through the log; made by whoever receives it first. */
+export const requestIdHeader = 'Gantry-Request-Id'
+
+/** Any client's header lines cannot carry a line break. */
+export const headerText = (message: string): string => message.replaceAll(/[\r\n]+/g, ' ')
+
+/** The error in a reply's body; a body that is none of ours becomes INTERNAL. */
+export function errorOf(body: unknown, fallback: string): GantryError {
+  const { code, message, details, requestId } = (body ?? {}) as Partial<ErrorBody>
+  if (!isErrorCode(code)) return new GantryError('INTERNAL', fallback)
+  return new GantryError(code, message ?? errors[code].meaning, {
+    details,
+    ...(requestId === undefined ? {} : { requestId }),
+  })
+}

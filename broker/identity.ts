@@ -1,0 +1,281 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { encodeAccount, encodeOperator, encodeUser, type Account, type Operator, type User } from '@nats-io/jwt'
+import { inboxPrefix, roots } from '../subjects/names.ts'
+import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
+import { verifyClaims } from './jwt.ts'
+
+/** The identity fields of `gantry.config`, as the specification names them. `gantry.*` is the PLATFORM account. */
+export interface IdentityFields {
+  'gantry.jwt': string
+  'gantry.seed': string
+  'gantry.signingseed': string
+  'operator.jwt': string
+  'operator.seed': string
+  'operator.signingseed': string
+}
+export const identityFieldNames = [
+  'gantry.jwt',
+  'gantry.seed',
+  'gantry.signingseed',
+  'operator.jwt',
+  'operator.seed',
+  'operator.signingseed',
+] as const satisfies readonly (keyof IdentityFields)[]
+
+/** What the accounts may store, in bytes: the limits of `messaging.config`. */
+export interface StorageLimits {
+  maxMemBytes: number
+  maxFileBytes: number
+}
+
+interface AccountKeys {
+  readonly account: NativeKeyPair
+  readonly signing: NativeKeyPair
+}
+
+/** The keys of a platform instance. All nodes with the same `gantry.config` have the same. */
+export interface Identity {
+  readonly operator: AccountKeys
+  readonly PLATFORM: AccountKeys
+  readonly GANTRY: AccountKeys
+  readonly SYS: AccountKeys
+  readonly AUTH: AccountKeys
+  /** The user that answers auth callouts. */
+  readonly calloutUser: NativeKeyPair
+  readonly fields: IdentityFields
+  /** Short id of this instance, in every API token: the start of the PLATFORM account's public key. */
+  readonly instance: string
+  /** 32 bytes for a purpose, the same on every node; secret. */
+  derive(purpose: string): Buffer
+}
+
+/** 10 characters of base32 are 50 bits: enough to tell instances apart, short enough to be read aloud. */
+const instanceIdLength = 10
+
+function derived(operatorSeed: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', operatorSeed, 'gantry', purpose, 32))
+}
+
+/** A new identity, its JWTs signed for these limits. */
+export async function createIdentity(limits: StorageLimits): Promise<Identity> {
+  const seeds = { operator: createKey('O'), operatorSigning: createKey('O'), gantry: createKey('A'), signing: createKey('A') }
+  return signIdentity(seeds.operator, seeds.operatorSigning, seeds.gantry, seeds.signing, limits)
+}
+
+async function signIdentity(
+  operator: NativeKeyPair,
+  operatorSigning: NativeKeyPair,
+  gantry: NativeKeyPair,
+  gantrySigning: NativeKeyPair,
+  limits: StorageLimits,
+): Promise<Identity> {
+  const fields: IdentityFields = {
+    'gantry.jwt': '',
+    'gantry.seed': gantry.seed,
+    'gantry.signingseed': gantrySigning.seed,
+    'operator.jwt': '',
+    'operator.seed': operator.seed,
+    'operator.signingseed': operatorSigning.seed,
+  }
+  const identity = keysOf(fields)
+  fields['operator.jwt'] = await encodeOperator('gantry', operator, {
+    signing_keys: [operatorSigning.getPublicKey()],
+    system_account: identity.SYS.account.getPublicKey(),
+  })
+  fields['gantry.jwt'] = await platformJwt(identity, limits)
+  return identity
+}
+
+function keysOf(fields: IdentityFields): Identity {
+  const operatorSeed = fields['operator.seed']
+  const derivedKey = (role: KeyRole, purpose: string) => keyFromEntropy(role, derived(operatorSeed, purpose))
+  const accountKeys = (name: string): AccountKeys => ({
+    account: derivedKey('A', `account ${name}`),
+    signing: derivedKey('A', `signing ${name}`),
+  })
+  const platform = {
+    account: new NativeKeyPair(fields['gantry.seed']),
+    signing: new NativeKeyPair(fields['gantry.signingseed']),
+  }
+  return {
+    operator: { account: new NativeKeyPair(operatorSeed), signing: new NativeKeyPair(fields['operator.signingseed']) },
+    PLATFORM: platform,
+    GANTRY: accountKeys('GANTRY'),
+    SYS: accountKeys('SYS'),
+    AUTH: accountKeys('AUTH'),
+    calloutUser: derivedKey('U', 'user callout'),
+    fields,
+    instance: platform.account.getPublicKey().slice(1, 1 + instanceIdLength),
+    derive: (purpose) => derived(operatorSeed, purpose),
+  }
+}
+
+/**
+ * The identity of these fields.
+ * @throws Error that names the field which is missing or corrupt, or does not belong to the others.
+ */
+export function readIdentity(fields: Partial<Record<keyof IdentityFields, unknown>>): Identity {
+  for (const name of identityFieldNames) {
+    const value = fields[name]
+    if (typeof value !== 'string' || value === '') throw new Error(`${name} is missing`)
+  }
+  const complete = fields as IdentityFields
+  requireSeed(complete, 'operator.seed', 'O')
+  requireSeed(complete, 'operator.signingseed', 'O')
+  requireSeed(complete, 'gantry.seed', 'A')
+  requireSeed(complete, 'gantry.signingseed', 'A')
+  const identity = keysOf(complete)
+  requireJwt<Operator>(complete, 'operator.jwt', identity.operator, [identity.operator.account])
+  requireJwt<Account>(complete, 'gantry.jwt', identity.PLATFORM, [identity.operator.account, identity.operator.signing])
+  return identity
+}
+
+function requireSeed(fields: IdentityFields, name: keyof IdentityFields, role: KeyRole): void {
+  let key: NativeKeyPair
+  try {
+    key = new NativeKeyPair(fields[name])
+  } catch (cause) {
+    throw new Error(`${name} is corrupt: it is not the seed of a key`, { cause })
+  }
+  if (!key.getPublicKey().startsWith(role)) throw new Error(`${name} is corrupt: it is the seed of another kind of key`)
+}
+
+/** The JWT must speak of the account's key, name its signing key, and be signed by one of the issuers. */
+function requireJwt<T extends Operator | Account>(
+  fields: IdentityFields,
+  name: keyof IdentityFields,
+  subject: AccountKeys,
+  issuers: readonly NativeKeyPair[],
+): void {
+  let claims: ReturnType<typeof verifyClaims<T>>
+  try {
+    claims = verifyClaims<T>(fields[name])
+  } catch (cause) {
+    throw new Error(`${name} is corrupt: ${(cause as Error).message}`, { cause })
+  }
+  if (claims.sub !== subject.account.getPublicKey()) throw new Error(`${name} does not belong to its seed`)
+  if (!issuers.some((issuer) => issuer.getPublicKey() === claims.iss)) {
+    throw new Error(`${name} was signed by another operator`)
+  }
+  if (!claims.nats.signing_keys?.some((key) => key === subject.signing.getPublicKey())) {
+    throw new Error(`${name} does not name its signing key`)
+  }
+}
+
+/** The same identity, its JWTs signed again when they were made for other limits. */
+export async function withLimits(identity: Identity, limits: StorageLimits): Promise<Identity> {
+  const { limits: signed } = verifyClaims<Account>(identity.fields['gantry.jwt']).nats
+  if (signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes) return identity
+  const { operator, PLATFORM } = identity
+  return signIdentity(operator.account, operator.signing, PLATFORM.account, PLATFORM.signing, limits)
+}
+
+const unlimited = -1
+const generalLimits = {
+  subs: unlimited,
+  data: unlimited,
+  payload: unlimited,
+  imports: unlimited,
+  exports: unlimited,
+  wildcards: true,
+  conn: unlimited,
+  leaf: unlimited,
+  disallow_bearer: false,
+}
+
+const servicesPattern = `${roots.services}.>`
+const eventsPattern = `${roots.events}.>`
+/** Discovery of micro-services, NATS ADR-32: every instance answers, so it is a service with a stream of replies. */
+const discoveryPattern = '$SRV.>'
+
+async function platformJwt(identity: Identity, limits: StorageLimits): Promise<string> {
+  return signAccount(identity, 'PLATFORM', {
+    limits: {
+      ...generalLimits,
+      mem_storage: limits.maxMemBytes,
+      disk_storage: limits.maxFileBytes,
+      streams: unlimited,
+      consumer: unlimited,
+      mem_max_stream_bytes: unlimited,
+      disk_max_stream_bytes: unlimited,
+      max_bytes_required: false,
+      max_ack_pending: unlimited,
+    },
+    exports: [
+      { name: 'services', subject: servicesPattern, type: 'service', response_type: 'Singleton' },
+      { name: 'discovery', subject: discoveryPattern, type: 'service', response_type: 'Stream' },
+      { name: 'events', subject: eventsPattern, type: 'stream' },
+    ],
+  })
+}
+
+async function signAccount(identity: Identity, name: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH', claims: Partial<Account>) {
+  const { account, signing } = identity[name]
+  const withKey = { limits: generalLimits, ...claims, signing_keys: [signing.getPublicKey()] }
+  return encodeAccount(name, account, withKey, { signer: identity.operator.signing })
+}
+
+/** What nats-server needs to know of the identity: the JWT of each account by its public key, and the sentinel. */
+export async function serverCredentials(identity: Identity) {
+  const platform = identity.PLATFORM.account.getPublicKey()
+  const gantry = identity.GANTRY.account.getPublicKey()
+  const service = { account: platform, type: 'service' } as const
+  const jwts = {
+    SYS: await signAccount(identity, 'SYS', {}),
+    AUTH: await signAccount(identity, 'AUTH', {
+      authorization: { auth_users: [identity.calloutUser.getPublicKey()], allowed_accounts: [gantry, platform] },
+    }),
+    PLATFORM: identity.fields['gantry.jwt'],
+    GANTRY: await signAccount(identity, 'GANTRY', {
+      imports: [
+        // `share` makes the server state the caller's identity in a header of each request (Nats-Request-Info).
+        { name: 'services', subject: servicesPattern, local_subject: servicesPattern, share: true, ...service },
+        { name: 'discovery', subject: discoveryPattern, local_subject: discoveryPattern, ...service },
+        { name: 'events', subject: eventsPattern, account: platform, type: 'stream' },
+      ],
+    }),
+  }
+  const sentinel = await encodeUser(
+    'sentinel',
+    createKey('U'),
+    identity.AUTH.account,
+    { bearer_token: true, pub: { deny: ['>'] }, sub: { deny: ['>'] } },
+    { signer: identity.AUTH.signing },
+  )
+  return { operator: identity.fields['operator.jwt'], sentinel, jwts, systemAccount: identity.SYS.account.getPublicKey() }
+}
+
+/** What a connection may publish and subscribe to. */
+export interface Capabilities {
+  pub: { allow: string[] }
+  sub: { allow: string[] }
+}
+
+/**
+ * A user's JWT. Its name is the key id; replies to it arrive under its own inbox only, and it may answer anybody's.
+ * @param expires seconds since 1970
+ */
+export async function userJwt(
+  identity: Identity,
+  account: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH',
+  user: { publicKey: string; name: string; capabilities?: Capabilities; expires?: number },
+): Promise<string> {
+  const keys = identity[account]
+  const permissions: Partial<User> =
+    user.capabilities === undefined
+      ? {}
+      : {
+          pub: { allow: [...user.capabilities.pub.allow, '_INBOX.>'] },
+          sub: { allow: [...user.capabilities.sub.allow, `${inboxPrefix(user.name)}.>`] },
+        }
+  return encodeUser(
+    user.name,
+    user.publicKey,
+    keys.account,
+    permissions,
+    user.expires === undefined ? { signer: keys.signing } : { signer: keys.signing, exp: user.expires },
+  )
+}
+
+/** Keyed hash, hex: the only form in which a token's secret is stored. */
+export const keyedHash = (salt: string, secret: string): string => createHmac('sha256', salt).update(secret).digest('hex')

@@ -1,0 +1,7 @@
+/** The part of a pino logger that Gantry uses; messages are whole sentences, details go into the object. */
+export interface Log {
+  debug(details: object, message: string): void
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}

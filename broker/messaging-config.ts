@@ -1,0 +1,100 @@
+import { statfsSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { join, resolve } from 'node:path'
+import Type, { type Static } from 'typebox'
+import { brokerPort, files, loopback, websocketPort } from '../subjects/names.ts'
+import { strict } from '../subjects/schemas.ts'
+import { check } from '../subjects/validate.ts'
+import { ConfigError, parseConfig } from './config-error.ts'
+import { readTextFile, writeSecretFile } from './files.ts'
+import { parseSize } from './sizes.ts'
+
+const Size = (description: string) => Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description })
+const Port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description })
+
+const MessagingFile = strict({
+  max_mem: Size('Memory for streams, such as 256MiB'),
+  max_file: Size('Disk space for streams, such as 10GiB'),
+  store_dir: Type.Optional(Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' })),
+  host: Type.Optional(Type.String({ minLength: 1, description: 'Address to listen on; default loopback' })),
+  port: Type.Optional(Port('Port of NATS clients; 0 takes a free one')),
+  websocket_port: Type.Optional(Port('Port of WebSocket clients; 0 takes a free one')),
+  allowed_origins: Type.Optional(
+    Type.Array(Type.String({ pattern: '^https?://[^/]+$' }), {
+      description: 'Origins of web pages that may connect, beside the platform’s own',
+    }),
+  ),
+  sync_always: Type.Optional(
+    Type.Boolean({ description: 'fsync before each acknowledgement: survives a power cut, costs most of the speed' }),
+  ),
+})
+
+export interface MessagingConfig {
+  maxMemBytes: number
+  maxFileBytes: number
+  storeDir: string
+  host: string
+  port: number
+  websocketPort: number
+  allowedOrigins: string[]
+  syncAlways: boolean
+}
+
+/** Below these the platform's own buckets do not fit. */
+const minMemBytes = 16 * 2 ** 20
+const minFileBytes = 64 * 2 ** 20
+
+const defaults: Static<typeof MessagingFile> = {
+  max_mem: '256MiB',
+  max_file: '10GiB',
+  store_dir: 'jetstream',
+  host: loopback,
+  port: brokerPort,
+  websocket_port: websocketPort,
+  allowed_origins: [],
+}
+
+/**
+ * Reads `messaging.config` in the configuration folder; writes it with the defaults when there is none.
+ * @throws ConfigError that names the field and the fix.
+ */
+export function loadMessagingConfig(home: string): MessagingConfig {
+  const path = join(home, files.messaging)
+  const text = readTextFile(path)
+  if (text === undefined) writeSecretFile(path, `${JSON.stringify(initial(home), null, 2)}\n`)
+  const file = text === undefined ? initial(home) : check(MessagingFile, parseConfig(path, text), files.messaging)
+  const storeDir = resolve(home, file.store_dir ?? 'jetstream')
+  return {
+    maxMemBytes: size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
+    maxFileBytes: size('max_file', file.max_file, minFileBytes, diskBytes(home), 'disk'),
+    storeDir,
+    host: file.host ?? loopback,
+    port: file.port ?? brokerPort,
+    websocketPort: file.websocket_port ?? websocketPort,
+    allowedOrigins: file.allowed_origins ?? [],
+    syncAlways: file.sync_always ?? false,
+  }
+}
+
+/** The defaults, on a small disk with a `max_file` that fits. */
+function initial(home: string): Static<typeof MessagingFile> {
+  const half = Math.floor(diskBytes(home) / 2)
+  return parseSize(defaults.max_file)! <= half ? defaults : { ...defaults, max_file: half }
+}
+
+function diskBytes(home: string): number {
+  const { bsize, blocks } = statfsSync(home)
+  return bsize * blocks
+}
+
+function size(field: string, value: string | number, min: number, max: number, of: string): number {
+  const bytes = parseSize(value)
+  if (bytes === undefined) {
+    throw new ConfigError(`${files.messaging}: ${field} is no size: ${JSON.stringify(value)}; write it like 256MiB or 10GB`)
+  }
+  if (bytes < min) throw new ConfigError(`${files.messaging}: ${field} must be at least ${min / 2 ** 20}MiB`)
+  if (bytes > max) {
+    throw new ConfigError(`${files.messaging}: ${field} is more than the ${of} of this machine (${Math.floor(max / 2 ** 20)}MiB)`)
+  }
+  return bytes
+}

@@ -1,0 +1,157 @@
+import { headers, type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
+import type { Call, Caller, Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
+import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
+import { product } from '../subjects/names.ts'
+import { check, problemsOf } from '../subjects/validate.ts'
+import { callerOf } from './caller.ts'
+import { deadlineOf } from './client.ts'
+import { announce, EndpointStats } from './discovery.ts'
+import { headerText, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+import type { Identity } from './identity.ts'
+import type { Log } from './log.ts'
+
+/** All instances of a service share its requests. */
+export const serviceQueue = product
+/** Requests that one service works on at once; more are told to come again, before memory fills with them. */
+const defaultConcurrency = 256
+
+export interface ServeOptions {
+  readonly identity: Pick<Identity, 'GANTRY'>
+  readonly version: string
+  readonly log: Log
+  readonly concurrency?: number
+}
+
+/** A service that is answering. */
+export interface Service {
+  readonly name: string
+  readonly id: string
+  /** Takes no more requests and resolves when those under way are answered. */
+  stop(): Promise<void>
+}
+
+/**
+ * Answers the contracts of a resource with its handlers, as a micro-service (NATS ADR-32). Every request gets exactly
+ * one reply: the output, checked against its schema, or an error body.
+ */
+export function serve<R extends Resource>(
+  connection: NatsConnection,
+  contracts: R,
+  handlers: Handlers<R>,
+  { identity, version, log, concurrency = defaultConcurrency }: ServeOptions,
+): Service {
+  const id = nuid.next()
+  const active = new Set<Promise<void>>()
+  const subscriptions: Subscription[] = []
+  const endpoints: EndpointStats[] = []
+  let resource = ''
+  for (const [verb, contract] of Object.entries(contracts)) {
+    resource = contract.resource
+    const stats = new EndpointStats(contract)
+    endpoints.push(stats)
+    const handler = handlers[verb as keyof R] as Handler<Contract>
+    const take = async (message: Msg): Promise<void> => {
+      const started = performance.now()
+      const requestId = message.headers?.get(requestIdHeader) || nuid.next()
+      try {
+        if (active.size > concurrency) {
+          throw new GantryError('OVERLOADED', `${contract.resource} works on ${concurrency} requests; try again`)
+        }
+        const caller = callerOf(message, identity)
+        if (caller === undefined) throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
+        message.respond(await answer(contract, handler, message, caller, requestId))
+        stats.count(started)
+      } catch (error) {
+        const known = knownError(contract, error, requestId, log)
+        respondError(message, known, requestId)
+        stats.count(started, known)
+      }
+    }
+    subscriptions.push(
+      connection.subscribe(contract.subject, {
+        queue: serviceQueue,
+        callback: (error, message) => {
+          if (error !== null) {
+            log.error({ err: error, subject: contract.subject }, 'A service lost a subscription.')
+            return
+          }
+          // Without a reply nobody could learn the outcome; a capability is a request or nothing.
+          if (!message.reply) return
+          const work = take(message).finally(() => active.delete(work))
+          active.add(work)
+        },
+      }),
+    )
+  }
+  const name = `${product}-${resource}`
+  subscriptions.push(...announce(connection, { name, id, version, endpoints }))
+  return {
+    name,
+    id,
+    stop: async () => {
+      if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
+      await Promise.all(active)
+    },
+  }
+}
+
+async function answer(
+  contract: Contract,
+  handler: Handler<Contract>,
+  message: Msg,
+  caller: Caller,
+  requestId: string,
+): Promise<string> {
+  const input: unknown = check(contract.input, bodyOf(message))
+  const deadlineMs = deadlineOf(contract)
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new GantryError('TIMEOUT', `${contract.subject} took longer than ${deadlineMs} ms`))
+      controller.abort()
+    }, deadlineMs)
+  })
+  const call: Call<Contract> = {
+    caller,
+    requestId,
+    signal: controller.signal,
+    fail: (code, text, details) => new GantryError(code, text, { details }),
+  }
+  try {
+    const output = await Promise.race([handler(input, call), deadline])
+    const problems = problemsOf(contract.output, output)
+    // A wrong reply is the service's fault, never the caller's.
+    if (problems.length > 0) throw new Error(`the reply does not fit its schema: ${JSON.stringify(problems)}`)
+    return JSON.stringify(output)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The input; an empty body is an empty input, so that a call without fields works by hand. */
+function bodyOf(message: Msg): unknown {
+  if (message.data.length === 0) return {}
+  try {
+    return message.json()
+  } catch {
+    throw new GantryError('INVALID_INPUT', 'input: the body is not valid JSON')
+  }
+}
+
+/** What the caller is told: errors that the contract declares; anything else is INTERNAL, and its cause in our log. */
+function knownError(contract: Contract, error: unknown, requestId: string, log: Log): GantryError {
+  if (isGantryError(error) && declared(contract, error.code)) return error
+  log.error({ err: error, subject: contract.subject, requestId }, 'A handler failed.')
+  return new GantryError('INTERNAL', 'the service failed; its log has the request id')
+}
+
+const declared = (contract: Contract, code: ErrorCode): boolean =>
+  contract.errors.includes(code) || (commonCodes as readonly ErrorCode[]).includes(code)
+
+function respondError(message: Msg, error: GantryError, requestId: string): void {
+  const head = headers()
+  head.set(serviceErrorHeader, headerText(error.message))
+  head.set(serviceErrorCodeHeader, String(error.status))
+  message.respond(JSON.stringify(error.toBody(requestId)), { headers: head })
+}
