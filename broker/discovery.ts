@@ -1,7 +1,10 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Contract } from '../subjects/contract.ts'
 import type { GantryError } from '../subjects/errors.ts'
-import { serviceQueue } from './serve.ts'
+import { product } from '../subjects/names.ts'
+
+/** All instances of a service share its requests. */
+export const serviceQueue = product
 
 /** What an instance of a service says of itself on `$SRV.PING|INFO|STATS`, NATS ADR-32. Times are nanoseconds. */
 export class EndpointStats {

@@ -5,13 +5,11 @@ import { product } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf } from './caller.ts'
 import { deadlineOf } from './client.ts'
-import { announce, EndpointStats } from './discovery.ts'
+import { announce, EndpointStats, serviceQueue } from './discovery.ts'
 import { headerText, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
 
-/** All instances of a service share its requests. */
-export const serviceQueue = product
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */
 const defaultConcurrency = 256
 

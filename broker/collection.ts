@@ -1,0 +1,230 @@
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
+import { type KV, Kvm } from '@nats-io/kv'
+import { type NatsConnection, nuid } from '@nats-io/transport-node'
+import type { Static, TSchema } from 'typebox'
+import { GantryError } from '../subjects/errors.ts'
+import { subjectToken } from '../subjects/names.ts'
+import { maxPageLength } from '../subjects/schemas.ts'
+import { check } from '../subjects/validate.ts'
+import type { Emission, Events } from './events.ts'
+import { isApiError, isStorageFull, jetStreamCodes, lastOfEach } from './jetstream.ts'
+
+/** A document of an older version, brought one version up. */
+export type Upcaster = (document: unknown) => unknown
+
+export interface CollectionOptions<S extends TSchema> {
+  /** Name of the bucket: letters, digits, `-`, `_`. */
+  readonly bucket: string
+  /** Shape of the current version; checked on write and on read. */
+  readonly schema: S
+  /** Version of the shape; a stored document of an older one passes the upcasters from its version on. */
+  readonly version: number
+  readonly upcasters?: Readonly<Record<number, Upcaster>>
+  /** Where facts about changes go. */
+  readonly events?: Events
+}
+
+/** What is stored: the document, and facts that were not yet published when the writer died. */
+interface Envelope {
+  v: number
+  id: string
+  doc: unknown
+  outbox?: Emission[]
+}
+
+/** Writers that collide this often on one key do not take turns but fight; something is wrong. */
+const maxAttempts = 50
+
+/**
+ * Entities by id in a KV bucket. Every change is compare-and-set: `update` takes a pure function from the current value
+ * to the next and repeats it when somebody else was faster, so callers never see revisions.
+ */
+export class Collection<S extends TSchema> {
+  readonly #kv: KV
+  readonly #js: JetStreamClient
+  readonly #options: CollectionOptions<S>
+
+  private constructor(kv: KV, js: JetStreamClient, options: CollectionOptions<S>) {
+    this.#kv = kv
+    this.#js = js
+    this.#options = options
+  }
+
+  /** Opens the bucket, makes it if need be, and publishes what a writer that died left in an outbox. */
+  static async open<S extends TSchema>(
+    connection: NatsConnection,
+    options: CollectionOptions<S>,
+  ): Promise<Collection<S>> {
+    const kv = await new Kvm(connection).create(options.bucket, { history: 1 })
+    const collection = new Collection<S>(kv, jetstream(connection), options)
+    if (options.events !== undefined) await collection.#relayAll()
+    return collection
+  }
+
+  async get(id: string): Promise<Static<S> | undefined> {
+    return (await this.#read(id))?.value
+  }
+
+  /** All values, ordered by id; `after` and `limit` cut out a page. */
+  async list({ after, limit = maxPageLength }: { after?: string; limit?: number } = {}): Promise<Static<S>[]> {
+    const values = await this.#all()
+    return [...values.keys()]
+      .filter((id) => after === undefined || id > after)
+      .toSorted()
+      .slice(0, limit)
+      .map((id) => values.get(id)!)
+  }
+
+  async #all(): Promise<Map<string, Static<S>>> {
+    const values = new Map<string, Static<S>>()
+    await lastOfEach(
+      this.#js,
+      `KV_${this.#options.bucket}`,
+      `$KV.${this.#options.bucket}.>`,
+      (message) => {
+        if (message.headers?.get('KV-Operation')) return
+        const envelope = message.json<Envelope>()
+        values.set(envelope.id, this.#decode(envelope))
+      },
+      false,
+    )
+    return values
+  }
+
+  /** @throws GantryError ALREADY_EXISTS */
+  async create(id: string, value: Static<S>, emit: readonly Emission[] = []): Promise<void> {
+    const envelope = this.#encode(id, value, emit)
+    try {
+      const revision = await this.#kv.create(subjectToken(id), JSON.stringify(envelope))
+      await this.#relay(id, envelope, revision)
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.wrongLastSequence)) {
+        throw new GantryError('ALREADY_EXISTS', `${id} exists already`, { cause: error })
+      }
+      throw storageError(error)
+    }
+  }
+
+  /**
+   * Replaces the value by what `change` makes of it; `undefined` leaves it as it is. `change` may run several times.
+   * @throws GantryError NOT_FOUND, CONFLICT, and whatever `change` throws
+   */
+  async update(
+    id: string,
+    change: (current: Static<S>) => Static<S> | undefined,
+    emit: (next: Static<S>) => readonly Emission[] = () => [],
+  ): Promise<Static<S>> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const current = await this.#read(id)
+      if (current === undefined) throw new GantryError('NOT_FOUND', `there is no ${id}`)
+      const next = change(current.value)
+      if (next === undefined) return current.value
+      const envelope = this.#encode(id, next, [...current.outbox, ...emit(next)])
+      try {
+        const revision = await this.#kv.update(subjectToken(id), JSON.stringify(envelope), current.revision)
+        await this.#relay(id, envelope, revision)
+        return next
+      } catch (error) {
+        if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
+      }
+    }
+    throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
+  }
+
+  /** Removes the value if `allowed` says so of the current one. @throws GantryError NOT_FOUND, and what `allowed` throws */
+  async delete(id: string, allowed: (current: Static<S>) => void = () => undefined): Promise<Static<S>> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const current = await this.#read(id)
+      if (current === undefined) throw new GantryError('NOT_FOUND', `there is no ${id}`)
+      allowed(current.value)
+      try {
+        await this.#kv.delete(subjectToken(id), { previousSeq: current.revision })
+        return current.value
+      } catch (error) {
+        if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
+      }
+    }
+    throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
+  }
+
+  /**
+   * Tells of every value, then of every change until `stop`; `undefined` means deleted, with the id as a subject token
+   * where the value is not known any more. Resolves when the present values have been told.
+   */
+  async watch(onChange: (token: string, value: Static<S> | undefined) => void): Promise<{ stop(): Promise<void> }> {
+    const prefix = `$KV.${this.#options.bucket}.`
+    return lastOfEach(
+      this.#js,
+      `KV_${this.#options.bucket}`,
+      `${prefix}>`,
+      (message) => {
+        const token = message.subject.slice(prefix.length)
+        const deleted = Boolean(message.headers?.get('KV-Operation'))
+        onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
+      },
+      true,
+    )
+  }
+
+  async #read(id: string): Promise<{ value: Static<S>; outbox: Emission[]; revision: number } | undefined> {
+    const entry = await this.#kv.get(subjectToken(id))
+    if (entry === null || entry.operation !== 'PUT') return undefined
+    const envelope = entry.json<Envelope>()
+    return { value: this.#decode(envelope), outbox: envelope.outbox ?? [], revision: entry.revision }
+  }
+
+  #encode(id: string, value: Static<S>, outbox: readonly Emission[]): Envelope {
+    const { schema, version, bucket } = this.#options
+    const envelope: Envelope = { v: version, id, doc: check(schema, value, `${bucket}/${id}`) }
+    // The fact's own id makes a second publication of it a duplicate that the stream drops.
+    if (outbox.length > 0) envelope.outbox = outbox.map((emission) => ({ messageId: nuid.next(), ...emission }))
+    return envelope
+  }
+
+  #decode(envelope: Envelope): Static<S> {
+    const { schema, version, bucket, upcasters } = this.#options
+    let { doc } = envelope
+    for (let from = envelope.v; from < version; from++) {
+      const upcast = upcasters?.[from]
+      if (upcast === undefined) throw new Error(`${bucket}/${envelope.id}: no way from version ${from} to ${from + 1}`)
+      doc = upcast(doc)
+    }
+    if (envelope.v > version) throw new Error(`${bucket}/${envelope.id} was written by a newer release`)
+    return check(schema, doc, `${bucket}/${envelope.id}`)
+  }
+
+  /** Publishes the facts of a change that is stored, then forgets them; whoever changes the value next carries them on. */
+  async #relay(id: string, envelope: Envelope, revision: number): Promise<void> {
+    if (envelope.outbox === undefined || this.#options.events === undefined) return
+    for (const emission of envelope.outbox) await this.#options.events.publish(emission)
+    const { outbox: _published, ...rest } = envelope
+    try {
+      await this.#kv.update(subjectToken(id), JSON.stringify(rest), revision)
+    } catch (error) {
+      if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw error
+    }
+  }
+
+  async #relayAll(): Promise<void> {
+    const left: { envelope: Envelope; revision: number }[] = []
+    await lastOfEach(
+      this.#js,
+      `KV_${this.#options.bucket}`,
+      `$KV.${this.#options.bucket}.>`,
+      (message) => {
+        if (message.headers?.get('KV-Operation')) return
+        const envelope = message.json<Envelope>()
+        if (envelope.outbox !== undefined) left.push({ envelope, revision: message.seq })
+      },
+      false,
+    )
+    for (const { envelope, revision } of left) await this.#relay(envelope.id, envelope, revision)
+  }
+}
+
+const storageError = (error: unknown): unknown =>
+  isStorageFull(error)
+    ? new GantryError('STORAGE_FULL', 'the platform’s storage is full: raise max_file in messaging.config', {
+        cause: error,
+      })
+    : error

@@ -1,0 +1,86 @@
+import { DeliverPolicy, jetstream, jetstreamManager, type JetStreamClient, RetentionPolicy } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { EventContract, Payload } from '../subjects/contract.ts'
+import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
+import { check } from '../subjects/validate.ts'
+import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
+
+/** One fact, ready to be published: plain data, so that it can be stored with the change that it tells of. */
+export interface Emission {
+  readonly subject: string
+  readonly payload: unknown
+  /** Two publications with the same id within two minutes are one. */
+  readonly messageId?: string
+}
+
+/** A fact about the object with this id. @throws GantryError INVALID_INPUT when the payload does not fit its schema */
+export function emission<E extends EventContract>(event: E, id: string, payload: Payload<E>): Emission {
+  const subject = eventSubject(event.resource, event.event, subjectToken(id))
+  return { subject, payload: check(event.payload, payload, subject) }
+}
+
+/** Name of the stream that keeps the facts. */
+const stream = 'EVENTS'
+/** Facts are for followers that were away for a while, not an archive; the audit log is another stream. */
+const maxAgeNs = 7 * 24 * 3600 * 1e9
+/** A tenth of the default storage; the oldest facts go first. */
+const maxBytes = 1e9
+
+/** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
+export class Events {
+  readonly #js: JetStreamClient
+
+  private constructor(js: JetStreamClient) {
+    this.#js = js
+  }
+
+  static async open(connection: NatsConnection, limits: { maxFileBytes: number }): Promise<Events> {
+    const manager = await jetstreamManager(connection)
+    const config = {
+      name: stream,
+      subjects: [`${roots.events}.>`],
+      storage: fileStorage,
+      retention: RetentionPolicy.Limits,
+      max_age: maxAgeNs,
+      max_bytes: Math.min(maxBytes, Math.floor(limits.maxFileBytes / 10)),
+    }
+    try {
+      await manager.streams.add(config)
+    } catch (error) {
+      // The limits of messaging.config have changed since it was made.
+      if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
+      await manager.streams.update(stream, config)
+    }
+    return new Events(jetstream(connection))
+  }
+
+  /** Publishes and waits until the fact is stored. */
+  async publish({ subject, payload, messageId }: Emission): Promise<void> {
+    await this.#js.publish(subject, JSON.stringify(payload), messageId === undefined ? {} : { msgID: messageId })
+  }
+
+  /**
+   * Every fact from a sequence on (1 is the oldest that is kept), each with its sequence to resume after; survives
+   * restarts of the broker. Ends when the loop is left.
+   */
+  async *follow(options: { from?: number; filter?: string } = {}): AsyncGenerator<{
+    sequence: number
+    subject: string
+    payload: unknown
+  }> {
+    const consumer = await this.#js.consumers.get(stream, {
+      filter_subjects: options.filter ?? `${roots.events}.>`,
+      deliver_policy: options.from === undefined ? DeliverPolicy.New : DeliverPolicy.StartSequence,
+      ...(options.from === undefined ? {} : { opt_start_seq: options.from }),
+    })
+    const messages = await consumer.consume()
+    try {
+      for await (const message of messages) {
+        yield { sequence: message.seq, subject: message.subject, payload: message.json() }
+      }
+    } finally {
+      await messages.close()
+    }
+  }
+}
+
