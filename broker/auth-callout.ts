@@ -37,7 +37,10 @@ export function startAuthCallout(
       })
     const verdict = await authorise(connect_opts.auth_token ?? '')
     if ('refused' in verdict) {
-      log.warn({ host: client_info.host, client: client_info.kind, reason: verdict.refused }, 'Refused a connection.')
+      log.warn(
+        { host: client_info.host, client: client_info.kind, reason: verdict.refused },
+        'Refused a connection.',
+      )
       message.respond(await reply({ error: 'the token is not valid here' }))
       return
     }
@@ -57,11 +60,14 @@ export function startAuthCallout(
         return
       }
       // No answer lets the client wait until the server's timeout, which is what a failure of ours must do: refuse.
-      answer(message).catch((err: unknown) => log.error({ err }, 'The auth callout failed; the client is refused.'))
+      answer(message).catch((err: unknown) =>
+        log.error({ err }, 'The auth callout failed; the client is refused.'),
+      )
     },
   })
   return { stop: () => subscription.drain() }
 }
 
 /** The JWT package wants keys; for the subject of a JWT only the public form is read. */
-const keyOnly = (publicKey: string) => publicKey as unknown as Parameters<typeof encodeAuthorizationResponse>[0]
+const keyOnly = (publicKey: string) =>
+  publicKey as unknown as Parameters<typeof encodeAuthorizationResponse>[0]

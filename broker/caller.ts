@@ -17,6 +17,7 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
   if (!text) return undefined
   const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
   const issued =
-    info.issuer_key === identity.GANTRY.signing.getPublicKey() && info.acc === identity.GANTRY.account.getPublicKey()
+    info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
+    info.acc === identity.GANTRY.account.getPublicKey()
   return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
 }

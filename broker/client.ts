@@ -49,7 +49,8 @@ export async function send(
   { requestId, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
 ): Promise<Msg> {
   try {
-    if (requestId === undefined) return await connection.request(contract.subject, body, { timeout: timeoutMs })
+    if (requestId === undefined)
+      return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
@@ -74,10 +75,16 @@ export function brokerError(error: unknown, subject: string): GantryError {
   if (error instanceof GantryError) return error
   const cause = error instanceof RequestError ? error.cause : error
   if (error instanceof NoRespondersError || cause instanceof NoRespondersError) {
-    return new GantryError('UNAVAILABLE', `nobody answers ${subject}; is its service running, and the name spelt right?`)
+    return new GantryError(
+      'UNAVAILABLE',
+      `nobody answers ${subject}; is its service running, and the name spelt right?`,
+    )
   }
   if (error instanceof RequestError && error.isNoResponders()) {
-    return new GantryError('UNAVAILABLE', `nobody answers ${subject}; is its service running, and the name spelt right?`)
+    return new GantryError(
+      'UNAVAILABLE',
+      `nobody answers ${subject}; is its service running, and the name spelt right?`,
+    )
   }
   if (cause instanceof PermissionViolationError) {
     return new GantryError('DENIED', `this key may not ${cause.operation} ${cause.subject}`, { cause })

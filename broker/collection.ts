@@ -66,7 +66,9 @@ export class Collection<S extends TSchema> {
   }
 
   /** All values, ordered by id; `after` and `limit` cut out a page. */
-  async list({ after, limit = maxPageLength }: { after?: string; limit?: number } = {}): Promise<Static<S>[]> {
+  async list({ after, limit = maxPageLength }: { after?: string; limit?: number } = {}): Promise<
+    Static<S>[]
+  > {
     const values = await this.#all()
     return [...values.keys()]
       .filter((id) => after === undefined || id > after)
@@ -151,7 +153,9 @@ export class Collection<S extends TSchema> {
    * Tells of every value, then of every change until `stop`; `undefined` means deleted, with the id as a subject token
    * where the value is not known any more. Resolves when the present values have been told.
    */
-  async watch(onChange: (token: string, value: Static<S> | undefined) => void): Promise<{ stop(): Promise<void> }> {
+  async watch(
+    onChange: (token: string, value: Static<S> | undefined) => void,
+  ): Promise<{ stop(): Promise<void> }> {
     const prefix = `$KV.${this.#options.bucket}.`
     return lastOfEach(
       this.#js,
@@ -177,7 +181,8 @@ export class Collection<S extends TSchema> {
     const { schema, version, bucket } = this.#options
     const envelope: Envelope = { v: version, id, doc: check(schema, value, `${bucket}/${id}`) }
     // The fact's own id makes a second publication of it a duplicate that the stream drops.
-    if (outbox.length > 0) envelope.outbox = outbox.map((emission) => ({ messageId: nuid.next(), ...emission }))
+    if (outbox.length > 0)
+      envelope.outbox = outbox.map((emission) => ({ messageId: nuid.next(), ...emission }))
     return envelope
   }
 
@@ -186,7 +191,8 @@ export class Collection<S extends TSchema> {
     let { doc } = envelope
     for (let from = envelope.v; from < version; from++) {
       const upcast = upcasters?.[from]
-      if (upcast === undefined) throw new Error(`${bucket}/${envelope.id}: no way from version ${from} to ${from + 1}`)
+      if (upcast === undefined)
+        throw new Error(`${bucket}/${envelope.id}: no way from version ${from} to ${from + 1}`)
       doc = upcast(doc)
     }
     if (envelope.v > version) throw new Error(`${bucket}/${envelope.id} was written by a newer release`)

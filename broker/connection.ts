@@ -34,7 +34,11 @@ export async function connectAs(
   { url, identity, name, capabilities }: PlatformConnectionOptions,
 ): Promise<NatsConnection> {
   const key = account === 'AUTH' ? identity.calloutUser : createKey('U')
-  const user = { publicKey: key.getPublicKey(), name, ...(capabilities === undefined ? {} : { capabilities }) }
+  const user = {
+    publicKey: key.getPublicKey(),
+    name,
+    ...(capabilities === undefined ? {} : { capabilities }),
+  }
   const jwt = await userJwt(identity, account, user)
   return connect({
     servers: url,

@@ -1,4 +1,10 @@
-import { DeliverPolicy, jetstream, jetstreamManager, type JetStreamClient, RetentionPolicy } from '@nats-io/jetstream'
+import {
+  DeliverPolicy,
+  jetstream,
+  jetstreamManager,
+  type JetStreamClient,
+  RetentionPolicy,
+} from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../subjects/contract.ts'
 import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
@@ -56,7 +62,11 @@ export class Events {
 
   /** Publishes and waits until the fact is stored. */
   async publish({ subject, payload, messageId }: Emission): Promise<void> {
-    await this.#js.publish(subject, JSON.stringify(payload), messageId === undefined ? {} : { msgID: messageId })
+    await this.#js.publish(
+      subject,
+      JSON.stringify(payload),
+      messageId === undefined ? {} : { msgID: messageId },
+    )
   }
 
   /**
@@ -83,4 +93,3 @@ export class Events {
     }
   }
 }
-

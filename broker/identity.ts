@@ -1,5 +1,12 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { encodeAccount, encodeOperator, encodeUser, type Account, type Operator, type User } from '@nats-io/jwt'
+import {
+  encodeAccount,
+  encodeOperator,
+  encodeUser,
+  type Account,
+  type Operator,
+  type User,
+} from '@nats-io/jwt'
 import { inboxPrefix, roots } from '../subjects/names.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
@@ -58,7 +65,12 @@ function derived(operatorSeed: string, purpose: string): Buffer {
 
 /** A new identity, its JWTs signed for these limits. */
 export async function createIdentity(limits: StorageLimits): Promise<Identity> {
-  const seeds = { operator: createKey('O'), operatorSigning: createKey('O'), gantry: createKey('A'), signing: createKey('A') }
+  const seeds = {
+    operator: createKey('O'),
+    operatorSigning: createKey('O'),
+    gantry: createKey('A'),
+    signing: createKey('A'),
+  }
   return signIdentity(seeds.operator, seeds.operatorSigning, seeds.gantry, seeds.signing, limits)
 }
 
@@ -98,7 +110,10 @@ function keysOf(fields: IdentityFields): Identity {
     signing: new NativeKeyPair(fields['gantry.signingseed']),
   }
   return {
-    operator: { account: new NativeKeyPair(operatorSeed), signing: new NativeKeyPair(fields['operator.signingseed']) },
+    operator: {
+      account: new NativeKeyPair(operatorSeed),
+      signing: new NativeKeyPair(fields['operator.signingseed']),
+    },
     PLATFORM: platform,
     GANTRY: accountKeys('GANTRY'),
     SYS: accountKeys('SYS'),
@@ -126,7 +141,10 @@ export function readIdentity(fields: Partial<Record<keyof IdentityFields, unknow
   requireSeed(complete, 'gantry.signingseed', 'A')
   const identity = keysOf(complete)
   requireJwt<Operator>(complete, 'operator.jwt', identity.operator, [identity.operator.account])
-  requireJwt<Account>(complete, 'gantry.jwt', identity.PLATFORM, [identity.operator.account, identity.operator.signing])
+  requireJwt<Account>(complete, 'gantry.jwt', identity.PLATFORM, [
+    identity.operator.account,
+    identity.operator.signing,
+  ])
   return identity
 }
 
@@ -137,7 +155,8 @@ function requireSeed(fields: IdentityFields, name: keyof IdentityFields, role: K
   } catch (cause) {
     throw new Error(`${name} is corrupt: it is not the seed of a key`, { cause })
   }
-  if (!key.getPublicKey().startsWith(role)) throw new Error(`${name} is corrupt: it is the seed of another kind of key`)
+  if (!key.getPublicKey().startsWith(role))
+    throw new Error(`${name} is corrupt: it is the seed of another kind of key`)
 }
 
 /** The JWT must speak of the account's key, name its signing key, and be signed by one of the issuers. */
@@ -165,7 +184,8 @@ function requireJwt<T extends Operator | Account>(
 /** The same identity, its JWTs signed again when they were made for other limits. */
 export async function withLimits(identity: Identity, limits: StorageLimits): Promise<Identity> {
   const { limits: signed } = verifyClaims<Account>(identity.fields['gantry.jwt']).nats
-  if (signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes) return identity
+  if (signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes)
+    return identity
   const { operator, PLATFORM } = identity
   return signIdentity(operator.account, operator.signing, PLATFORM.account, PLATFORM.signing, limits)
 }
@@ -209,7 +229,11 @@ async function platformJwt(identity: Identity, limits: StorageLimits): Promise<s
   })
 }
 
-async function signAccount(identity: Identity, name: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH', claims: Partial<Account>) {
+async function signAccount(
+  identity: Identity,
+  name: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH',
+  claims: Partial<Account>,
+) {
   const { account, signing } = identity[name]
   const withKey = { limits: generalLimits, ...claims, signing_keys: [signing.getPublicKey()] }
   return encodeAccount(name, account, withKey, { signer: identity.operator.signing })
@@ -223,13 +247,22 @@ export async function serverCredentials(identity: Identity) {
   const jwts = {
     SYS: await signAccount(identity, 'SYS', {}),
     AUTH: await signAccount(identity, 'AUTH', {
-      authorization: { auth_users: [identity.calloutUser.getPublicKey()], allowed_accounts: [gantry, platform] },
+      authorization: {
+        auth_users: [identity.calloutUser.getPublicKey()],
+        allowed_accounts: [gantry, platform],
+      },
     }),
     PLATFORM: identity.fields['gantry.jwt'],
     GANTRY: await signAccount(identity, 'GANTRY', {
       imports: [
         // `share` makes the server state the caller's identity in a header of each request (Nats-Request-Info).
-        { name: 'services', subject: servicesPattern, local_subject: servicesPattern, share: true, ...service },
+        {
+          name: 'services',
+          subject: servicesPattern,
+          local_subject: servicesPattern,
+          share: true,
+          ...service,
+        },
         { name: 'discovery', subject: discoveryPattern, local_subject: discoveryPattern, ...service },
         { name: 'events', subject: eventsPattern, account: platform, type: 'stream' },
       ],
@@ -242,7 +275,12 @@ export async function serverCredentials(identity: Identity) {
     { bearer_token: true, pub: { deny: ['>'] }, sub: { deny: ['>'] } },
     { signer: identity.AUTH.signing },
   )
-  return { operator: identity.fields['operator.jwt'], sentinel, jwts, systemAccount: identity.SYS.account.getPublicKey() }
+  return {
+    operator: identity.fields['operator.jwt'],
+    sentinel,
+    jwts,
+    systemAccount: identity.SYS.account.getPublicKey(),
+  }
 }
 
 /** What a connection may publish and subscribe to. */
@@ -278,4 +316,5 @@ export async function userJwt(
 }
 
 /** Keyed hash, hex: the only form in which a token's secret is stored. */
-export const keyedHash = (salt: string, secret: string): string => createHmac('sha256', salt).update(secret).digest('hex')
+export const keyedHash = (salt: string, secret: string): string =>
+  createHmac('sha256', salt).update(secret).digest('hex')

@@ -1,4 +1,10 @@
-import { DeliverPolicy, type JetStreamClient, JetStreamApiError, type JsMsg, StorageType } from '@nats-io/jetstream'
+import {
+  DeliverPolicy,
+  type JetStreamClient,
+  JetStreamApiError,
+  type JsMsg,
+  StorageType,
+} from '@nats-io/jetstream'
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node'
 
 /** Error codes of the JetStream API that decisions are made on. */

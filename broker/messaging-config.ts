@@ -9,13 +9,16 @@ import { ConfigError, parseConfig } from './config-error.ts'
 import { readTextFile, writeSecretFile } from './files.ts'
 import { parseSize } from './sizes.ts'
 
-const Size = (description: string) => Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description })
+const Size = (description: string) =>
+  Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description })
 const Port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description })
 
 const MessagingFile = strict({
   max_mem: Size('Memory for streams, such as 256MiB'),
   max_file: Size('Disk space for streams, such as 10GiB'),
-  store_dir: Type.Optional(Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' })),
+  store_dir: Type.Optional(
+    Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' }),
+  ),
   host: Type.Optional(Type.String({ minLength: 1, description: 'Address to listen on; default loopback' })),
   port: Type.Optional(Port('Port of NATS clients; 0 takes a free one')),
   websocket_port: Type.Optional(Port('Port of WebSocket clients; 0 takes a free one')),
@@ -25,7 +28,9 @@ const MessagingFile = strict({
     }),
   ),
   sync_always: Type.Optional(
-    Type.Boolean({ description: 'fsync before each acknowledgement: survives a power cut, costs most of the speed' }),
+    Type.Boolean({
+      description: 'fsync before each acknowledgement: survives a power cut, costs most of the speed',
+    }),
   ),
 })
 
@@ -62,7 +67,8 @@ export function loadMessagingConfig(home: string): MessagingConfig {
   const path = join(home, files.messaging)
   const text = readTextFile(path)
   if (text === undefined) writeSecretFile(path, `${JSON.stringify(initial(home), null, 2)}\n`)
-  const file = text === undefined ? initial(home) : check(MessagingFile, parseConfig(path, text), files.messaging)
+  const file =
+    text === undefined ? initial(home) : check(MessagingFile, parseConfig(path, text), files.messaging)
   const storeDir = resolve(home, file.store_dir ?? 'jetstream')
   return {
     maxMemBytes: size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
@@ -90,11 +96,15 @@ function diskBytes(home: string): number {
 function size(field: string, value: string | number, min: number, max: number, of: string): number {
   const bytes = parseSize(value)
   if (bytes === undefined) {
-    throw new ConfigError(`${files.messaging}: ${field} is no size: ${JSON.stringify(value)}; write it like 256MiB or 10GB`)
+    throw new ConfigError(
+      `${files.messaging}: ${field} is no size: ${JSON.stringify(value)}; write it like 256MiB or 10GB`,
+    )
   }
   if (bytes < min) throw new ConfigError(`${files.messaging}: ${field} must be at least ${min / 2 ** 20}MiB`)
   if (bytes > max) {
-    throw new ConfigError(`${files.messaging}: ${field} is more than the ${of} of this machine (${Math.floor(max / 2 ** 20)}MiB)`)
+    throw new ConfigError(
+      `${files.messaging}: ${field} is more than the ${of} of this machine (${Math.floor(max / 2 ** 20)}MiB)`,
+    )
   }
   return bytes
 }

@@ -7,7 +7,14 @@ import { strict } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'
 import { ConfigError, parseConfig } from './config-error.ts'
 import { readTextFile, writeSecretFile } from './files.ts'
-import { createIdentity, type Identity, identityFieldNames, readIdentity, type StorageLimits, withLimits } from './identity.ts'
+import {
+  createIdentity,
+  type Identity,
+  identityFieldNames,
+  readIdentity,
+  type StorageLimits,
+  withLimits,
+} from './identity.ts'
 import type { Log } from './log.ts'
 
 const Line = Type.String({ maxLength: 4_000 })
@@ -42,7 +49,11 @@ const saltBytes = 32
  * when the identity fields are missing or corrupt the file is restored from there and the wrong one is set aside.
  * @throws ConfigError when the backup does not help either, or a field is wrong.
  */
-export async function loadPlatformConfig(home: string, limits: StorageLimits, log: Log): Promise<PlatformConfig> {
+export async function loadPlatformConfig(
+  home: string,
+  limits: StorageLimits,
+  log: Log,
+): Promise<PlatformConfig> {
   makeFolder(home)
   const path = join(home, files.config)
   const backup = `${path}.backup`
@@ -67,7 +78,12 @@ export async function loadPlatformConfig(home: string, limits: StorageLimits, lo
   return { identity: signed, salt: file['storage.salt'] }
 }
 
-async function create(path: string, backup: string, limits: StorageLimits, log: Log): Promise<PlatformConfig> {
+async function create(
+  path: string,
+  backup: string,
+  limits: StorageLimits,
+  log: Log,
+): Promise<PlatformConfig> {
   const identity = await createIdentity(limits)
   const salt = randomBytes(saltBytes).toString('base64url')
   const text = serialise({ ...identity.fields, 'storage.salt': salt })
@@ -81,13 +97,21 @@ async function create(path: string, backup: string, limits: StorageLimits, log: 
 /** @throws Error that says which field is wrong, or that the text is no JSON object. */
 function identityIn(text: string): Identity {
   const file: unknown = JSON.parse(text)
-  if (typeof file !== 'object' || file === null || Array.isArray(file)) throw new Error('it is no JSON object')
+  if (typeof file !== 'object' || file === null || Array.isArray(file))
+    throw new Error('it is no JSON object')
   return readIdentity(file)
 }
 
-function restore(path: string, backup: string, backupText: string | undefined, error: Error, log: Log): Identity {
+function restore(
+  path: string,
+  backup: string,
+  backupText: string | undefined,
+  error: Error,
+  log: Log,
+): Identity {
   const fix = `Restore ${path} from your own backup, or remove both files to start with a new identity: all tokens and stored secrets are then lost.`
-  if (backupText === undefined) throw new ConfigError(`${path}: ${error.message}, and there is no ${backup}. ${fix}`)
+  if (backupText === undefined)
+    throw new ConfigError(`${path}: ${error.message}, and there is no ${backup}. ${fix}`)
   let identity: Identity
   try {
     identity = identityIn(backupText)
@@ -98,7 +122,10 @@ function restore(path: string, backup: string, backupText: string | undefined, e
   const aside = `${path}.corrupt`
   if (readTextFile(path) !== undefined) renameSync(path, aside)
   writeSecretFile(path, backupText)
-  log.warn({ reason: error.message, aside, fields: identityFieldNames }, `Restored ${files.config} from its backup.`)
+  log.warn(
+    { reason: error.message, aside, fields: identityFieldNames },
+    `Restored ${files.config} from its backup.`,
+  )
   return identity
 }
 
@@ -109,6 +136,9 @@ function makeFolder(home: string): void {
     mkdirSync(home, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new ConfigError(`the configuration folder ${home} cannot be made (${code}); set GANTRY_HOME to one that can`, { cause })
+    throw new ConfigError(
+      `the configuration folder ${home} cannot be made (${code}); set GANTRY_HOME to one that can`,
+      { cause },
+    )
   }
 }

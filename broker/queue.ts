@@ -103,7 +103,12 @@ export class Queue {
   }
 
   /** Opens the queue, and makes it and its lanes if need be. @param name letters, digits and `-` */
-  static async open(connection: NatsConnection, name: string, lanes: readonly string[], log: Log): Promise<Queue> {
+  static async open(
+    connection: NatsConnection,
+    name: string,
+    lanes: readonly string[],
+    log: Log,
+  ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
     await manager.streams.add({
       name: streamName(name),
@@ -134,13 +139,19 @@ export class Queue {
   async publish(lane: string, data: Uint8Array, messageId: string, signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#js.publish(subject(this.name, lane), data, { msgID: messageId, timeout: publishTimeoutMs })
+        await this.#js.publish(subject(this.name, lane), data, {
+          msgID: messageId,
+          timeout: publishTimeoutMs,
+        })
         return
       } catch (error) {
         if (!isTransient(error) && !isStorageFull(error)) throw error
         signal.throwIfAborted()
         if (isStorageFull(error)) {
-          this.#log.warn({ queue: this.name }, 'The storage is full (max_file in messaging.config); waiting for room.')
+          this.#log.warn(
+            { queue: this.name },
+            'The storage is full (max_file in messaging.config); waiting for room.',
+          )
         } else if (await this.#isGone()) {
           throw new QueueGoneError(this.name)
         }
@@ -195,7 +206,10 @@ export class Queue {
     try {
       await work(item)
     } catch (error) {
-      this.#log.warn({ err: error, queue: this.name, sequence: item.sequence }, 'An item failed and is handed back.')
+      this.#log.warn(
+        { err: error, queue: this.name, sequence: item.sequence },
+        'An item failed and is handed back.',
+      )
     }
   }
 

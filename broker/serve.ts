@@ -53,10 +53,14 @@ export function serve<R extends Resource>(
       const requestId = message.headers?.get(requestIdHeader) || nuid.next()
       try {
         if (active.size > concurrency) {
-          throw new GantryError('OVERLOADED', `${contract.resource} works on ${concurrency} requests; try again`)
+          throw new GantryError(
+            'OVERLOADED',
+            `${contract.resource} works on ${concurrency} requests; try again`,
+          )
         }
         const caller = callerOf(message, identity)
-        if (caller === undefined) throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
+        if (caller === undefined)
+          throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         message.respond(await answer(contract, handler, message, caller, requestId))
         stats.count(started)
       } catch (error) {

@@ -25,7 +25,8 @@ const restartDelayMs = 200
  * Runs the server and watches standard input: when the platform dies, even by kill -9, the pipe closes and the server
  * is stopped. `read` is a builtin, so nothing is left over when the server ends first.
  */
-const watchdog = 'exec 3<&0; "$@" & pid=$!; (read _ <&3; kill -TERM $pid) & guard=$!; wait $pid; code=$?; kill $guard 2>/dev/null; exit $code'
+const watchdog =
+  'exec 3<&0; "$@" & pid=$!; (read _ <&3; kill -TERM $pid) & guard=$!; wait $pid; code=$?; kill $guard 2>/dev/null; exit $code'
 
 export interface BrokerServer {
   readonly tcpUrl: string

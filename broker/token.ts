@@ -22,7 +22,9 @@ const maxTokenLength = 1_000
 
 /** Key ids become subject tokens and user names, so only letters and digits. */
 export function createKeyId(): string {
-  return `k${BigInt(`0x${randomBytes(keyIdBytes).toString('hex')}`).toString(36).padStart(14, '0')}`
+  return `k${BigInt(`0x${randomBytes(keyIdBytes).toString('hex')}`)
+    .toString(36)
+    .padStart(14, '0')}`
 }
 
 export const createSecret = (): string => randomBytes(secretBytes).toString('base64url')
@@ -33,7 +35,9 @@ export function formatToken(location: TokenLocation, keyId: string, secret: stri
 }
 
 /** The parts of a token, or undefined when it is none. */
-export function parseToken(token: string): { location: TokenLocation; keyId: string; secret: string } | undefined {
+export function parseToken(
+  token: string,
+): { location: TokenLocation; keyId: string; secret: string } | undefined {
   if (token.length > maxTokenLength) return undefined
   const [first, place, keyId, secret, ...rest] = token.split('.')
   if (first !== prefix || !place || !keyId || !secret || rest.length > 0) return undefined

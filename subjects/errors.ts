@@ -3,7 +3,11 @@
  * sentence of meaning. Decisions are made on the code, never on the message.
  */
 export const errors = {
-  INVALID_INPUT: { status: 400, retryable: false, meaning: 'A field is missing, unknown or out of its bounds.' },
+  INVALID_INPUT: {
+    status: 400,
+    retryable: false,
+    meaning: 'A field is missing, unknown or out of its bounds.',
+  },
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'No valid token was presented.' },
   DENIED: { status: 403, retryable: false, meaning: 'The key may not use this subject.' },
   EXCEEDS_ROLE: { status: 403, retryable: false, meaning: 'The request exceeds role permissions.' },
@@ -13,7 +17,11 @@ export const errors = {
   IN_USE: { status: 409, retryable: false, meaning: 'Another object still needs this one.' },
   CONFLICT: { status: 409, retryable: true, meaning: 'Somebody else changed the object at the same time.' },
   TOO_LARGE: { status: 413, retryable: false, meaning: 'The request is larger than the limit.' },
-  STORE_REFUSED: { status: 422, retryable: false, meaning: 'The store refused the credentials or the request.' },
+  STORE_REFUSED: {
+    status: 422,
+    retryable: false,
+    meaning: 'The store refused the credentials or the request.',
+  },
   UNSUPPORTED: { status: 422, retryable: false, meaning: 'This store or release cannot do that.' },
   INTERNAL: { status: 500, retryable: false, meaning: 'The service failed; its log has the request id.' },
   STORE_UNREACHABLE: { status: 502, retryable: true, meaning: 'The store did not answer.' },
@@ -60,7 +68,11 @@ export class GantryError<C extends ErrorCode = ErrorCode> extends Error {
   /** Set on errors that came back from a call. */
   requestId: string | undefined
 
-  constructor(code: C, message: string, options: { details?: unknown; cause?: unknown; requestId?: string } = {}) {
+  constructor(
+    code: C,
+    message: string,
+    options: { details?: unknown; cause?: unknown; requestId?: string } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'GantryError'
     this.code = code
@@ -83,7 +95,8 @@ export class GantryError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errors, code)
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(errors, code)
 
 /** Whether an unknown thrown value is a GantryError, optionally of one code. */
 export const isGantryError = (error: unknown, code?: ErrorCode): error is GantryError =>

@@ -69,4 +69,6 @@ export type FilesystemOptions<K extends FilesystemKind = FilesystemKind> = {
 }[K]
 
 /** A filesystem as a driver is opened with it. */
-export type FilesystemSpec = { [K in FilesystemKind]: { kind: K; options: FilesystemOptions<K> } }[FilesystemKind]
+export type FilesystemSpec = {
+  [K in FilesystemKind]: { kind: K; options: FilesystemOptions<K> }
+}[FilesystemKind]

@@ -24,7 +24,10 @@ export const platform = resource('platform', {
     output: strict({
       name: Type.String({ maxLength: 60, description: 'Product name' }),
       version: Type.String({ maxLength: 40, description: 'Semantic version' }),
-      instance: Type.String({ maxLength: 60, description: 'Id of this instance; every API token encodes it' }),
+      instance: Type.String({
+        maxLength: 60,
+        description: 'Id of this instance; every API token encodes it',
+      }),
       broker: strict({ tcp: Address, websocket: Address }),
       http: strict({ platform: Address, migrator: Address }),
     }),

@@ -10,7 +10,8 @@ export const maxTextLength = 2_000
 export const maxPageLength = 1_000
 
 /** An object without other fields than these. */
-export const strict = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false })
+export const strict = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false })
 
 /** A list, bounded. */
 export const list = <S extends TSchema>(items: S, maxItems = maxPageLength) => Type.Array(items, { maxItems })
@@ -19,7 +20,12 @@ export const Text = (description: string) => Type.String({ maxLength: maxTextLen
 
 /** Name of an object as its owner chose it. */
 export const Name = (description: string) =>
-  Type.String({ minLength: 1, maxLength: maxNameLength, pattern: '^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$', description })
+  Type.String({
+    minLength: 1,
+    maxLength: maxNameLength,
+    pattern: '^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$',
+    description,
+  })
 
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
@@ -37,12 +43,17 @@ export const SubjectPattern = Type.String({
 export const Timestamp = (description: string) => Type.String({ maxLength: 32, description })
 
 /** Count or size; JavaScript's exact integers reach 8 PiB. */
-export const Count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
+export const Count = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
 /** Fields of every list: where the page starts and how long it is. */
 export const page = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageLength, description: 'Longest page; default 1000' })),
-  after: Type.Optional(Type.String({ maxLength: maxNameLength, description: 'Id of the last item of the page before' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maxPageLength, description: 'Longest page; default 1000' }),
+  ),
+  after: Type.Optional(
+    Type.String({ maxLength: maxNameLength, description: 'Id of the last item of the page before' }),
+  ),
 }
 
 /** Reply of a command that has nothing to say. */

@@ -42,7 +42,9 @@ export function problemsOf(schema: TSchema, value: unknown): Problem[] {
 export function check<S extends TSchema>(schema: S, value: unknown, what = 'input'): Static<S> {
   if (matches(schema, value)) return value
   const problems = problemsOf(schema, value)
-  const text = problems.map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`)).join('; ')
+  const text = problems
+    .map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`))
+    .join('; ')
   throw new GantryError('INVALID_INPUT', `${what}: ${text}`, { details: problems })
 }
 
@@ -61,7 +63,10 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
     case 'required':
       return (params['requiredProperties'] as string[]).map((name) => [join(at, name), 'is required'])
     case 'additionalProperties':
-      return (params['additionalProperties'] as string[]).map((name) => [join(at, name), unknownField(schema, at, name)])
+      return (params['additionalProperties'] as string[]).map((name) => [
+        join(at, name),
+        unknownField(schema, at, name),
+      ])
     // The same fault as additionalProperties, told a second time without the reason.
     case 'boolean':
       return []
@@ -80,7 +85,9 @@ function unknownField(schema: TSchema, at: string, name: string): string {
   const known = at === '' && 'properties' in schema ? Object.keys(schema.properties as object) : []
   const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
   if (near !== undefined) return `is not a field here; did you mean ${near}?`
-  return known.length === 0 ? 'is not a field here' : `is not a field here; the fields are ${known.join(', ')}`
+  return known.length === 0
+    ? 'is not a field here'
+    : `is not a field here; the fields are ${known.join(', ')}`
 }
 
 const join = (at: string, name: string) => (at === '' ? name : `${at}.${name}`)

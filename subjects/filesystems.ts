@@ -1,0 +1,240 @@
+import Type, { type TObject } from 'typebox'
+import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
+import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
+import { Count, list, Name, Nothing, page, Path, strict, Text } from './schemas.ts'
+
+const fileSystemId = Name('Name of the filesystem')
+const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
+const scanOnly = Type.Optional(
+  Type.Boolean({ description: 'Sources: never watched for changes; default true' }),
+)
+const listenAndApplySourceChanges = Type.Optional(
+  Type.Boolean({ description: 'Targets: go on applying changes of the source after the scan; default true' }),
+)
+const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
+
+/** A filesystem as callers see it: secrets masked, all properties as text. */
+export const Filesystem = strict({
+  fileSystemId,
+  fsType: Type.String({ maxLength: 40 }),
+  isSource: Type.Boolean(),
+  isScanOnly: Type.Boolean(),
+  eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
+  listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
+  properties: Type.Record(Type.String({ maxLength: 200 }), Type.String({ maxLength: 4_000 })),
+})
+export type Filesystem = Type.Static<typeof Filesystem>
+
+const Health = strict({
+  fsId: fileSystemId,
+  healthy: Type.Boolean(),
+  timeStampEpochMillis: Count('When it was looked at'),
+  healthReason: Type.Enum(['NONE', 'INVALID_FS_ROOT', 'FS_ERROR', 'INVALID_CREDENTIALS']),
+  cause: Type.Optional(Text('What is wrong, and what to do')),
+})
+
+export const FileStatus = strict({
+  path: Type.String({ description: 'Path in the filesystem; what is not printable is percent-encoded' }),
+  isDirectory: Type.Boolean(),
+  length: Count('Bytes'),
+  modificationTime: Count('Milliseconds since 1970'),
+})
+
+/** A store is asked over a network and given time for it. */
+const storeDeadlineMs = 30_000
+
+const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
+
+/** The same path of the migrator for sources and for targets, the role bound by the route. */
+const roleRoutes = (
+  method: HttpRoute['method'],
+  path: (collection: 'sources' | 'targets') => string,
+  more: Partial<HttpRoute> = {},
+): HttpRoute[] => [
+  { server: 'migrator', method, path: path('sources'), bind: { role: 'source' }, ...more },
+  { server: 'migrator', method, path: path('targets'), bind: { role: 'target' }, ...more },
+]
+
+const queryFields = ['scanOnly', 'listenAndApplySourceChanges'] as const
+
+type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
+type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
+
+const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges }
+
+function createOf<K extends FilesystemKind>(kind: K) {
+  const { path, summary, options } = filesystemKinds[kind]
+  return {
+    summary: `Add ${summary}`,
+    description:
+      'The store is asked first; nothing is kept when it cannot be reached or refuses the credentials.',
+    input: strict({ ...placeFields, ...(options as (typeof filesystemKinds)[K]['options']) }),
+    output: Filesystem,
+    errors: ['ALREADY_EXISTS', ...storeErrors],
+    http: [
+      ...roleRoutes('POST', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
+        query: queryFields,
+        status: 201,
+      }),
+      { server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 },
+    ],
+    cli: { args: ['fileSystemId'], example: `gantry filesystems create-${kind} my-${kind} --role target …` },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
+function updateOf<K extends FilesystemKind>(kind: K) {
+  const { path, summary, options } = filesystemKinds[kind]
+  const changes = Object.fromEntries(
+    Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
+  )
+  return {
+    summary: `Change ${summary}`,
+    description: 'What is not given stays. The store is asked first.',
+    input: strict({ ...placeFields, ...changes }) as TObject<
+      typeof placeFields & {
+        [P in keyof (typeof filesystemKinds)[K]['options']]: Type.TOptional<Type.TUnknown>
+      }
+    >,
+    output: Filesystem,
+    errors: ['NOT_ALLOWED_IN_STATE', ...storeErrors],
+    http: [
+      ...roleRoutes('PATCH', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
+        query: queryFields,
+      }),
+      { server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` },
+    ],
+    cli: { args: ['fileSystemId'] },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
+const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
+const perKind = Object.fromEntries(
+  kinds.flatMap((kind) => [
+    [`create-${kind}`, createOf(kind)],
+    [`update-${kind}`, updateOf(kind)],
+  ]),
+) as { [K in FilesystemKind as `create-${K}`]: CreateOf<K> } & {
+  [K in FilesystemKind as `update-${K}`]: UpdateOf<K>
+}
+
+export const filesystems = resource('filesystems', {
+  ...perKind,
+  kinds: {
+    summary: 'The kinds of filesystem that exist',
+    input: strict({}),
+    output: list(
+      strict({
+        fs: Type.String({ maxLength: 40, description: 'Kind, as in the paths' }),
+        fsDescription: Text('What it is'),
+        autoconfigurable: Type.Boolean(),
+        multipleSourceAllowed: Type.Boolean(),
+      }),
+    ),
+    errors: [],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/targets/availableFileSystems' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/kinds' },
+    ],
+  },
+  list: {
+    summary: 'The filesystems, sources and targets',
+    input: strict({ role: Type.Optional(role), verbose, ...page }),
+    output: list(Filesystem),
+    errors: [],
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems' },
+    ],
+    cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
+  },
+  get: {
+    summary: 'One filesystem',
+    input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
+    output: Filesystem,
+    errors: ['NOT_FOUND'],
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' },
+    ],
+    cli: { args: ['fileSystemId'] },
+  },
+  delete: {
+    summary: 'Forget a filesystem; its files stay',
+    input: strict({ fileSystemId, role: Type.Optional(role) }),
+    output: Nothing,
+    errors: ['NOT_FOUND', 'IN_USE'],
+    http: [
+      ...roleRoutes('DELETE', (collection) => `/fs/${collection}/{fileSystemId}`),
+      { server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' },
+    ],
+    cli: { args: ['fileSystemId'] },
+  },
+  clear: {
+    summary: 'Forget all sources, or all targets',
+    description: 'Refused as a whole while a migration needs one of them.',
+    input: strict({ role }),
+    output: Nothing,
+    errors: ['IN_USE'],
+    http: roleRoutes('DELETE', (collection) => `/fs/${collection}`),
+  },
+  health: {
+    summary: 'Whether a filesystem can be reached',
+    input: strict({ fileSystemId }),
+    output: Health,
+    errors: ['NOT_FOUND'],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/health/{fileSystemId}' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' },
+    ],
+    cli: { args: ['fileSystemId'] },
+    deadlineMs: storeDeadlineMs,
+  },
+  'health-all': {
+    summary: 'Whether each filesystem can be reached',
+    input: strict({}),
+    output: list(Health),
+    errors: [],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/health' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/health' },
+    ],
+    deadlineMs: storeDeadlineMs,
+  },
+  'list-paths': {
+    summary: 'The entries of a folder, by name',
+    input: strict({
+      fileSystemId,
+      role: Type.Optional(role),
+      path: Path('Folder, absolute in the filesystem'),
+      limit: page.limit,
+      after: Type.Optional(Path('Path of the last entry of the page before')),
+    }),
+    output: list(FileStatus),
+    errors: storeErrors,
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}/listPaths`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' },
+    ],
+    cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
+    deadlineMs: storeDeadlineMs,
+  },
+})
+
+/** What the engine needs to open a driver. Secrets are sealed: only processes with the platform's identity can open them. */
+export const filesystemsInternal = internalResource('filesystems', {
+  resolve: {
+    summary: 'A filesystem with its options, secrets sealed',
+    input: strict({ fileSystemId }),
+    output: strict({
+      fileSystemId,
+      isSource: Type.Boolean(),
+      isScanOnly: Type.Boolean(),
+      kind: Type.Enum(kinds),
+      options: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown()),
+    }),
+    errors: ['NOT_FOUND'],
+    http: [],
+  },
+})

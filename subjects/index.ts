@@ -1,0 +1,19 @@
+import { keys, rbac, roles } from './access.ts'
+import type { Contract, EventContract } from './contract.ts'
+import { filesystems, filesystemsInternal } from './filesystems.ts'
+import { migrationEvents, migrations, migrationsInternal } from './migrations.ts'
+import { platform } from './platform.ts'
+
+/** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
+export const resources = { platform, keys, roles, rbac, filesystems, migrations } as const
+
+/** Requests between the platform's own services. */
+export const internalResources = { filesystemsInternal, migrationsInternal } as const
+
+export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
+  Object.values(resource),
+)
+export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
+  Object.values(resource),
+)
+export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)

@@ -1,0 +1,28 @@
+/**
+ * The algebra of subjects and their wildcards: `*` stands for exactly one token, `>` at the end for one or more. A rule
+ * covers a pattern when every subject that the pattern matches is matched by the rule too; that is how nats-server
+ * decides on subscriptions, rule by rule, and how a key is compared with its creator.
+ */
+
+/** Whether one rule covers a subject or pattern. */
+export function ruleCovers(rule: string, requested: string): boolean {
+  const rules = rule.split('.')
+  const tokens = requested.split('.')
+  for (const [index, token] of tokens.entries()) {
+    const own = rules[index]
+    if (own === undefined) return false
+    if (own === '>') return true
+    // `>` reaches further than any other token, and `*` further than a word.
+    if (token === '>') return false
+    if (own !== '*' && own !== token) return false
+  }
+  return rules.length === tokens.length
+}
+
+/** The first rule that covers the subject or pattern, or undefined. */
+export const coveringRule = (rules: readonly string[], requested: string): string | undefined =>
+  rules.find((rule) => ruleCovers(rule, requested))
+
+/** Those of the requested patterns that no rule covers. */
+export const uncovered = (rules: readonly string[], requested: readonly string[]): string[] =>
+  requested.filter((pattern) => coveringRule(rules, pattern) === undefined)
