@@ -1,4 +1,4 @@
-import Type, { type TObject } from 'typebox'
+import Type, { type TObject, type TProperties } from 'typebox'
 import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import { Count, list, Name, Nothing, page, Path, strict, Text } from './schemas.ts'
@@ -62,13 +62,18 @@ type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
 
 const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges }
 
+/** The options of a kind, as the compiler knows them when the kind is a type parameter. */
+type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
+
 function createOf<K extends FilesystemKind>(kind: K) {
   const { path, summary, options } = filesystemKinds[kind]
   return {
     summary: `Add ${summary}`,
     description:
       'The store is asked first; nothing is kept when it cannot be reached or refuses the credentials.',
-    input: strict({ ...placeFields, ...(options as (typeof filesystemKinds)[K]['options']) }),
+    input: strict<TProperties>({ ...placeFields, ...options }) as unknown as TObject<
+      typeof placeFields & OptionsOf<K>
+    >,
     output: Filesystem,
     errors: ['ALREADY_EXISTS', ...storeErrors],
     http: [
@@ -91,9 +96,13 @@ function updateOf<K extends FilesystemKind>(kind: K) {
   return {
     summary: `Change ${summary}`,
     description: 'What is not given stays. The store is asked first.',
-    input: strict({ ...placeFields, ...changes }) as TObject<
-      typeof placeFields & {
-        [P in keyof (typeof filesystemKinds)[K]['options']]: Type.TOptional<Type.TUnknown>
+    input: strict<TProperties>({
+      ...placeFields,
+      role: Type.Optional(role),
+      ...changes,
+    }) as unknown as TObject<
+      Omit<typeof placeFields, 'role'> & { role: Type.TOptional<typeof role> } & {
+        [P in keyof OptionsOf<K>]: Type.TOptional<OptionsOf<K>[P]>
       }
     >,
     output: Filesystem,
