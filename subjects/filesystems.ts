@@ -1,4 +1,4 @@
-import Type, { type TObject, type TProperties } from 'typebox'
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
 import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import { Count, list, Name, Nothing, page, Path, strict, Text } from './schemas.ts'
@@ -102,7 +102,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
       ...changes,
     }) as unknown as TObject<
       Omit<typeof placeFields, 'role'> & { role: Type.TOptional<typeof role> } & {
-        [P in keyof OptionsOf<K>]: Type.TOptional<OptionsOf<K>[P]>
+        [P in keyof OptionsOf<K>]: Type.TOptional<Extract<OptionsOf<K>[P], TSchema>>
       }
     >,
     output: Filesystem,
