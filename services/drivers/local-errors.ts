@@ -1,0 +1,67 @@
+import { getSystemErrorMessage } from 'node:util'
+import { StoreError, type FailureClass } from './driver.ts'
+
+/** What an error number of the operating system means to the engine; `io` for all that are not here. */
+const failureByCode: Record<string, FailureClass> = {
+  ENOENT: 'gone',
+  EACCES: 'permission',
+  EPERM: 'permission',
+  EROFS: 'permission',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EFBIG: 'too-large',
+  ENAMETOOLONG: 'name',
+  EILSEQ: 'name',
+  EINVAL: 'unsupported',
+  EISDIR: 'unsupported',
+  ENOTDIR: 'unsupported',
+  EEXIST: 'unsupported',
+  ENOTEMPTY: 'unsupported',
+  ELOOP: 'unsupported',
+  ENXIO: 'unsupported',
+  ENODEV: 'unsupported',
+  EXDEV: 'unsupported',
+  ESTALE: 'unreachable',
+  ENOTCONN: 'unreachable',
+  ETIMEDOUT: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ECONNREFUSED: 'unreachable',
+}
+
+/** Clearer than the system's own words, where those mislead. */
+const wordsByCode: Record<string, string> = {
+  EISDIR: 'a folder stands where the file should go',
+  ENOTEMPTY: 'a folder stands where the file should go',
+  ENOTDIR: 'something that is no folder stands where a folder should be',
+  ELOOP: 'a symbolic link stands here; links are not followed',
+}
+
+/** Whether a thrown value is the operating system's error of this code. */
+export const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === code
+
+/**
+ * The StoreError of an error that a file system call threw; a StoreError stays what it is, and what is no system error
+ * (a fault of ours) is handed back to be thrown as it is.
+ * @param side which side of a copy it was, for the message: "source", "target"
+ */
+export function localError(error: unknown, side?: string): unknown {
+  if (error instanceof StoreError || !(error instanceof Error)) return error
+  const { code, errno, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || errno === undefined) return error
+  const words = wordsByCode[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
+  const place = side === undefined ? '' : `${side}: `
+  const message = `${place}${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
+  return new StoreError(failureByCode[code] ?? 'io', message, { cause: error })
+}
+
+/** The result of a piece of synchronous file system work; its failures are StoreErrors. */
+export function locally<T>(work: () => T, side?: string): T {
+  try {
+    return work()
+  } catch (error) {
+    throw localError(error, side)
+  }
+}

@@ -1,0 +1,178 @@
+import { createHash, hash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  futimesSync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+  type Stats,
+} from 'node:fs'
+import { StoreError, type FileAttributes } from './driver.ts'
+import { localError } from './local-errors.ts'
+
+/**
+ * Content is read, digested, written and read back in chunks of this size: small enough to stay in the processor's
+ * caches between those steps, large enough that system calls do not count.
+ */
+export const chunkBytes = 512 * 1024
+
+/** Permission bits that a file keeps: set-user-id and set-group-id mean nothing good without the owner they belong to. */
+export const fileModeMask = 0o777
+
+// O_NONBLOCK: a named pipe that took the file's place must not block the thread for ever.
+const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+const rewriteFlags = constants.O_RDWR | constants.O_NOFOLLOW
+
+/** A worker thread cannot change the mask, which belongs to the process; it can only repair what it took away. */
+const umask = process.umask()
+
+// Each thread has its own, and everything here is synchronous, so that one of each is enough. Untouched pages cost nothing.
+const chunk = Buffer.allocUnsafeSlow(chunkBytes)
+const chunkBack = Buffer.allocUnsafeSlow(chunkBytes)
+
+/** Opens for reading without following a link. Throws system errors, ELOOP for a symbolic link. */
+export const openForReading = (path: Buffer): number => openSync(path, readFlags)
+
+/** Opens a file of ours for writing and reading back. */
+export const openForRewriting = (path: Buffer): number => openSync(path, rewriteFlags)
+
+/** Makes a new file for writing and reading back, with exactly these permission bits, or with the process's usual ones. */
+export function createFile(path: Buffer, mode: number | undefined): number {
+  if (mode === undefined) return openSync(path, createFlags, 0o666)
+  const fd = openSync(path, createFlags, mode & fileModeMask)
+  if ((mode & umask & fileModeMask) !== 0) fchmodSync(fd, mode & fileModeMask)
+  return fd
+}
+
+/** Whether two looks at a file saw the same content: the change time moves with every write, and nobody can set it. */
+export const isSameVersion = (a: Stats, b: Stats): boolean =>
+  a.size === b.size &&
+  a.mtimeMs === b.mtimeMs &&
+  a.ctimeMs === b.ctimeMs &&
+  a.ino === b.ino &&
+  a.dev === b.dev
+
+/** Throws `changed` unless the open file is still the version that was seen. */
+export function checkUnchanged(fd: number, before: Stats): void {
+  if (!isSameVersion(before, fstatSync(fd))) throw changed()
+}
+
+export const changed = () => new StoreError('changed', 'the file changed while it was read')
+
+/** Fills the buffer from a place in the file; returns fewer bytes only at the file's end. */
+export function readFully(fd: number, into: Buffer, length: number, position: number): number {
+  let done = readSync(fd, into, 0, length, position)
+  if (done === length) return done
+  for (let count = done; count > 0 && done < length; done += count) {
+    count = readSync(fd, into, done, length - done, position + done)
+  }
+  return done
+}
+
+/** Writes all bytes at a place in the file. */
+export function writeFully(fd: number, bytes: Buffer, length: number, position: number): void {
+  for (let done = 0; done < length;) done += writeSync(fd, bytes, done, length - done, position + done)
+}
+
+/**
+ * Makes or replaces a file: `fill` writes it under the temporary name, and only when that is done does it get its own.
+ * What fails leaves nothing behind. Throws what `fill` throws, and system errors.
+ */
+export function replaceFile(
+  temporary: Buffer,
+  path: Buffer,
+  attributes: FileAttributes,
+  fill: (fd: number) => void,
+): void {
+  const fd = createFile(temporary, attributes.mode)
+  try {
+    try {
+      fill(fd)
+      setModified(fd, attributes.modifiedMs)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(temporary, path)
+  } catch (error) {
+    removeFile(temporary)
+    throw error
+  }
+}
+
+/** Sets the time of the last change, exact to a microsecond. A store that knew none says 0: then it is now. */
+export function setModified(fd: number, modifiedMs: number): void {
+  if (modifiedMs > 0) futimesSync(fd, modifiedMs / 1000, modifiedMs / 1000)
+}
+
+/** Removes a temporary file; what cannot be removed is found by a sweep later. */
+export function removeFile(path: Buffer): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // The failure that led here is the one to report.
+  }
+}
+
+/** Writes bytes at a place, reads them back and compares digests. Throws `corrupt`. */
+export function writeVerified(fd: number, bytes: Buffer, position: number): void {
+  writeFully(fd, bytes, bytes.length, position)
+  checkDigest(fd, position, bytes.length, hash('sha256', bytes, 'hex'))
+}
+
+/**
+ * Copies a range from one open file to another; the digest of what was read must be that of what is read back from the
+ * target. Throws `changed` when the source ends early, `corrupt` when the digests differ, StoreErrors of the source, and
+ * system errors of the target.
+ */
+export function copyRange(from: number, to: number, position: number, length: number): void {
+  if (length <= chunkBytes) {
+    readSource(from, length, position)
+    const digest = hash('sha256', chunk.subarray(0, length), 'hex')
+    writeFully(to, chunk, length, position)
+    checkDigest(to, position, length, digest)
+    return
+  }
+  const digest = createHash('sha256')
+  for (let done = 0; done < length; done += chunkBytes) {
+    const size = Math.min(chunkBytes, length - done)
+    readSource(from, size, position + done)
+    digest.update(chunk.subarray(0, size))
+    writeFully(to, chunk, size, position + done)
+  }
+  checkDigest(to, position, length, digest.digest('hex'))
+}
+
+function readSource(fd: number, length: number, position: number): void {
+  let count: number
+  try {
+    count = readFully(fd, chunk, length, position)
+  } catch (error) {
+    throw localError(error, 'source')
+  }
+  if (count !== length) throw changed()
+}
+
+function checkDigest(fd: number, position: number, length: number, expected: string): void {
+  if (digestOf(fd, position, length) === expected) return
+  throw new StoreError('corrupt', 'what was read back from the target is not what was written')
+}
+
+function digestOf(fd: number, position: number, length: number): string | undefined {
+  if (length <= chunkBytes) {
+    if (readFully(fd, chunkBack, length, position) !== length) return undefined
+    return hash('sha256', chunkBack.subarray(0, length), 'hex')
+  }
+  const digest = createHash('sha256')
+  for (let done = 0; done < length; done += chunkBytes) {
+    const size = Math.min(chunkBytes, length - done)
+    if (readFully(fd, chunkBack, size, position + done) !== size) return undefined
+    digest.update(chunkBack.subarray(0, size))
+  }
+  return digest.digest('hex')
+}

@@ -1,0 +1,53 @@
+import { chmodSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { StoreError } from './driver.ts'
+import { isErrno } from './local-errors.ts'
+
+/** Permission bits that a folder keeps: the sticky bit protects what is in it; the others need the owner they belong to. */
+const folderModeMask = 0o1777
+
+/**
+ * We put files into every folder that we make, now and when the migration goes on after a stop. Root may do so whatever
+ * the mode says; anybody else keeps the right to, which a folder without it at the source gains at the target.
+ */
+const ownMode = process.getuid?.() === 0 ? 0 : 0o700
+
+/**
+ * Makes the folder, or gives the one that is there the mode; without a mode it is left as it is. Throws `unsupported`
+ * when something that is no folder stands there (a symbolic link is none), and system errors.
+ */
+export function makeFolder(absolutePath: Buffer, mode: number | undefined): void {
+  if (mode === undefined) return makeFolderAsUsual(absolutePath)
+  const wanted = (mode & folderModeMask) | ownMode
+  const isNew = mkdirOrFind(absolutePath, wanted)
+  const found = lstatSync(absolutePath).mode & 0o7777
+  if (found === wanted) return
+  try {
+    chmodSync(absolutePath, wanted)
+  } catch (error) {
+    // A folder of somebody else, which was there before: its content can be migrated all the same.
+    if (isNew || !isErrno(error, 'EPERM')) throw error
+  }
+}
+
+const makeFolderAsUsual = (absolutePath: Buffer): void => void mkdirOrFind(absolutePath, 0o777)
+
+/** Whether the folder is new. */
+function mkdirOrFind(absolutePath: Buffer, mode: number): boolean {
+  try {
+    mkdirSync(absolutePath, { mode })
+    return true
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  }
+  if (!lstatSync(absolutePath).isDirectory()) {
+    throw new StoreError('unsupported', 'something that is no folder stands where the folder should go')
+  }
+  return false
+}
+
+/** Throws `gone` unless a folder is there. A link to one is one: the root of a filesystem is where its owner says. */
+export function checkRootFolder(absolutePath: Buffer): void {
+  const stat = statSync(absolutePath, { throwIfNoEntry: false })
+  if (stat === undefined) throw new StoreError('gone', 'there is no such folder')
+  if (!stat.isDirectory()) throw new StoreError('gone', 'this is no folder')
+}

@@ -1,0 +1,82 @@
+import { realpathSync } from 'node:fs'
+import { StoreError, type StorePath } from './driver.ts'
+
+const slash = 0x2f
+
+/** Longest path that Linux takes, with its closing NUL. */
+const maxPathBytes = 4096
+
+/** Everything up to the last slash; empty for an entry of the root. */
+export const parentOf = (path: StorePath): StorePath => path.subarray(0, Math.max(0, path.lastIndexOf(slash)))
+
+/** The last segment. */
+export const nameOf = (path: StorePath): Buffer => path.subarray(path.lastIndexOf(slash) + 1)
+
+/** The folder of the host that is a filesystem's root: absolute paths, and the guard that nothing leaves it. */
+export class LocalRoot {
+  /** Absolute, without a slash at its end unless it is `/` itself. */
+  readonly folder: Buffer
+  readonly #prefix: Buffer
+
+  constructor(folder: Buffer) {
+    let end = folder.length
+    while (end > 1 && folder[end - 1] === slash) end--
+    this.folder = Buffer.from(folder.subarray(0, end))
+    this.#prefix = this.folder.length === 1 ? this.folder : Buffer.concat([this.folder, Buffer.from('/')])
+  }
+
+  /** Absolute path of a path of this filesystem. */
+  absolute(path: StorePath): Buffer {
+    return path.length === 0 ? this.folder : Buffer.concat([this.#prefix, path])
+  }
+
+  /** Whether the operating system would refuse the absolute path, or one in it as long as `moreBytes`, for its length. */
+  isTooLong(path: StorePath, moreBytes: number): boolean {
+    return this.#prefix.length + path.length + moreBytes >= maxPathBytes
+  }
+
+  /**
+   * Throws `permission` when the folder lies outside the root because a symbolic link on the way to it leads there, and
+   * `gone` when there is no such folder. Links that stay inside are allowed: a migration may begin at one.
+   *
+   * It is asked once for a batch of names in a folder, not for each name: resolving costs a system call for every
+   * segment, and between the question and the use of its answer a link can be put there either way. The last segment of
+   * each name is not covered by this: it is opened with O_NOFOLLOW, and replaced by rename, which does not follow.
+   */
+  confine(folder: StorePath): void {
+    // Nothing lies outside of /.
+    if (this.folder.length === 1) return
+    const root = realpathSync.native(this.folder, { encoding: 'buffer' })
+    const real = realpathSync.native(this.absolute(folder), { encoding: 'buffer' })
+    if (root.length === 1 || real.equals(root)) return
+    if (real[root.length] === slash && real.subarray(0, root.length).equals(root)) return
+    throw new StoreError(
+      'permission',
+      'a symbolic link on this path leads out of the root of the filesystem; such paths are refused',
+    )
+  }
+}
+
+/** Absolute paths of the entries of one folder, all in one buffer: a path is valid until the next is asked for. */
+export class FolderPaths {
+  #buffer: Buffer
+  readonly #prefixLength: number
+
+  constructor(absoluteFolder: Buffer) {
+    const slashes = absoluteFolder.at(-1) === slash ? 0 : 1
+    this.#prefixLength = absoluteFolder.length + slashes
+    // Names of up to 255 bytes, the most that Linux has, fit without growing.
+    this.#buffer = Buffer.allocUnsafeSlow(this.#prefixLength + 256)
+    absoluteFolder.copy(this.#buffer)
+    this.#buffer[this.#prefixLength - 1] = slash
+  }
+
+  of(name: Uint8Array): Buffer {
+    const length = this.#prefixLength + name.length
+    if (length > this.#buffer.length) {
+      this.#buffer = Buffer.concat([this.#buffer.subarray(0, this.#prefixLength)], length)
+    }
+    this.#buffer.set(name, this.#prefixLength)
+    return this.#buffer.subarray(0, length)
+  }
+}

@@ -1,0 +1,192 @@
+import { accessSync, constants, lstatSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import { GantryError } from '../../subjects/errors.ts'
+import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
+import { StoreError } from './driver.ts'
+import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
+import { isErrno, localError, locally } from './local-errors.ts'
+import { replaceFile, removeFile, writeVerified } from './local-file.ts'
+import { checkRootFolder, makeFolder } from './local-folder.ts'
+import { listFolder, statEntry } from './local-list.ts'
+import { LocalRoot, nameOf, parentOf } from './local-root.ts'
+import { LocalSourceFile } from './local-source-file.ts'
+import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
+import { abortUpload, beginUpload, commitUpload, writePart } from './local-upload.ts'
+import { pathFromText } from './path-text.ts'
+
+/** NAME_MAX of Linux and of nearly every file system on it. */
+const maxNameBytes = 255
+
+/** A larger file is worth the work of several threads. */
+const partBytes = 16 * 1024 * 1024
+
+/** Tag of the temporary files of single writes, which belong to no upload. */
+const putTag = 'put'
+
+/** A look at a folder's place holds for so long: the engine works folder by folder, hundreds of files in each. */
+const confinedForMs = 1_000
+
+/**
+ * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
+ * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
+ */
+export class LocalDriver implements Driver {
+  readonly features: Features
+  readonly #root: LocalRoot
+  #confined: { folder: StorePath; untilMs: number } | undefined
+
+  /** Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none. */
+  constructor(options: FilesystemOptions<'local'>) {
+    refuseProperties(options.additionalProperties)
+    const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
+    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]))
+    this.features = {
+      localRoot: this.#root.folder,
+      symlinks: true,
+      modes: true,
+      maxPutBytes: partBytes,
+      partBytes: () => partBytes,
+      concurrency: 1,
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    try {
+      checkRootFolder(this.#root.folder)
+      accessSync(this.#root.folder, constants.R_OK | constants.X_OK)
+    } catch (error) {
+      throw probeError(error)
+    }
+  }
+
+  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+    signal.throwIfAborted()
+    try {
+      this.#root.confine(folder)
+      for (const batch of listFolder(this.#root.absolute(folder))) {
+        signal.throwIfAborted()
+        yield batch
+      }
+    } catch (error) {
+      throw isErrno(error, 'ENOTDIR') ? new StoreError('gone', 'there is no such folder') : localError(error)
+    }
+  }
+
+  async stat(path: StorePath): Promise<Entry | undefined> {
+    try {
+      const absolute = this.#confine(path)
+      const stat = lstatSync(absolute, { throwIfNoEntry: false })
+      return stat === undefined ? undefined : statEntry(nameOf(path), stat)
+    } catch (error) {
+      // Nor is there anything below a folder that is not there, or below a file.
+      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      throw localError(error)
+    }
+  }
+
+  async open(path: StorePath): Promise<SourceFile> {
+    return locally(() => new LocalSourceFile(this.#confine(path)))
+  }
+
+  refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
+    if (entry.type === 'other') return 'only files, folders and symbolic links can be kept'
+    const nameBytes = nameOf(path).length
+    if (nameBytes > maxNameBytes) return `the name has ${nameBytes} bytes; the most are ${maxNameBytes}`
+    // While it is written, a file has a temporary name in the same folder, which may be longer than its own.
+    const moreBytes = Math.max(0, maxTemporaryNameBytes - nameBytes)
+    if (this.#root.isTooLong(path, moreBytes))
+      return 'the path is longer than the operating system takes (4096 bytes)'
+    return undefined
+  }
+
+  async makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void> {
+    locally(() => {
+      // The root is its owner's: it must be there, and its mode is left alone.
+      if (path.length === 0) checkRootFolder(this.#root.folder)
+      else makeFolder(this.#confine(path), attributes.mode)
+    })
+  }
+
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void> {
+    locally(() => {
+      const temporary = this.#beside(path, temporaryName(putTag))
+      replaceFile(temporary, this.#confine(path), attributes, (fd) => writeVerified(fd, bytes, 0))
+    })
+  }
+
+  async beginUpload(path: StorePath, sizeBytes: number, tag: string): Promise<Upload> {
+    return locally(() => {
+      this.#confine(path)
+      return beginUpload(this.#root, path, sizeBytes, tag)
+    })
+  }
+
+  async writePart(upload: Upload, _index: number, offset: number, bytes: Buffer): Promise<void> {
+    locally(() => writePart(this.#root, upload, offset, bytes))
+  }
+
+  async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<void> {
+    locally(() => commitUpload(this.#root, upload, attributes))
+  }
+
+  async abortUpload(upload: Upload): Promise<void> {
+    abortUpload(this.#root, upload)
+  }
+
+  async readLink(path: StorePath): Promise<Buffer> {
+    return locally(() => readlinkSync(this.#confine(path), { encoding: 'buffer' }))
+  }
+
+  async makeLink(path: StorePath, target: Buffer): Promise<void> {
+    locally(() => replaceLink(this.#beside(path, temporaryName(putTag)), this.#confine(path), target))
+  }
+
+  async close(): Promise<void> {
+    this.#confined = undefined
+  }
+
+  /** The absolute path, its folder known to lie inside the root. */
+  #confine(path: StorePath): Buffer {
+    const folder = parentOf(path)
+    const now = performance.now()
+    if (
+      this.#confined === undefined ||
+      this.#confined.untilMs < now ||
+      !this.#confined.folder.equals(folder)
+    ) {
+      this.#root.confine(folder)
+      this.#confined = { folder: Buffer.from(folder), untilMs: now + confinedForMs }
+    }
+    return this.#root.absolute(path)
+  }
+
+  #beside(path: StorePath, name: Buffer): Buffer {
+    return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
+  }
+}
+
+/** Makes or replaces a symbolic link at absolute paths: under a temporary name first. Throws system errors. */
+export function replaceLink(temporary: Buffer, path: Buffer, target: Buffer): void {
+  symlinkSync(target, temporary)
+  try {
+    renameSync(temporary, path)
+  } catch (error) {
+    removeFile(temporary)
+    throw error
+  }
+}
+
+function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
+  const names = Object.keys(given)
+  if (names.length === 0) return
+  const problem = 'is not honoured: a local filesystem has no additional properties'
+  const details = names.map((name) => ({ field: `additionalProperties.${name}`, problem }))
+  throw new GantryError('INVALID_INPUT', `additionalProperties: ${names.join(', ')} ${problem}`, { details })
+}
+
+function probeError(error: unknown): unknown {
+  const known = localError(error)
+  if (!(known instanceof StoreError) || known.failure === 'gone') return known
+  const failure = known.failure === 'permission' ? 'refused' : 'unreachable'
+  return new StoreError(failure, known.message, { cause: error })
+}
