@@ -1,0 +1,215 @@
+import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
+import { fileMetadata, folderMetadata } from './azure-attributes.ts'
+import { BlobClient } from './azure-client.ts'
+import { Container, type What } from './azure-container.ts'
+import { blobEndpoint } from './azure-endpoint.ts'
+import { failed } from './azure-errors.ts'
+import { Folding } from './azure-folding.ts'
+import { blobName, refuseName } from './azure-names.ts'
+import { type PropertyValues, readProperties } from './azure-properties.ts'
+import { BlobFile } from './azure-source-file.ts'
+import { committedAs, maxBlobBytes, maxBlocks, newUpload, partBytes, readUpload } from './azure-upload.ts'
+import { textFromPath } from './path-text.ts'
+import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
+
+/** The interface's limit on a batch of entries. */
+const maxBatch = 1_024
+
+/** What `open` reads at once: many files are smaller and need no second request then. */
+const headBytes = 128 * 1024
+
+/** `probe` answers a person who waits: one more try, then the truth. */
+const probeRetries = 1
+
+/**
+ * An Azure container through its Blob endpoint with an account key, with and without hierarchical namespace. A folder is
+ * an empty blob marked as one, or just the beginning of other blobs' names.
+ */
+export class Adls2Driver implements Driver {
+  readonly features: Features
+  readonly #client: BlobClient
+  readonly #container: Container
+  readonly #property: PropertyValues
+  /** For messages. */
+  readonly #place: string
+
+  /** Throws GantryError INVALID_INPUT for an endpoint or a property that cannot be honoured. */
+  constructor(options: FilesystemOptions<'adls2-shared-key'>) {
+    const property = readProperties(options.additionalProperties)
+    const maxPutBytes = property('fs.azure.write.request.size')
+    const concurrency = property('fs.azure.concurrentRequestCount.out')
+    this.#client = new BlobClient(blobEndpoint(options), options, {
+      connectTimeoutMs: property('fs.azure.http.connection.timeout'),
+      idleTimeoutMs: property('fs.azure.http.read.timeout'),
+      connections: concurrency,
+      retries: property('fs.azure.io.retry.max.retries'),
+      minBackoffMs: property('fs.azure.io.retry.min.backoff.interval'),
+      maxBackoffMs: property('fs.azure.io.retry.max.backoff.interval'),
+    })
+    this.#container = new Container(this.#client)
+    this.#property = property
+    this.#place = `container ${options.containerName} of account ${options.accountName}`
+    this.features = {
+      symlinks: false,
+      modes: true,
+      maxPutBytes,
+      partBytes: (sizeBytes) => partBytes(sizeBytes, maxPutBytes),
+      concurrency,
+    }
+  }
+
+  probe(signal: AbortSignal): Promise<void> {
+    return this.#container.check(() => `access to ${this.#place}`, { signal, retries: probeRetries })
+  }
+
+  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+    const what = this.#what('list', folder)
+    const name = blobName(folder)
+    if (name === undefined) throw failed('gone', what(), 'no such folder')
+    const prefix = name === '' ? '' : `${name}/`
+    const maxResults = this.#property('fs.azure.list.max.results')
+    const folding = new Folding(prefix)
+    let marker = ''
+    do {
+      const page = await this.#container.listPage({ prefix, marker, maxResults }, what, signal)
+      const entries = folding.entries(page)
+      marker = page.nextMarker
+      for (let at = 0; at < entries.length; at += maxBatch) yield entries.slice(at, at + maxBatch)
+    } while (marker !== '')
+    if (folding.found || name === '') return
+    if ((await this.#container.properties(name, what))?.isFolder !== true) {
+      throw failed('gone', what(), 'no such folder')
+    }
+  }
+
+  async stat(path: StorePath): Promise<Entry | undefined> {
+    const what = this.#what('stat', path)
+    const blob = blobName(path)
+    if (blob === undefined) return undefined
+    const folder = {
+      name: path.subarray(path.lastIndexOf('/') + 1),
+      type: 'folder',
+      sizeBytes: 0,
+      modifiedMs: 0,
+    } as const
+    if (blob === '') {
+      await this.#container.check(what)
+      return folder
+    }
+    const found = await this.#container.properties(blob, what)
+    if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
+    const { isFolder, sizeBytes, attributes } = found
+    return isFolder
+      ? { ...folder, ...attributes }
+      : { name: folder.name, type: 'file', sizeBytes, ...attributes }
+  }
+
+  async open(path: StorePath): Promise<SourceFile> {
+    const what = this.#what('open', path)
+    const requestBytes = this.#property('fs.azure.read.request.size')
+    const blob = blobName(path)
+    if (blob === undefined) throw failed('gone', what(), 'no such file')
+    if (blob === '') throw failed('unsupported', what(), 'it is a folder')
+    const opened = await this.#container.readHead(blob, Math.min(headBytes, requestBytes), what)
+    if (opened?.isFolder ?? (await this.#hasChildren(blob, what)))
+      throw failed('unsupported', what(), 'it is a folder')
+    if (opened === undefined) throw failed('gone', what(), 'no such file')
+    return new BlobFile(this.#client, { ...opened, blob }, requestBytes, (operation) =>
+      this.#what(operation, path)(),
+    )
+  }
+
+  refuses(path: StorePath, { type, sizeBytes }: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
+    if (type === 'symlink') return 'it is a symbolic link, and Azure keeps files and folders only'
+    if (type === 'other') return 'it is neither file nor folder, and Azure keeps nothing else'
+    if (sizeBytes > maxBlobBytes)
+      return `it has ${sizeBytes} bytes, Azure's limit is ${maxBlobBytes} (190.7 TiB)`
+    return refuseName(path)
+  }
+
+  async makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void> {
+    const what = this.#what('make folder', path)
+    if (path.length === 0) return this.#container.check(what)
+    const blob = writable(path, what)
+    const headers = folderMetadata(attributes)
+    if (await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what)) return
+    const there = await this.#container.properties(blob, what)
+    if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
+  }
+
+  /** Creates first and replaces second: the usual case costs one request, and the marker of a folder is never replaced. */
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void> {
+    const what = this.#what('put', path)
+    const blob = writable(path, what)
+    const headers = fileMetadata(attributes)
+    if (await this.#container.putBlob(blob, bytes, { headers, create: true }, what)) return
+    await this.#refuseFolder(blob, what)
+    await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
+  }
+
+  async beginUpload(path: StorePath, sizeBytes: number): Promise<Upload> {
+    const what = this.#what('begin upload', path)
+    const blob = writable(path, what)
+    if (sizeBytes > maxBlobBytes)
+      throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
+    await this.#refuseFolder(blob, what)
+    const leftover = (await this.#container.blocks(blob, what)).find(({ committed }) => !committed)
+    return newUpload(path, sizeBytes, leftover?.id)
+  }
+
+  async writePart(upload: Upload, index: number, _offset: number, bytes: Buffer): Promise<void> {
+    const { path, blockId } = readUpload(upload)
+    const what = this.#what(`write part ${index}`, path)
+    if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
+    await this.#container.putBlock(writable(path, what), blockId(index), bytes, what)
+  }
+
+  async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<void> {
+    const { path, blockId } = readUpload(upload)
+    const what = this.#what('commit', path)
+    const blob = writable(path, what)
+    const ids = Array.from({ length: partCount }, (_, index) => blockId(index))
+    const blocks = await this.#container.blocks(blob, what)
+    const { isCommitted, missing, sizeBytes } = committedAs(blocks, ids)
+    if (missing !== undefined)
+      throw failed('corrupt', what(), `part ${missing} is not there; begin the upload again`)
+    if (sizeBytes !== upload.sizeBytes) {
+      throw failed('corrupt', what(), `the parts have ${sizeBytes} bytes, not ${upload.sizeBytes}`)
+    }
+    if (!isCommitted) await this.#container.putBlockList(blob, ids, fileMetadata(attributes), what)
+  }
+
+  /**
+   * Nothing to do: blocks without a commit are invisible, and Azure drops them with the next write to that name or after
+   * a week. No call drops them sooner without making the name visible.
+   */
+  async abortUpload(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#client.close()
+  }
+
+  async #hasChildren(blob: string, what: What): Promise<boolean> {
+    const { blobs, prefixes } = await this.#container.listPage(
+      { prefix: `${blob}/`, marker: '', maxResults: 1 },
+      what,
+    )
+    return blobs.length + prefixes.length > 0
+  }
+
+  async #refuseFolder(blob: string, what: What): Promise<void> {
+    const there = await this.#container.properties(blob, what)
+    if (there?.isFolder === true) throw failed('unsupported', what(), 'a folder stands there')
+  }
+
+  #what(operation: string, path: StorePath): What {
+    return () => `${operation} ${textFromPath(path)} in ${this.#place}`
+  }
+}
+
+/** The name for a write. Throws `name` where `refuses` gives a reason. */
+function writable(path: StorePath, what: What): string {
+  const reason = path.length === 0 ? 'it is the root' : refuseName(path)
+  if (reason !== undefined) throw failed('name', what(), reason)
+  return path.toString('utf8')
+}

@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { headerMetadata, isFolderMarker, readAttributes } from './azure-attributes.ts'
+import type { BlobClient } from './azure-client.ts'
+import { failed } from './azure-errors.ts'
+import { type ListPage, type ListedBlock, readBlockList, readListPage, writeBlockList } from './azure-xml.ts'
+import type { FileAttributes } from './driver.ts'
+
+/** Names operation and object for a message. */
+export type What = () => string
+
+export interface BlobProperties {
+  readonly isFolder: boolean
+  readonly sizeBytes: number
+  readonly attributes: FileAttributes
+  readonly etag: string
+}
+
+/** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
+export type WriteHeaders = Readonly<Record<string, string>>
+
+/** The calls to one container that the driver is made of. All throw StoreErrors; the container missing is `gone`. */
+export class Container {
+  readonly #client: BlobClient
+
+  constructor(client: BlobClient) {
+    this.#client = client
+  }
+
+  /** Resolves when the container is there and the key is taken. */
+  async check(
+    what: What,
+    options: { readonly signal?: AbortSignal; readonly retries?: number } = {},
+  ): Promise<void> {
+    await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+  }
+
+  /** What stands under the very name, undefined when nothing does. */
+  async properties(blob: string, what: What): Promise<BlobProperties | undefined> {
+    const { status, headers } = await this.#client.request({ method: 'HEAD', blob, what, accept: [404] })
+    return status === 404 ? undefined : propertiesOf(headers, Number(headers['content-length']))
+  }
+
+  /** Like `properties`, with the first bytes of the content, at most `bytes`. */
+  async readHead(
+    blob: string,
+    bytes: number,
+    what: What,
+  ): Promise<(BlobProperties & { readonly head: Buffer }) | undefined> {
+    const store = { 'x-ms-range': `bytes=0-${bytes - 1}` }
+    const { status, headers, body } = await this.#client.request({
+      method: 'GET',
+      blob,
+      store,
+      what,
+      accept: [404, 416],
+    })
+    if (status === 404) return undefined
+    // No range of an empty blob can be read.
+    if (status === 416) {
+      const properties = await this.properties(blob, what)
+      return properties && { ...properties, head: Buffer.alloc(0) }
+    }
+    const total = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1]
+    return { ...propertiesOf(headers, total === undefined ? body.length : Number(total)), head: body }
+  }
+
+  /** One page of what stands below a prefix, up to the next slash of each name. */
+  async listPage(
+    page: { readonly prefix: string; readonly marker: string; readonly maxResults: number },
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<ListPage> {
+    const query = {
+      comp: 'list',
+      delimiter: '/',
+      include: 'metadata',
+      maxresults: String(page.maxResults),
+      prefix: page.prefix,
+      restype: 'container',
+      ...(page.marker === '' ? {} : { marker: page.marker }),
+    }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    return parsed(body, readListPage, what)
+  }
+
+  /**
+   * Writes a whole blob, its content checked by the service. False when `create` is set and something stands there.
+   * The service stores the digest with the blob.
+   */
+  async putBlob(
+    blob: string,
+    body: Buffer,
+    options: { readonly headers: WriteHeaders; readonly create: boolean },
+    what: What,
+  ): Promise<boolean> {
+    const contentMd5 = hash('md5', body, 'base64')
+    const store = { 'x-ms-blob-content-md5': contentMd5, 'x-ms-blob-type': 'BlockBlob', ...options.headers }
+    const condition = options.create ? { ifNoneMatch: '*', accept: [409] } : {}
+    const answer = await this.#client.request({
+      method: 'PUT',
+      blob,
+      body,
+      contentMd5,
+      store,
+      what,
+      ...condition,
+    })
+    return answer.status !== 409
+  }
+
+  async putBlock(blob: string, id: string, body: Buffer, what: What): Promise<void> {
+    const query = { blockid: id, comp: 'block' }
+    const contentMd5 = hash('md5', body, 'base64')
+    await this.#client.request({ method: 'PUT', blob, query, body, contentMd5, what })
+  }
+
+  /** Committed blocks, in their order, and uncommitted ones; none when there is no such blob. */
+  async blocks(blob: string, what: What): Promise<ListedBlock[]> {
+    const query = { blocklisttype: 'all', comp: 'blocklist' }
+    const { status, body } = await this.#client.request({ method: 'GET', blob, query, what, accept: [404] })
+    return status === 404 ? [] : parsed(body, readBlockList, what)
+  }
+
+  async putBlockList(blob: string, ids: readonly string[], headers: WriteHeaders, what: What): Promise<void> {
+    const body = writeBlockList(ids)
+    const contentMd5 = hash('md5', body, 'base64')
+    const store = { 'x-ms-blob-content-type': 'application/octet-stream', ...headers }
+    await this.#client.request({
+      method: 'PUT',
+      blob,
+      query: { comp: 'blocklist' },
+      body,
+      contentMd5,
+      store,
+      what,
+    })
+  }
+}
+
+function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
+  const metadata = headerMetadata(headers)
+  const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
+  return { isFolder: isFolderMarker(metadata), sizeBytes, attributes, etag: headers.etag ?? '' }
+}
+
+function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {
+  try {
+    return read(body)
+  } catch (error) {
+    throw failed('io', what(), 'the answer is not the XML that the Blob service sends', { cause: error })
+  }
+}

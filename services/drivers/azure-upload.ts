@@ -1,0 +1,91 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { ListedBlock } from './azure-xml.ts'
+import { StoreError, type StorePath, type Upload } from './driver.ts'
+
+/** "Scalability targets for Blob storage": blocks in a blob, and size of one (protocol 2019-12-12 and later). */
+export const maxBlocks = 50_000
+export const maxBlockBytes = 4_000 * 1024 * 1024
+/** 209,715,200,000,000 bytes, the 190.7 TiB of the documentation. */
+export const maxBlobBytes = maxBlocks * maxBlockBytes
+
+const MiB = 1024 * 1024
+
+/** Size of the parts of a file: as configured, or as large as needed to stay within the number of blocks. */
+export function partBytes(sizeBytes: number, configuredBytes: number): number {
+  const neededBytes = Math.ceil(sizeBytes / maxBlocks)
+  return neededBytes <= configuredBytes ? configuredBytes : Math.ceil(neededBytes / MiB) * MiB
+}
+
+/** Before base64. All blocks of a blob must have ids of one length, those of earlier uploads that were left over too. */
+const defaultIdBytes = 24
+/** The service's limit. */
+const maxIdBytes = 64
+/** Three bytes hold the index of any block; the rest must tell uploads of the same file apart. */
+const indexBytes = 3
+const minIdBytes = indexBytes + 5
+
+/** What a token stands for. */
+export interface UploadState {
+  readonly path: StorePath
+  /** Base64 id of the part with this index, the same in every process. */
+  readonly blockId: (index: number) => string
+}
+
+/**
+ * Starts an upload: a random token, so that a later upload of the same file never takes over blocks of this one.
+ * `leftover` is the id of any uncommitted block of the blob; ours will be as long.
+ */
+export function newUpload(path: StorePath, sizeBytes: number, leftover: string | undefined): Upload {
+  const idBytes = leftover === undefined ? defaultIdBytes : Buffer.from(leftover, 'base64').length
+  if (idBytes < minIdBytes || idBytes > maxIdBytes) {
+    throw new StoreError(
+      'io',
+      `another program left uncommitted blocks with ids of ${idBytes} bytes; write the file once with that program, or wait ` +
+        'a week until Azure has dropped them',
+    )
+  }
+  const random = randomBytes(12).toString('base64url')
+  const token = `${path.toString('base64url')}.${idBytes}.${random}`
+  return { token, sizeBytes }
+}
+
+/** Throws a StoreError for a token that no driver of this kind made. */
+export function readUpload({ token }: Upload): UploadState {
+  const match = /^([\w-]+)\.(\d{1,2})\.[\w-]{16}$/.exec(token)
+  if (match === null)
+    throw new StoreError('io', `${token.slice(0, 100)} is not the token of an upload to Azure`)
+  const [, path = '', idBytes] = match
+  const prefix = hash('sha512', token, 'buffer').subarray(0, Number(idBytes) - indexBytes)
+  return {
+    path: Buffer.from(path, 'base64url'),
+    blockId: (index) => {
+      const id = Buffer.alloc(prefix.length + indexBytes)
+      prefix.copy(id)
+      id.writeUIntBE(index, prefix.length, indexBytes)
+      return id.toString('base64')
+    },
+  }
+}
+
+/**
+ * How the blocks of a blob compare with the parts of an upload: whether the blob is made of just these, the first part
+ * that is missing, and the bytes that a commit would make visible.
+ */
+export function committedAs(
+  blocks: readonly ListedBlock[],
+  ids: readonly string[],
+): { readonly isCommitted: boolean; readonly missing: number | undefined; readonly sizeBytes: number } {
+  const committed = blocks.filter((block) => block.committed)
+  // An uncommitted block goes before a committed one of the same id, as in the commit itself.
+  const newest = new Map(
+    [...committed, ...blocks.filter((block) => !block.committed)].map((block) => [block.id, block]),
+  )
+  const parts = ids.map((id) => newest.get(id))
+  const missing = parts.indexOf(undefined)
+  return {
+    isCommitted:
+      ids.length > 0 && ids.length === committed.length && parts.every((part, i) => part === committed[i]),
+    missing: missing < 0 ? undefined : missing,
+    sizeBytes: parts.reduce((sum, part) => sum + (part?.sizeBytes ?? 0), 0),
+  }
+}

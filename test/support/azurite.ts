@@ -1,0 +1,83 @@
+import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+/** A real Azure Blob service of the test's own, with everything in memory; gone with the scope or the process. */
+export interface Azurite {
+  /** `host:port`, as the `endpoint` option of a filesystem takes it (with `insecure`). */
+  readonly endpoint: string
+  readonly account: string
+  /** Base64, made for this instance. */
+  readonly key: string
+  /** Microsoft's own client on the same account, to look at what ours wrote. */
+  readonly service: BlobServiceClient
+  createContainer(name: string): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Azurite loads its server code in about one second; a busy machine may take many times that. */
+const startTimeoutMs = 60_000
+
+const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'))
+
+/** Starts Azurite's blob service on a free port of loopback. Rejects with its output when it does not come up. */
+export async function startAzurite(): Promise<Azurite> {
+  const account = 'gantrytest'
+  const key = randomBytes(64).toString('base64')
+  // Microsoft's client asks for a newer protocol than the released Azurite names, and works with it.
+  const flags = '--blobPort 0 --inMemoryPersistence --silent --disableTelemetry --skipApiVersionCheck'.split(
+    ' ',
+  )
+  const child = spawn(process.execPath, [program, ...flags], {
+    cwd: tmpdir(),
+    env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+
+  const stop = async () => {
+    process.off('exit', kill)
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    kill()
+    await gone
+  }
+
+  try {
+    const url = await listeningAddress(child)
+    const credential = new StorageSharedKeyCredential(account, key)
+    const service = new BlobServiceClient(`${url}/${account}`, credential, { retryOptions: { maxTries: 1 } })
+    return {
+      endpoint: new URL(url).host,
+      account,
+      key,
+      service,
+      createContainer: async (name) => void (await service.createContainer(name)),
+      [Symbol.asyncDispose]: stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The address in Azurite's own message; the port is the one that the system gave. */
+function listeningAddress(child: ChildProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  let output = ''
+  const timer = setTimeout(() => reject(new Error(`Azurite did not start: ${output}`)), startTimeoutMs)
+  const read = (chunk: Buffer) => {
+    output += chunk.toString()
+    const address = /successfully listens? on (http:\/\/\S+)/.exec(output)?.[1]
+    if (address !== undefined) resolve(address)
+  }
+  child.stdout?.on('data', read)
+  child.stderr?.on('data', read)
+  child.once('error', reject)
+  child.once('exit', (code) => reject(new Error(`Azurite ended with ${code}: ${output}`)))
+  return promise.finally(() => clearTimeout(timer))
+}
