@@ -87,7 +87,11 @@ export function brokerError(error: unknown, subject: string): GantryError {
     )
   }
   if (cause instanceof PermissionViolationError) {
-    return new GantryError('DENIED', `this key may not ${cause.operation} ${cause.subject}`, { cause })
+    return new GantryError(
+      'DENIED',
+      `this key may not ${cause.operation === 'publish' ? 'publish' : 'subscribe'} to ${cause.subject}`,
+      { cause },
+    )
   }
   if (error instanceof TimeoutError || cause instanceof TimeoutError) {
     return new GantryError('TIMEOUT', `${subject} did not answer in time`, { cause: error })

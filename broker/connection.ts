@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
-import { inboxPrefix } from '../subjects/names.ts'
+import { type AccountName, inboxPrefix } from '../subjects/names.ts'
 import { createKey, type NativeKeyPair } from './ed25519.ts'
 import { type Capabilities, type Identity, userJwt } from './identity.ts'
 import { keyIdOf } from './token.ts'
@@ -30,7 +30,7 @@ export interface PlatformConnectionOptions {
 
 /** Connects a service of the platform with a user of an account that needs no callout, made for this process. */
 export async function connectAs(
-  account: 'PLATFORM' | 'SYS' | 'AUTH',
+  account: AccountName,
   { url, identity, name, capabilities }: PlatformConnectionOptions,
 ): Promise<NatsConnection> {
   const key = account === 'AUTH' ? identity.calloutUser : createKey('U')
@@ -44,6 +44,8 @@ export async function connectAs(
     servers: url,
     name,
     authenticator: authenticate(jwt, key)!,
+    // With capabilities it may hear replies in its own inbox alone, like any key.
+    ...(capabilities === undefined ? {} : { inboxPrefix: inboxPrefix(name) }),
     ignoreAuthErrorAbort: true,
     waitOnFirstConnect: true,
     ...platformReconnect,

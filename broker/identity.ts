@@ -7,7 +7,7 @@ import {
   type Operator,
   type User,
 } from '@nats-io/jwt'
-import { inboxPrefix, roots } from '../subjects/names.ts'
+import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
 
@@ -295,7 +295,7 @@ export interface Capabilities {
  */
 export async function userJwt(
   identity: Identity,
-  account: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH',
+  account: AccountName,
   user: { publicKey: string; name: string; capabilities?: Capabilities; expires?: number },
 ): Promise<string> {
   const keys = identity[account]

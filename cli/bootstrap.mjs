@@ -1,0 +1,123 @@
+// Runs before `npm start` and `npm test`, on whatever Node the machine has and with nothing installed: makes
+// sure that the npm packages of package-lock.json are in node_modules, with the Node that Gantry runs on.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The oldest Node that npm and this script can install with; Gantry itself runs on the one it installs. */
+const oldestNode = 20
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const modules = join(root, 'node_modules')
+const lockFile = join(root, 'package-lock.json')
+/** npm's own account of what it installed. */
+const installedFile = join(modules, '.package-lock.json')
+/** Has the fingerprint of an installation that was found right, so that the next start is quick. */
+const stampFile = join(modules, '.gantry-stamp')
+const nodeFile =
+  process.platform === 'win32' ? join(modules, 'node', 'bin', 'node.exe') : join(modules, '.bin', 'node')
+
+if (Number.parseInt(process.versions.node, 10) < oldestNode) {
+  fail(`Node ${process.versions.node} is too old: install Node ${oldestNode} or newer`)
+}
+if (!existsSync(lockFile))
+  fail('package-lock.json is missing: get it back with "git checkout package-lock.json"')
+const found = fingerprint()
+if (found === undefined || found !== read(stampFile)) makeRight()
+
+function makeRight() {
+  const lock = JSON.parse(read(lockFile)).packages
+  const node = lock['node_modules/node'].version
+  const why = whyInstall(lock)
+  if (why !== undefined) {
+    say(`installing the npm packages (${why})`)
+    // No package's install script is run, except that of Node below: the others do nothing that is needed.
+    npm('ci', '--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund')
+  }
+  if (!nodeIs(node)) {
+    if (why === undefined) say(`installing Node ${node} into node_modules`)
+    npm('rebuild', 'node', '--ignore-scripts=false')
+    if (!nodeIs(node))
+      fail(`Node ${node} could not be installed: see "npm rebuild node --foreground-scripts"`)
+  }
+  try {
+    writeFileSync(stampFile, fingerprint() ?? '')
+  } catch {
+    // In a node_modules that can't be written all is checked again next time, which takes a little longer.
+  }
+}
+
+/** Changes with what should be installed, what npm says it installed, and the Node there; none without these. */
+function fingerprint() {
+  if (!existsSync(installedFile) || !existsSync(nodeFile)) return undefined
+  const { size, mtimeMs } = statSync(nodeFile)
+  const hash = createHash('sha256').update(read(lockFile)).update(read(installedFile))
+  return hash.update([process.platform, process.arch, size, mtimeMs].join(' ')).digest('hex')
+}
+
+function whyInstall(lock) {
+  if (!existsSync(installedFile)) return 'there are none yet'
+  const installed = JSON.parse(read(installedFile)).packages
+  const isMissing = ([path, { version, optional }]) =>
+    path !== '' && !optional && installed[path]?.version !== version
+  return Object.entries(lock).some(isMissing) ? 'package-lock.json has changed' : undefined
+}
+
+function nodeIs(version) {
+  return spawnSync(nodeFile, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${version}`
+}
+
+function npm(...args) {
+  // npm retries a lost connection after 10 s and then 60 s; this way it takes 13 s to see that there is none.
+  const retries = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-factor=3']
+  const { file, before, shell } = howToRunNpm()
+  const all = [...before, ...args, ...retries, '--loglevel=error']
+  const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], shell }
+  const { status, signal, stderr, error } = spawnSync(file, all, { ...options, env: environment() })
+  if (signal) fail(`npm was interrupted (${signal}): run it again`)
+  if (error) fail(`npm can't be run (${error.message}): install npm, which comes with Node`)
+  if (status !== 0) fail(explain(stderr, args.slice(0, 2).join(' ')))
+}
+
+/** By the npm and the Node that started us, if they did: those of node_modules are being replaced. */
+function howToRunNpm() {
+  const { npm_execpath: cli = '', npm_node_execpath: node = '' } = process.env
+  const own = `${modules}${sep}`
+  const usable = /npm-cli\.[cm]?js$/.test(cli) && existsSync(node) && !node.startsWith(own)
+  if (usable) return { file: node, before: [cli], shell: false }
+  return { file: 'npm', before: [], shell: process.platform === 'win32' }
+}
+
+function environment() {
+  const name = Object.keys(process.env).find((key) => key.toUpperCase() === 'PATH') ?? 'PATH'
+  const folders = (process.env[name] ?? '').split(delimiter).filter((folder) => !folder.startsWith(modules))
+  return { ...process.env, [name]: folders.join(delimiter) }
+}
+
+function explain(stderr, command) {
+  if (/\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/.test(stderr)) {
+    return 'the npm registry can\'t be reached: check the network and "npm config get registry", "… get proxy"'
+  }
+  if (/\b(?:EACCES|EPERM|EROFS)\b/.test(stderr)) {
+    return `${modules} can't be written: run as its owner, or "sudo chown -R $(id -u) ${root}"`
+  }
+  if (/\bENOSPC\b/.test(stderr)) return `the disk of ${modules} is full: make room (about 500 MB)`
+  if (/\bEUSAGE\b/.test(stderr)) return 'package-lock.json does not fit package.json: run "npm install"'
+  const first = stderr.split('\n').find((line) => /^npm error (?!code )\S/.test(line)) ?? 'it said nothing'
+  return `npm failed (${first.replace('npm error ', '')}): see "npm ${command}"`
+}
+
+function read(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+function say(text) {
+  process.stderr.write(`gantry: ${text}\n`)
+}
+
+function fail(text) {
+  say(text)
+  process.exit(1)
+}

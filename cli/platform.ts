@@ -1,0 +1,191 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { connectAs, type NatsConnection } from '../broker/connection.ts'
+import { Events } from '../broker/events.ts'
+import { readTextFile, writeSecretFile } from '../broker/files.ts'
+import type { Log } from '../broker/log.ts'
+import { loadMessagingConfig } from '../broker/messaging-config.ts'
+import { loadPlatformConfig } from '../broker/platform-config.ts'
+import { createSealer } from '../broker/seal.ts'
+import { serve, type Service } from '../broker/serve.ts'
+import { startBroker } from '../broker/server.ts'
+import { storageUse } from '../broker/storage.ts'
+import { version } from '../broker/version.ts'
+import { startEdge } from '../http-edge/index.ts'
+import { type ListenOptions, loadListenOptions } from '../http-edge/properties.ts'
+import { keyHandlers, rbacHandlers, roleHandlers } from '../services/access/index.ts'
+import { startAccess } from '../services/access/start.ts'
+import { startFilesystems } from '../services/filesystems/start.ts'
+import { startMigrations } from '../services/migrations/start.ts'
+import { type Component, platformHandlers } from '../services/platform/index.ts'
+import { contracts, internalResources, resources } from '../subjects/index.ts'
+import { files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+
+export interface PlatformOptions {
+  /** Configuration folder; made when it is not there. */
+  readonly home: string
+  /** Path of nats-server. */
+  readonly natsServer: string
+  readonly log: Log
+}
+
+/** A running platform: broker, services and HTTP servers in this process. */
+export interface Platform {
+  readonly instance: string
+  readonly tcpUrl: string
+  readonly websocketUrl: string
+  readonly httpUrls: Record<HttpServerName, string>
+  /** Token of the local operator key, as stored in the configuration folder. */
+  readonly operatorToken: string
+  /** Process id of nats-server, undefined while it is down. */
+  brokerPid(): number | undefined
+  /** Stops in order: no new requests, work in hand finished, broker last. */
+  stop(): Promise<void>
+}
+
+/** Above this share of `max_file` the platform reports that its storage is nearly full. */
+const storageWarningShare = 0.9
+
+/**
+ * Starts everything: nats-server as a child process, all services, all HTTP servers.
+ * @throws ConfigError in one line when the configuration or the machine does not allow it
+ */
+export async function startPlatform({ home, natsServer, log }: PlatformOptions): Promise<Platform> {
+  const stops: (() => Promise<unknown>)[] = []
+  const stop = async () => {
+    for (const step of stops.splice(0).toReversed()) await step()
+  }
+  try {
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    const messaging = loadMessagingConfig(home)
+    const { identity, salt } = await loadPlatformConfig(home, messaging, log)
+    const listen = listenOptions(home)
+    const broker = await startBroker({
+      binary: natsServer,
+      runDir: join(home, 'run'),
+      identity,
+      messaging,
+      log,
+    })
+    stops.push(() => broker.stop())
+
+    const connect = async (account: Parameters<typeof connectAs>[0], name: string, pub?: string[]) => {
+      const capabilities =
+        pub === undefined ? {} : { capabilities: { pub: { allow: pub }, sub: { allow: [] } } }
+      const connection = await connectAs(account, { url: broker.tcpUrl, identity, name, ...capabilities })
+      stops.push(() => closeConnection(connection))
+      return connection
+    }
+    const publicSubjects = contracts
+      .filter(({ http }) => http.some((route) => route.public))
+      .map(({ subject }) => subject)
+    const [platform, auth, system, edgeConnection] = await Promise.all([
+      connect('PLATFORM', 'services'),
+      connect('AUTH', 'callout'),
+      connect('SYS', 'system'),
+      connect('GANTRY', 'edge', publicSubjects),
+    ])
+
+    const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
+    const location = { instance: identity.instance, ...urls }
+    const access = await startAccess({
+      connections: { platform, auth, system },
+      identity,
+      salt,
+      location,
+      log,
+    })
+    stops.push(() => access.stop())
+
+    const serving = { identity, version, log }
+    const services: Service[] = []
+    stops.push(() => Promise.all(services.map((service) => service.stop())))
+    const sealer = createSealer(identity)
+    const events = await Events.open(platform, messaging)
+    const filesystems = await startFilesystems({ connection: platform, sealer, log })
+    const migrations = await startMigrations({ connection: platform, sealer, events, log })
+    stops.push(() => migrations.stop())
+    services.push(
+      serve(platform, resources.keys, keyHandlers(access.dependencies), serving),
+      serve(platform, resources.roles, roleHandlers(access.dependencies), serving),
+      serve(platform, resources.rbac, rbacHandlers(access.dependencies), serving),
+      serve(platform, resources.filesystems, filesystems.handlers, serving),
+      serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
+      serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
+      serve(
+        platform,
+        resources.platform,
+        platformHandlers({
+          version,
+          addresses: {
+            instance: identity.instance,
+            broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
+            http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
+          },
+          components: async () => [await storageComponent(platform)],
+        }),
+        serving,
+      ),
+    )
+    const credentials = join(home, files.credentials)
+    const stored = readTextFile(credentials)?.trim()
+    const operatorToken = await access.operatorToken(stored)
+    if (operatorToken !== stored) writeSecretFile(credentials, `${operatorToken}\n`)
+    const edge = await startEdge({
+      listen,
+      brokerUrl: broker.tcpUrl,
+      edgeConnection,
+      operatorToken,
+      version,
+      log,
+    })
+    stops.push(() => edge.stop())
+    return {
+      instance: identity.instance,
+      tcpUrl: broker.tcpUrl,
+      websocketUrl: broker.websocketUrl,
+      httpUrls: edge.urls,
+      operatorToken,
+      brokerPid: () => broker.pid(),
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
+  const entries = (Object.keys(httpServers) as HttpServerName[]).map((name) => [
+    name,
+    loadListenOptions(home, name),
+  ])
+  return Object.fromEntries(entries) as Record<HttpServerName, ListenOptions>
+}
+
+/** Where clients on this host reach a server. */
+function urlOf({ host, port }: ListenOptions): string {
+  return `http://${host === '::' || host === '0.0.0.0' ? loopback : host}:${port}`
+}
+
+async function closeConnection(connection: NatsConnection): Promise<void> {
+  if (!connection.isClosed()) await connection.drain()
+}
+
+async function storageComponent(connection: NatsConnection): Promise<Component> {
+  const name = 'storage'
+  try {
+    const { fileBytes, maxFileBytes } = await storageUse(connection)
+    if (fileBytes < maxFileBytes * storageWarningShare) return { name, healthy: true }
+    const percent = Math.round((100 * fileBytes) / maxFileBytes)
+    const message = `${percent} % of max_file is in use; raise it in messaging.config before work slows down`
+    return { name, healthy: false, message }
+  } catch (error) {
+    return {
+      name,
+      healthy: false,
+      message: `the broker’s storage does not answer: ${(error as Error).message}`,
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { FastifyInstance } from 'fastify'
+import { ConfigError } from '../broker/config-error.ts'
+import type { NatsConnection } from '../broker/connection.ts'
+import type { Log } from '../broker/log.ts'
+import { contracts } from '../subjects/index.ts'
+import { type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import { byConnection, byToken, byTokenOrLocalHost } from './authority.ts'
+import { addDocs } from './docs.ts'
+import { ConnectionPool } from './pool.ts'
+import type { ListenOptions } from './properties.ts'
+import { createHttpServer } from './server.ts'
+
+export interface EdgeOptions {
+  readonly listen: Record<HttpServerName, ListenOptions>
+  /** Broker address for pooled connections. */
+  readonly brokerUrl: string
+  /** Connection of the edge's own narrow key. */
+  readonly edgeConnection: NatsConnection
+  /** The token with which the migrator serves programs on its own host. */
+  readonly operatorToken: string
+  readonly version: string
+  readonly log: Log
+}
+
+export interface Edge {
+  readonly urls: Record<HttpServerName, string>
+  stop(): Promise<void>
+}
+
+/** Starts all HTTP servers. @throws ConfigError when a port is taken */
+export async function startEdge(options: EdgeOptions): Promise<Edge> {
+  const { listen, brokerUrl, edgeConnection, operatorToken, version, log } = options
+  const pool = new ConnectionPool(brokerUrl)
+  const authorities = {
+    platform: byToken(pool),
+    migrator: byTokenOrLocalHost(pool, () => pool.get(operatorToken)),
+  }
+  const apps: FastifyInstance[] = []
+  const urls = {} as Record<HttpServerName, string>
+  for (const server of Object.keys(httpServers) as HttpServerName[]) {
+    const app = createHttpServer({
+      server,
+      contracts,
+      authority: authorities[server],
+      publicAuthority: byConnection(edgeConnection),
+      log,
+    })
+    await addDocs(app, server, version)
+    apps.push(app)
+    urls[server] = await listenOn(app, server, listen[server])
+  }
+  return {
+    urls,
+    stop: async () => {
+      await Promise.all(apps.map((app) => app.close()))
+      await pool.close()
+    },
+  }
+}
+
+async function listenOn(
+  app: FastifyInstance,
+  server: HttpServerName,
+  { host, port }: ListenOptions,
+): Promise<string> {
+  try {
+    await app.listen({ host, port })
+  } catch (cause) {
+    throw new ConfigError(listenProblem(server, host, port, cause as NodeJS.ErrnoException), { cause })
+  }
+  const address = app.server.address()
+  const bound = typeof address === 'object' && address !== null ? address.port : port
+  const name = host === '::' || host === '0.0.0.0' ? loopback : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${bound}`
+}
+
+function listenProblem(
+  server: HttpServerName,
+  host: string,
+  port: number,
+  { code }: NodeJS.ErrnoException,
+): string {
+  const { propertiesFile } = httpServers[server]
+  const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${code})`
+  return `${propertiesFile}: port ${port} on ${host} ${reason}: stop what uses it, or change server.port`
+}

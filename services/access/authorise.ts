@@ -1,0 +1,46 @@
+import type { Authorise } from '../../broker/auth-callout.ts'
+import type { Log } from '../../broker/log.ts'
+import { parseToken, secretMatches } from '../../broker/token.ts'
+import type { KeyCollection, StoredKey } from './keys.ts'
+
+/** The last use is kept to the minute, so that a busy key does not write at each connect. */
+const lastUsedPrecisionMs = 60_000
+
+/**
+ * Judges the token of a connecting client: ours, of this instance, its secret right under the salt, its key neither
+ * revoked nor expired. The record is read anew each time, so a revocation holds from its reply on.
+ */
+export function authoriser(
+  keys: KeyCollection,
+  { instance, salt, log }: { instance: string; salt: string; log: Log },
+): Authorise {
+  return async (token) => {
+    const parsed = parseToken(token)
+    if (parsed === undefined) return { refused: token === '' ? 'no token' : 'malformed token' }
+    if (parsed.location.instance !== instance)
+      return { refused: `a token of instance ${parsed.location.instance}` }
+    const key = await keys.get(parsed.keyId)
+    if (key === undefined) return { refused: `unknown key ${parsed.keyId}` }
+    if (!secretMatches(salt, parsed.secret, key.secretHash)) {
+      return { refused: `wrong secret for key ${key.id}, or storage.salt has changed` }
+    }
+    if (key.revoked !== undefined) return { refused: `key ${key.id} was revoked` }
+    const expiresMs = key.expires === undefined ? undefined : Date.parse(key.expires)
+    if (expiresMs !== undefined && expiresMs <= Date.now()) return { refused: `key ${key.id} has expired` }
+    noteUse(keys, key).catch((err: unknown) =>
+      log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
+    )
+    return {
+      keyId: key.id,
+      account: key.kind === 'agent' ? 'PLATFORM' : 'GANTRY',
+      capabilities: key.capabilities,
+      ...(expiresMs === undefined ? {} : { expires: Math.ceil(expiresMs / 1000) }),
+    }
+  }
+}
+
+async function noteUse(keys: KeyCollection, key: StoredKey): Promise<void> {
+  const now = Date.now()
+  if (key.lastUsed !== undefined && now - Date.parse(key.lastUsed) < lastUsedPrecisionMs) return
+  await keys.update(key.id, (current) => ({ ...current, lastUsed: new Date(now).toISOString() }))
+}

@@ -1,0 +1,180 @@
+import type { Collection } from '../../broker/collection.ts'
+import type { TokenLocation } from '../../broker/token.ts'
+import type {
+  Key,
+  keys as keyContracts,
+  rbac as rbacContracts,
+  Role,
+  roles as roleContracts,
+} from '../../subjects/access.ts'
+import type { Caller, Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { inboxPrefix } from '../../subjects/names.ts'
+import { coveringRule, uncovered } from '../../subjects/patterns.ts'
+import { admin, builtInRoles, isBuiltIn } from './built-in-roles.ts'
+import { issueKey, type KeyCollection, publicKey, type StoredKey } from './keys.ts'
+
+export interface AccessDependencies {
+  readonly keys: KeyCollection
+  readonly roles: Collection<typeof Role>
+  readonly salt: string
+  readonly location: TokenLocation
+  /** Drops every live connection of a key, on every node; resolves when they are gone. */
+  readonly kick: (keyId: string) => Promise<void>
+}
+
+type Rules = Key['capabilities']
+
+const dayMs = 24 * 3600 * 1000
+
+/** Keys: made, shown, revoked. A user sees its own, an administrator all. */
+export function keyHandlers({
+  keys,
+  salt,
+  location,
+  kick,
+}: AccessDependencies): Handlers<typeof keyContracts> {
+  /** The key, if the caller may know of it; what it may not see does not exist for it. */
+  const visible = async (id: string, caller: Caller): Promise<StoredKey> => {
+    const [key, own] = await Promise.all([keys.get(id), callersKey(keys, caller)])
+    if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
+      throw new GantryError('NOT_FOUND', `there is no key ${id}`)
+    }
+    return key
+  }
+  return {
+    create: async ({ name, notes = '', capabilities, expiresInDays }, call) => {
+      const creator = await callersKey(keys, call.caller)
+      refuseExcess(creator.capabilities, capabilities)
+      const { key, token } = await issueKey(
+        keys,
+        { salt, location },
+        {
+          name,
+          notes,
+          capabilities,
+          owner: creator.owner,
+          kind: 'key',
+          roles: creator.roles,
+          ...(expiresInDays === undefined
+            ? {}
+            : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
+        },
+      )
+      return { ...publicKey(key), token }
+    },
+    list: async ({ limit, after }, call) => {
+      const own = await callersKey(keys, call.caller)
+      const all = await keys.list({ ...(after === undefined ? {} : { after }) })
+      return all
+        .filter((key) => key.owner === own.owner || isAdministrator(own))
+        .slice(0, limit)
+        .map(publicKey)
+    },
+    get: async ({ id }, call) => publicKey(await visible(id, call.caller)),
+    revoke: async ({ id }, call) => {
+      await visible(id, call.caller)
+      const key = await keys.update(id, (current) =>
+        current.revoked === undefined ? { ...current, revoked: new Date().toISOString() } : undefined,
+      )
+      await kick(id)
+      return publicKey(key)
+    },
+    self: async (_, call) => publicKey(await callersKey(keys, call.caller)),
+  }
+}
+
+/** Roles: named sets of rules. */
+export function roleHandlers({ keys, roles }: AccessDependencies): Handlers<typeof roleContracts> {
+  const refuseBuiltIn = (name: string): void => {
+    if (isBuiltIn(name))
+      throw new GantryError('NOT_ALLOWED_IN_STATE', `the role ${name} is built in; make another`)
+  }
+  return {
+    own: async (_, call) => {
+      const key = await callersKey(keys, call.caller)
+      return { roles: key.roles, permissions: key.capabilities }
+    },
+    list: async ({ limit, after }) => {
+      const own = await roles.list()
+      return [...builtInRoles, ...own]
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .filter(({ name }) => after === undefined || name > after)
+        .slice(0, limit)
+    },
+    put: async (role, call) => {
+      refuseBuiltIn(role.name)
+      const creator = await callersKey(keys, call.caller)
+      refuseExcess(creator.capabilities, { pub: role.pub, sub: role.sub })
+      try {
+        await roles.create(role.name, role)
+      } catch (error) {
+        if (!(error instanceof GantryError && error.code === 'ALREADY_EXISTS')) throw error
+        await roles.update(role.name, () => role)
+      }
+      return role
+    },
+    delete: async ({ name }) => {
+      refuseBuiltIn(name)
+      await roles.delete(name)
+      return {}
+    },
+  }
+}
+
+/** The question whether a key may do something, answered as the broker would. */
+export function rbacHandlers({ keys }: AccessDependencies): Handlers<typeof rbacContracts> {
+  return {
+    check: async ({ action, subject, keyId }, call) => {
+      const own = await callersKey(keys, call.caller)
+      const key = keyId === undefined ? own : await keys.get(keyId)
+      if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
+        throw call.fail('NOT_FOUND', `there is no key ${keyId}`)
+      }
+      const rules = effectiveRules(key, action)
+      const rule = coveringRule(rules, subject)
+      if (key.revoked !== undefined) {
+        return { allowed: false, explanation: `denied: key ${key.id} was revoked at ${key.revoked}` }
+      }
+      return rule === undefined
+        ? {
+            allowed: false,
+            explanation:
+              `denied: no rule of key ${key.id} covers ${subject}; ${action} is allowed on ${rules.join(', ')}`.slice(
+                0,
+                2_000,
+              ),
+          }
+        : { allowed: true, rule, explanation: `allowed: ${rule} covers ${subject}` }
+    },
+  }
+}
+
+/** What the broker enforces for a key: its capabilities, and replies (see userJwt in broker/identity.ts). */
+const effectiveRules = (key: Key, action: 'publish' | 'subscribe'): string[] =>
+  action === 'publish'
+    ? [...key.capabilities.pub.allow, '_INBOX.>']
+    : [...key.capabilities.sub.allow, `${inboxPrefix(key.id)}.>`]
+
+const isAdministrator = (key: Key): boolean =>
+  uncovered(key.capabilities.pub.allow, admin.pub.allow).length === 0 &&
+  uncovered(key.capabilities.sub.allow, admin.sub.allow).length === 0
+
+async function callersKey(keys: KeyCollection, caller: Caller): Promise<StoredKey> {
+  if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself has no key')
+  const key = await keys.get(caller.keyId)
+  if (key === undefined) throw new GantryError('NOT_FOUND', `the key ${caller.keyId} is gone`)
+  return key
+}
+
+function refuseExcess(own: Rules, asked: Rules): void {
+  const excess = {
+    publish: uncovered(own.pub.allow, asked.pub.allow),
+    subscribe: uncovered(own.sub.allow, asked.sub.allow),
+  }
+  if (excess.publish.length + excess.subscribe.length === 0) return
+  const parts = Object.entries(excess).flatMap(([action, list]) =>
+    list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
+  )
+  throw new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
+}

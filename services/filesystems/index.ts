@@ -1,0 +1,233 @@
+import type { Collection } from '../../broker/collection.ts'
+import type { Log } from '../../broker/log.ts'
+import type { Sealer } from '../../broker/seal.ts'
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { GantryError, isGantryError } from '../../subjects/errors.ts'
+import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
+import type { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { StoreError } from '../drivers/index.ts'
+import { pathFromText } from '../drivers/path-text.ts'
+import { FilesystemRecord, openSpec, publicFilesystem, sealOptions } from './record.ts'
+import { entryPath, firstEntries, probe, storeFailure } from './store.ts'
+
+export interface FilesystemDependencies {
+  readonly filesystems: Collection<typeof FilesystemRecord>
+  readonly sealer: Sealer
+  /** Names of the migrations that need a filesystem. */
+  readonly usesOf: (fileSystemId: string) => Promise<string[]>
+  readonly log: Log
+}
+
+type Role = 'source' | 'target'
+type Health = Output<(typeof filesystems)['health']>
+/** Fields of every kind's create and update; the rest are the kind's options. */
+interface Place {
+  fileSystemId: string
+  role?: Role
+  scanOnly?: boolean
+  listenAndApplySourceChanges?: boolean
+}
+
+const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'source' : 'target')
+
+export function filesystemHandlers(dependencies: FilesystemDependencies): Handlers<typeof filesystems> {
+  const { filesystems: stored, usesOf } = dependencies
+  const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
+  const perKind = Object.fromEntries(
+    kinds.flatMap((kind) => [
+      [`create-${kind}`, creator(kind, dependencies)],
+      [`update-${kind}`, updater(kind, dependencies)],
+    ]),
+  ) as unknown as Pick<Handlers<typeof filesystems>, `create-${FilesystemKind}` | `update-${FilesystemKind}`>
+
+  const find = async (fileSystemId: string, role?: Role): Promise<FilesystemRecord> => {
+    const record = await stored.get(fileSystemId)
+    if (record === undefined || (role !== undefined && roleOf(record) !== role)) {
+      throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
+    }
+    return record
+  }
+  const requireUnused = async (fileSystemId: string): Promise<void> => {
+    const uses = await usesOf(fileSystemId)
+    if (uses.length === 0) return
+    throw new GantryError(
+      'IN_USE',
+      `${fileSystemId} is needed by the migrations ${uses.join(', ')}; delete them first`,
+      {
+        details: { migrations: uses },
+      },
+    )
+  }
+
+  return {
+    ...perKind,
+    kinds: () =>
+      kinds.map((kind) => ({
+        fs: filesystemKinds[kind].path,
+        fsDescription: filesystemKinds[kind].summary,
+        autoconfigurable: false,
+        multipleSourceAllowed: true,
+      })),
+    list: async ({ role, verbose, limit, after }) => {
+      const all = await stored.list(after === undefined ? {} : { after })
+      return all
+        .filter((record) => role === undefined || roleOf(record) === role)
+        .slice(0, limit)
+        .map((record) => publicFilesystem(record, verbose))
+    },
+    get: async ({ fileSystemId, role, verbose }) => publicFilesystem(await find(fileSystemId, role), verbose),
+    delete: async ({ fileSystemId, role }) => {
+      await find(fileSystemId, role)
+      await requireUnused(fileSystemId)
+      await stored.delete(fileSystemId)
+      return {}
+    },
+    clear: async ({ role }) => {
+      const all = (await stored.list()).filter((record) => roleOf(record) === role)
+      for (const { fileSystemId } of all) await requireUnused(fileSystemId)
+      for (const { fileSystemId } of all) await stored.delete(fileSystemId)
+      return {}
+    },
+    health: async ({ fileSystemId }, call) => healthOf(await find(fileSystemId), dependencies, call.signal),
+    'health-all': async (_, call) => {
+      const all = await stored.list()
+      return Promise.all(all.map((record) => healthOf(record, dependencies, call.signal)))
+    },
+    'list-paths': async ({ fileSystemId, role, path, limit = maxPageLength, after }, call) => {
+      const record = await find(fileSystemId, role)
+      const folder = pathFromText(path)
+      const last = after === undefined ? undefined : lastSegment(pathFromText(after))
+      try {
+        const page = { after: last, limit }
+        const entries = await firstEntries(openSpec(record, dependencies.sealer), folder, page, call.signal)
+        return entries.map((entry) => ({
+          path: entryPath(folder, entry),
+          isDirectory: entry.type === 'folder',
+          length: entry.sizeBytes,
+          modificationTime: Math.max(0, Math.round(entry.modifiedMs)),
+        }))
+      } catch (error) {
+        if (error instanceof StoreError && error.failure === 'gone') {
+          throw call.fail('NOT_FOUND', `there is no folder ${path} in ${fileSystemId}`)
+        }
+        throw storeFailure(error, fileSystemId)
+      }
+    },
+  }
+}
+
+const lastSegment = (path: Buffer): Buffer => path.subarray(path.lastIndexOf('/') + 1)
+
+function creator(kind: FilesystemKind, { filesystems, sealer }: FilesystemDependencies) {
+  return async (input: Place & { role: Role }, call: { signal: AbortSignal }) => {
+    const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
+    refuseForeignFields(input)
+    if ((await filesystems.get(fileSystemId)) !== undefined) {
+      throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
+    }
+    await requireReachable({ kind, options }, fileSystemId, call.signal)
+    const record: FilesystemRecord = {
+      fileSystemId,
+      isSource: role === 'source',
+      isScanOnly: role === 'source' && scanOnly,
+      listenAndApplySourceChanges,
+      kind,
+      options: sealOptions(kind, options, sealer),
+    }
+    await filesystems.create(fileSystemId, record)
+    return publicFilesystem(record)
+  }
+}
+
+function updater(kind: FilesystemKind, { filesystems, sealer }: FilesystemDependencies) {
+  return async (input: Place, call: { signal: AbortSignal }) => {
+    const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, ...changes } = input
+    const current = await filesystems.get(fileSystemId)
+    if (current === undefined || (role !== undefined && roleOf(current) !== role)) {
+      throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
+    }
+    if (current.kind !== kind) {
+      throw new GantryError('NOT_ALLOWED_IN_STATE', `${fileSystemId} is of kind ${current.kind}, not ${kind}`)
+    }
+    refuseForeignFields({ ...input, role: roleOf(current) })
+    const options = { ...openSpec(current, sealer).options, ...changes }
+    await requireReachable({ kind, options }, fileSystemId, call.signal)
+    const record = await filesystems.update(fileSystemId, (stored) => ({
+      ...stored,
+      isScanOnly: scanOnly ?? stored.isScanOnly,
+      listenAndApplySourceChanges: listenAndApplySourceChanges ?? stored.listenAndApplySourceChanges,
+      options: sealOptions(kind, options, sealer),
+    }))
+    return publicFilesystem(record)
+  }
+}
+
+/** Sources and targets share a contract, and two fields belong to one of them. */
+function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Place): void {
+  const foreign =
+    role === 'source' && listenAndApplySourceChanges !== undefined
+      ? 'listenAndApplySourceChanges'
+      : role === 'target' && scanOnly !== undefined
+        ? 'scanOnly'
+        : undefined
+  if (foreign === undefined) return
+  const problem = `is not a field of a ${role}`
+  throw new GantryError('INVALID_INPUT', `input: ${foreign} ${problem}`, {
+    details: [{ field: foreign, problem }],
+  })
+}
+
+async function requireReachable(
+  spec: { kind: FilesystemKind; options: object },
+  fileSystemId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    // The kind's schema has been checked by its contract.
+    await probe(spec as Parameters<typeof probe>[0], signal)
+  } catch (error) {
+    throw storeFailure(error, fileSystemId)
+  }
+}
+
+async function healthOf(
+  record: FilesystemRecord,
+  { sealer, log }: FilesystemDependencies,
+  signal: AbortSignal,
+): Promise<Health> {
+  const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
+  try {
+    await probe(openSpec(record, sealer), signal)
+    return { ...health, healthy: true, healthReason: 'NONE' }
+  } catch (error) {
+    if (!(error instanceof StoreError) && !isGantryError(error))
+      log.error({ err: error }, 'A health check failed.')
+    return {
+      ...health,
+      healthy: false,
+      healthReason: reasonOf(error),
+      cause: (error as Error).message.slice(0, 2_000),
+    }
+  }
+}
+
+function reasonOf(error: unknown): Health['healthReason'] {
+  if (!(error instanceof StoreError)) return 'FS_ERROR'
+  if (error.failure === 'gone') return 'INVALID_FS_ROOT'
+  return error.failure === 'refused' || error.failure === 'permission' ? 'INVALID_CREDENTIALS' : 'FS_ERROR'
+}
+
+/** For other services of the platform alone. */
+export function filesystemInternalHandlers({
+  filesystems,
+}: FilesystemDependencies): Handlers<typeof filesystemsInternal> {
+  return {
+    resolve: async ({ fileSystemId }, call) => {
+      const record = await filesystems.get(fileSystemId)
+      if (record === undefined) throw call.fail('NOT_FOUND', `there is no filesystem ${fileSystemId}`)
+      const { isSource, isScanOnly, kind, options } = record
+      return { fileSystemId, isSource, isScanOnly, kind, options }
+    },
+  }
+}

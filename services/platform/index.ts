@@ -1,0 +1,41 @@
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { title } from '../../subjects/names.ts'
+import type { platform } from '../../subjects/platform.ts'
+
+type Info = Output<(typeof platform)['info']>
+export type Component = Output<(typeof platform)['health']>['components'][number]
+
+export interface PlatformDependencies {
+  readonly version: string
+  readonly addresses: Pick<Info, 'broker' | 'http' | 'instance'>
+  /** Looks at each component; quick, and never throws. */
+  readonly components: () => Promise<Component[]>
+}
+
+/** What the platform says of itself. */
+export function platformHandlers({
+  version,
+  addresses,
+  components,
+}: PlatformDependencies): Handlers<typeof platform> {
+  return {
+    info: () => ({ name: title, version, ...addresses }),
+    ping: () => ({ message: 'pong' as const }),
+    health: async (_, call) => {
+      const seen = await components()
+      const broken = seen.filter((component) => !component.healthy)
+      const health = {
+        status: broken.length === 0 ? 'healthy' : 'degraded',
+        version,
+        components: seen,
+      } as const
+      if (broken.length === 0) return health
+      throw call.fail('UNAVAILABLE', `degraded: ${broken.map(({ name }) => name).join(', ')}`, health)
+    },
+    ready: async (_, call) => {
+      const broken = (await components()).filter((component) => !component.healthy)
+      if (broken.length === 0) return { ready: true as const }
+      throw call.fail('UNAVAILABLE', `not ready: ${broken.map(({ name }) => name).join(', ')}`)
+    },
+  }
+}

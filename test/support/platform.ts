@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { call } from '../../broker/client.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import type { Log } from '../../broker/log.ts'
+import { findNatsServer } from '../../broker/nats-server.ts'
+import { type Platform, startPlatform } from '../../cli/platform.ts'
+import type { Contract, Input, Output } from '../../subjects/contract.ts'
+import { files, type HttpServerName, httpServers, loopback } from '../../subjects/names.ts'
+
+/** Tests say what they see in assertions; the platform's own log shows with GANTRY_TEST_LOG=debug. */
+export const testLog: Log = pino({ level: process.env['GANTRY_TEST_LOG'] ?? 'silent' }, pino.destination(2))
+
+/** A port that nobody uses at the moment. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, loopback)
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  if (typeof address !== 'object' || address === null) throw new Error('no port')
+  return address.port
+}
+
+/** A configuration folder of its own, with ports of its own; removed by its owner. */
+export async function createHome(messaging: object = {}): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-test-'))
+  const ports = { port: await freePort(), websocket_port: await freePort() }
+  writeFileSync(
+    join(home, files.messaging),
+    JSON.stringify({ max_mem: '64MiB', max_file: '1GiB', ...ports, ...messaging }),
+  )
+  for (const name of Object.keys(httpServers) as HttpServerName[]) {
+    const path = join(home, httpServers[name].propertiesFile)
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, `server.address=${loopback}\nserver.port=${await freePort()}\n`)
+  }
+  return home
+}
+
+/** The nats-server that all tests run. */
+export const natsServerPath = async (): Promise<string> => (await findNatsServer({ log: testLog })).path
+
+export interface TestPlatform extends Platform, AsyncDisposable {
+  readonly home: string
+  /** Connection of the local operator. */
+  readonly operator: NatsConnection
+  /** Calls a capability as the local operator. */
+  call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
+  /** Calls over REST as the local operator, unless the headers say otherwise; the body is sent as JSON. */
+  rest(
+    server: HttpServerName,
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<{ status: number; body: unknown; headers: Headers }>
+}
+
+/** A whole platform in this process, on a real nats-server, with a folder and ports of its own. */
+export async function startTestPlatform(options: { home?: string; log?: Log } = {}): Promise<TestPlatform> {
+  const home = options.home ?? (await createHome())
+  const log = options.log ?? testLog
+  const platform = await startPlatform({ home, natsServer: await natsServerPath(), log })
+  const operator = await connectWithToken(platform.tcpUrl, platform.operatorToken)
+  return {
+    ...platform,
+    home,
+    operator,
+    call: (contract, input) => call(operator, contract, input),
+    rest: async (server, method, path, { body, headers } = {}) => {
+      const response = await fetch(`${platform.httpUrls[server]}${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(headers ?? { authorization: `Bearer ${platform.operatorToken}` }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        body: text === '' ? undefined : JSON.parse(text),
+        headers: response.headers,
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await operator.close()
+      await platform.stop()
+      if (options.home === undefined) rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
