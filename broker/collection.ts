@@ -107,6 +107,15 @@ export class Collection<S extends TSchema> {
     }
   }
 
+  /** Writes a value that has one writer only, whatever is there. */
+  async put(id: string, value: Static<S>): Promise<void> {
+    try {
+      await this.#kv.put(subjectToken(id), JSON.stringify(this.#encode(id, value, [])))
+    } catch (error) {
+      throw storageError(error)
+    }
+  }
+
   /**
    * Replaces the value by what `change` makes of it; `undefined` leaves it as it is. `change` may run several times.
    * @throws GantryError NOT_FOUND, CONFLICT, and whatever `change` throws

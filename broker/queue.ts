@@ -223,6 +223,26 @@ export class Queue {
     }
   }
 
+  /** Items of one lane that are not done, exactly. */
+  async pendingIn(lane: string): Promise<number> {
+    const filter = subject(this.name, lane)
+    try {
+      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
+      return state.subjects?.[filter] ?? 0
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
+      throw error
+    }
+  }
+
+  /** Names of the queues that there are. */
+  static async names(connection: NatsConnection): Promise<string[]> {
+    const manager = await jetstreamManager(connection)
+    const names: string[] = []
+    for await (const name of manager.streams.names(`${roots.work}.>`)) names.push(name.slice(streamName('').length))
+    return names
+  }
+
   /** Deletes the queue with all that is in it; no error when it is gone already. */
   async delete(): Promise<void> {
     try {

@@ -53,7 +53,6 @@ export const Migration = strict({
       filesScanned: Count('Files found'),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
-      baseScanCompletionTime: Type.Optional(Timestamp('When the last folder had been listed')),
     }),
     contentSummary: Matrix,
   }),

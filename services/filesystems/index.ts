@@ -8,7 +8,8 @@ import type { filesystems, filesystemsInternal } from '../../subjects/filesystem
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { StoreError } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { FilesystemRecord, openSpec, publicFilesystem, sealOptions } from './record.ts'
+import { openSecrets, sealSecrets } from '../drivers/secrets.ts'
+import { type FilesystemRecord, publicFilesystem } from './record.ts'
 import { entryPath, firstEntries, probe, storeFailure } from './store.ts'
 
 export interface FilesystemDependencies {
@@ -100,7 +101,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       const last = after === undefined ? undefined : lastSegment(pathFromText(after))
       try {
         const page = { after: last, limit }
-        const entries = await firstEntries(openSpec(record, dependencies.sealer), folder, page, call.signal)
+        const entries = await firstEntries(openSecrets(record.kind, record.options, dependencies.sealer), folder, page, call.signal)
         return entries.map((entry) => ({
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',
@@ -133,7 +134,7 @@ function creator(kind: FilesystemKind, { filesystems, sealer }: FilesystemDepend
       isScanOnly: role === 'source' && scanOnly,
       listenAndApplySourceChanges,
       kind,
-      options: sealOptions(kind, options, sealer),
+      options: sealSecrets(kind, options, sealer),
     }
     await filesystems.create(fileSystemId, record)
     return publicFilesystem(record)
@@ -151,13 +152,13 @@ function updater(kind: FilesystemKind, { filesystems, sealer }: FilesystemDepend
       throw new GantryError('NOT_ALLOWED_IN_STATE', `${fileSystemId} is of kind ${current.kind}, not ${kind}`)
     }
     refuseForeignFields({ ...input, role: roleOf(current) })
-    const options = { ...openSpec(current, sealer).options, ...changes }
+    const options = { ...openSecrets(current.kind, current.options, sealer).options, ...changes }
     await requireReachable({ kind, options }, fileSystemId, call.signal)
     const record = await filesystems.update(fileSystemId, (stored) => ({
       ...stored,
       isScanOnly: scanOnly ?? stored.isScanOnly,
       listenAndApplySourceChanges: listenAndApplySourceChanges ?? stored.listenAndApplySourceChanges,
-      options: sealOptions(kind, options, sealer),
+      options: sealSecrets(kind, options, sealer),
     }))
     return publicFilesystem(record)
   }
@@ -198,7 +199,7 @@ async function healthOf(
 ): Promise<Health> {
   const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
   try {
-    await probe(openSpec(record, sealer), signal)
+    await probe(openSecrets(record.kind, record.options, sealer), signal)
     return { ...health, healthy: true, healthReason: 'NONE' }
   } catch (error) {
     if (!(error instanceof StoreError) && !isGantryError(error))

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
-import type { Sealer } from '../../broker/seal.ts'
-import { type FilesystemKind, filesystemKinds, type FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
 import type { Filesystem } from '../../subjects/filesystems.ts'
 import { Name } from '../../subjects/schemas.ts'
+import { maskSecrets } from '../drivers/secrets.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 
@@ -20,31 +20,6 @@ export const FilesystemRecord = Type.Object(
 )
 export type FilesystemRecord = Static<typeof FilesystemRecord>
 
-type Options = Record<string, unknown>
-
-/** Shown in place of a secret; its length says nothing about that of the secret. */
-const mask = '********'
-
-const secretNames = (kind: FilesystemKind): readonly string[] => filesystemKinds[kind].secrets
-
-const mapSecrets = (kind: FilesystemKind, options: Options, change: (secret: string) => string): Options =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      secretNames(kind).includes(name) && typeof value === 'string' ? change(value) : value,
-    ]),
-  )
-
-export const sealOptions = (kind: FilesystemKind, options: Options, sealer: Sealer): Options =>
-  mapSecrets(kind, options, (secret) => sealer.seal(secret))
-
-/** What a driver is opened with, secrets in the clear: never stored, logged or answered. */
-export function openSpec(record: Pick<FilesystemRecord, 'kind' | 'options'>, sealer: Sealer): FilesystemSpec {
-  const options = mapSecrets(record.kind, record.options, (secret) => sealer.open(secret))
-  // The options were checked against the kind's schema when they came in.
-  return { kind: record.kind, options } as FilesystemSpec
-}
-
 /** Defaults of a kind's options, for a verbose reply. */
 const defaultOptions: Record<FilesystemKind, Record<string, string>> = {
   local: { fsRoot: '/' },
@@ -53,8 +28,8 @@ const defaultOptions: Record<FilesystemKind, Record<string, string>> = {
 
 /** The filesystem as callers see it. */
 export function publicFilesystem(record: FilesystemRecord, verbose = false): Filesystem {
-  const { additionalProperties, ...own } = mapSecrets(record.kind, record.options, () => mask)
-  const texts = Object.entries({ ...own, ...(additionalProperties as Options | undefined) }).map(
+  const { additionalProperties, ...own } = maskSecrets(record.kind, record.options)
+  const texts = Object.entries({ ...own, ...(additionalProperties as object | undefined) }).map(
     ([name, value]) => [name, String(value)],
   )
   const properties = Object.fromEntries(texts) as Record<string, string>
