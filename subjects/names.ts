@@ -47,6 +47,16 @@ export const loopback = '127.0.0.1'
 export const brokerPort = 4222
 export const websocketPort = 9222
 
+/** All instances of a service share its requests by this queue group. */
+export const serviceQueue = product
+
+/** Headers of requests and replies: those of errors are the micro-service protocol's (NATS ADR-32), the id is ours. */
+export const messageHeaders = {
+  requestId: 'Gantry-Request-Id',
+  error: 'Nats-Service-Error',
+  errorCode: 'Nats-Service-Error-Code',
+} as const
+
 /** Broker accounts (design, section 5). */
 export const accounts = ['SYS', 'AUTH', 'PLATFORM', 'GANTRY'] as const
 export type AccountName = (typeof accounts)[number]

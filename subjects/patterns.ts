@@ -1,7 +1,8 @@
 /**
  * The algebra of subjects and their wildcards: `*` stands for exactly one token, `>` at the end for one or more. A rule
- * covers a pattern when every subject that the pattern matches is matched by the rule too; that is how nats-server
- * decides on subscriptions, rule by rule, and how a key is compared with its creator.
+ * covers a pattern when every subject that the pattern matches is matched by the rule too; that is how a key is compared
+ * with its creator. nats-server decides the same, rule by rule, with one exception: it takes the `>` of a subscription
+ * for a word, so that a rule whose last token is `*` lets it through, and the subscriber gets all that is deeper.
  */
 
 /** Whether one rule covers a subject or pattern. */

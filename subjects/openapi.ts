@@ -1,0 +1,137 @@
+import type { Contract, HttpRoute } from './contract.ts'
+import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
+import { type ErrorCode, errors } from './errors.ts'
+import { fieldsOf, type JsonSchema, jsonSchema, pick, plain } from './json-schema.ts'
+import { type HttpServerName, httpServers } from './names.ts'
+import { routeFields } from './route.ts'
+
+/** The schemas of 3.1 are JSON Schema, so those of the contracts go in as they are. */
+const openapi = '3.1.0'
+
+const bearer = { token: [] }
+
+interface Operation {
+  readonly contract: Contract
+  readonly route: HttpRoute
+  readonly id: string
+}
+
+/** The OpenAPI document of an HTTP server: an operation for each route that a contract has on it. */
+export function openApiDocument(
+  server: HttpServerName,
+  contracts: readonly Contract[],
+  { version }: { version: string },
+): object {
+  const operations = contracts.flatMap((contract) => operationsOf(contract, server))
+  const tags = new Set(operations.map(({ contract }) => contract.resource))
+  return plain({
+    openapi,
+    info: {
+      title: httpServers[server].title,
+      version,
+      description:
+        'Every call is also a request on the message broker; see the AsyncAPI document. Errors have one body: decide on its `code`.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The server that this document comes from' }],
+    // The migrator takes a token, and does without one while no access control is enabled.
+    security: server === 'migrator' ? [{}, bearer] : [bearer],
+    tags: [...tags].map((name) => ({ name })),
+    paths: pathsOf(operations),
+    components: {
+      schemas: { Error: ErrorSchema },
+      responses: Object.fromEntries(operations.flatMap(failuresOf).map((each) => [each.name, failure(each)])),
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+      },
+    },
+  })
+}
+
+/** A contract with several routes on a server is told apart by what each binds, or else by their order. */
+function operationsOf(contract: Contract, server: HttpServerName): Operation[] {
+  const routes = contract.http.filter((route) => route.server === server)
+  return routes.map((route, index) => {
+    const distinction = Object.values(route.bind ?? {}).join('.') || (index === 0 ? '' : String(index + 1))
+    const suffix = routes.length === 1 || distinction === '' ? '' : `.${distinction}`
+    return { contract, route, id: `${contract.resource}.${contract.verb}${suffix}` }
+  })
+}
+
+function pathsOf(operations: readonly Operation[]): Record<string, Record<string, object>> {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const { path, method } = operation.route
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(operation) }
+  }
+  return paths
+}
+
+function describe(operation: Operation): object {
+  const { contract, route, id } = operation
+  const { path, query, body } = routeFields(contract, route)
+  const fields = fieldsOf(contract.input)
+  const required = jsonSchema(contract.input).required ?? []
+  const parameters = [
+    ...path.map((name) => parameter('path', name, fields[name], true)),
+    ...query.map((name) => parameter('query', name, fields[name], required.includes(name))),
+  ]
+  const failures = failuresOf(operation).map(({ status, name }): [number, object] => [
+    status,
+    { $ref: `#/components/responses/${name}` },
+  ])
+  return {
+    operationId: id,
+    tags: [contract.resource],
+    summary: contract.summary,
+    ...(contract.description === undefined ? {} : { description: contract.description }),
+    ...(route.public ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body.length > 0 ? { requestBody: requestBody(contract, body) } : {}),
+    responses: { [route.status ?? 200]: success(contract), ...Object.fromEntries(failures) },
+  }
+}
+
+function parameter(place: 'path' | 'query', name: string, field: JsonSchema = {}, required: boolean): object {
+  const { description, ...schema } = field
+  return {
+    name,
+    in: place,
+    ...(required ? { required } : {}),
+    ...(description === undefined ? {} : { description }),
+    // Objects in a query string have no common form; as JSON every client can write them.
+    ...(schema.type === 'object' ? { content: { 'application/json': { schema } } } : { schema }),
+  }
+}
+
+function requestBody({ input }: Contract, names: readonly string[]): object {
+  const schema = pick(input, names)
+  return { required: schema.required !== undefined, content: { 'application/json': { schema } } }
+}
+
+const success = ({ output }: Contract) => ({
+  description: 'Done',
+  content: { 'application/json': { schema: output } },
+})
+
+interface Failure {
+  readonly status: number
+  readonly codes: readonly ErrorCode[]
+  /** Of the component that describes it: its codes. */
+  readonly name: string
+}
+
+/** Nobody's token is looked at on a public route. */
+const tokenCodes: readonly ErrorCode[] = ['UNAUTHENTICATED', 'DENIED']
+
+/** What an operation answers when it fails, one for each status. */
+function failuresOf({ contract, route }: Operation): Failure[] {
+  const codes = codesOf(contract).filter((code) => !route.public || !tokenCodes.includes(code))
+  const byStatus = Map.groupBy(codes, (code) => errors[code].status)
+  return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
+}
+
+const failure = ({ codes }: Failure) => ({
+  description: codes.map((code) => `${code}: ${errors[code].meaning}`).join(' '),
+  content: { 'application/json': { schema: errorOfCodes(codes) } },
+})
