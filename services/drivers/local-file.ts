@@ -8,6 +8,7 @@ import {
   openSync,
   readSync,
   renameSync,
+  symlinkSync,
   unlinkSync,
   writeSync,
   type Stats,
@@ -105,6 +106,17 @@ export function replaceFile(
   }
 }
 
+/** Makes or replaces a symbolic link the same way. Throws system errors. */
+export function replaceLink(temporary: Buffer, path: Buffer, target: Buffer): void {
+  symlinkSync(target, temporary)
+  try {
+    renameSync(temporary, path)
+  } catch (error) {
+    removeFile(temporary)
+    throw error
+  }
+}
+
 /** Sets the time of the last change, exact to a microsecond. A store that knew none says 0: then it is now. */
 export function setModified(fd: number, modifiedMs: number): void {
   if (modifiedMs > 0) futimesSync(fd, modifiedMs / 1000, modifiedMs / 1000)
@@ -129,8 +141,15 @@ export function writeVerified(fd: number, bytes: Buffer, position: number): void
  * Copies a range from one open file to another; the digest of what was read must be that of what is read back from the
  * target. Throws `changed` when the source ends early, `corrupt` when the digests differ, StoreErrors of the source, and
  * system errors of the target.
+ * @param beforeChunk called between the chunks of a long range; may throw to end the work
  */
-export function copyRange(from: number, to: number, position: number, length: number): void {
+export function copyRange(
+  from: number,
+  to: number,
+  position: number,
+  length: number,
+  beforeChunk: () => void = () => undefined,
+): void {
   if (length <= chunkBytes) {
     readSource(from, length, position)
     const digest = hash('sha256', chunk.subarray(0, length), 'hex')
@@ -141,6 +160,7 @@ export function copyRange(from: number, to: number, position: number, length: nu
   const digest = createHash('sha256')
   for (let done = 0; done < length; done += chunkBytes) {
     const size = Math.min(chunkBytes, length - done)
+    beforeChunk()
     readSource(from, size, position + done)
     digest.update(chunk.subarray(0, size))
     writeFully(to, chunk, size, position + done)

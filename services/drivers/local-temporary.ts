@@ -110,7 +110,8 @@ function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[])
   const [, , itsHost, itsProcess, itsIncarnation, itsThread] = pattern.exec(name.toString('latin1')) ?? []
   if (itsHost === host) {
     const pid = Number.parseInt(itsProcess ?? '', 36)
-    if (itsIncarnation === incarnation) return !liveThreads.includes(Number.parseInt(itsThread ?? '', 36))
+    const thread = Number.parseInt(itsThread ?? '', 36)
+    if (itsIncarnation === incarnation) return thread !== threadId && !liveThreads.includes(thread)
     if (pid === process.pid || !isRunning(pid)) return true
   }
   const stat = lstatSync(path, { throwIfNoEntry: false })

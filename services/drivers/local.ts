@@ -1,10 +1,10 @@
-import { accessSync, constants, lstatSync, readlinkSync, renameSync, symlinkSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
 import { StoreError } from './driver.ts'
 import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
 import { isErrno, localError, locally } from './local-errors.ts'
-import { replaceFile, removeFile, writeVerified } from './local-file.ts'
+import { replaceFile, replaceLink, writeVerified } from './local-file.ts'
 import { checkRootFolder, makeFolder } from './local-folder.ts'
 import { listFolder, statEntry } from './local-list.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
@@ -162,17 +162,6 @@ export class LocalDriver implements Driver {
 
   #beside(path: StorePath, name: Buffer): Buffer {
     return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
-  }
-}
-
-/** Makes or replaces a symbolic link at absolute paths: under a temporary name first. Throws system errors. */
-export function replaceLink(temporary: Buffer, path: Buffer, target: Buffer): void {
-  symlinkSync(target, temporary)
-  try {
-    renameSync(temporary, path)
-  } catch (error) {
-    removeFile(temporary)
-    throw error
   }
 }
 

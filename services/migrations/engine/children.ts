@@ -1,0 +1,144 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import {
+  encodeItem,
+  largeFileBytes,
+  maxItemTextBytes,
+  maxRegionFolders,
+  maxTransferBytes,
+  maxTransferNames,
+} from './items.ts'
+import { joinPath } from './paths.ts'
+
+/** Encoded items that a scan found. */
+export interface ChildBatch {
+  readonly regions: Uint8Array<ArrayBuffer>[]
+  readonly transfers: Uint8Array<ArrayBuffer>[]
+}
+
+/** Items sent together: enough for the queue to store them at once, few enough that copying begins early. */
+const batchLength = 32
+
+const first = { attempt: 1, notBeforeMs: 0 }
+
+/** Groups of names by folder, the last of them still open. */
+class Groups<G> {
+  #groups: G[] = []
+  #folder: StorePath | undefined
+  #textBytes = 0
+  #names = 0
+
+  get names(): number {
+    return this.#names
+  }
+
+  /** Whether an item of them is as long as a message may be. */
+  get isLong(): boolean {
+    return this.#textBytes >= maxItemTextBytes
+  }
+
+  /** The group that a name of this folder belongs to; the name is counted. */
+  for(folder: StorePath, name: Buffer, open: () => G): G {
+    let group = this.#groups.at(-1)
+    if (group === undefined || this.#folder !== folder) {
+      group = open()
+      this.#groups.push(group)
+      this.#folder = folder
+      this.#textBytes += folder.length
+    }
+    this.#textBytes += name.length
+    this.#names++
+    return group
+  }
+
+  take(): G[] {
+    const groups = this.#groups
+    this.#groups = []
+    this.#folder = undefined
+    this.#textBytes = 0
+    this.#names = 0
+    return groups
+  }
+}
+
+/** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
+export class Children {
+  readonly #send: (batch: ChildBatch) => Promise<void>
+  readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
+  readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
+  #fileBytes = 0
+  #batch: ChildBatch = { regions: [], transfers: [] }
+
+  /** @param send resolves when another batch may follow */
+  constructor(send: (batch: ChildBatch) => Promise<void>) {
+    this.#send = send
+  }
+
+  /** @param parent one object for all entries of a folder */
+  folder(parent: StorePath, name: Buffer, mode: number | undefined): void {
+    const group = this.#folders.for(parent, name, () => ({
+      parent,
+      names: [],
+      ...(mode === undefined ? {} : { modes: [] }),
+    }))
+    group.names.push(name)
+    if (mode !== undefined) group.modes?.push(mode)
+    if (this.#folders.names >= maxRegionFolders || this.#folders.isLong) this.#endRegion()
+  }
+
+  /** @param folder one object for all entries of a folder */
+  file(folder: StorePath, name: Buffer, sizeBytes: number): void {
+    if (sizeBytes > largeFileBytes) {
+      this.#batch.transfers.push(encodeItem({ kind: 'large', ...first, path: joinPath(folder, name) }))
+      return
+    }
+    if (this.#fileBytes + sizeBytes > maxTransferBytes) this.#endTransfer()
+    this.#fileBytes += sizeBytes
+    this.#groupOf(folder, name).files.push(name)
+    this.#endFullTransfer()
+  }
+
+  /** A link or a special file. */
+  other(folder: StorePath, name: Buffer): void {
+    this.#groupOf(folder, name).others.push(name)
+    this.#endFullTransfer()
+  }
+
+  /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
+  async sendFullBatch(): Promise<void> {
+    const { regions, transfers } = this.#batch
+    if (regions.length + transfers.length >= batchLength) await this.#sendBatch()
+  }
+
+  /** Sends what is left. */
+  async finish(): Promise<void> {
+    this.#endRegion()
+    this.#endTransfer()
+    const { regions, transfers } = this.#batch
+    if (regions.length + transfers.length > 0) await this.#sendBatch()
+  }
+
+  #groupOf(folder: StorePath, name: Buffer) {
+    return this.#files.for(folder, name, () => ({ folder, files: [], others: [] }))
+  }
+
+  #endFullTransfer(): void {
+    if (this.#files.names >= maxTransferNames || this.#files.isLong) this.#endTransfer()
+  }
+
+  #endRegion(): void {
+    const groups = this.#folders.take()
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...first, groups }))
+  }
+
+  #endTransfer(): void {
+    const groups = this.#files.take()
+    this.#fileBytes = 0
+    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...first, groups }))
+  }
+
+  #sendBatch(): Promise<void> {
+    const batch = this.#batch
+    this.#batch = { regions: [], transfers: [] }
+    return this.#send(batch)
+  }
+}

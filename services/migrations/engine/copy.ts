@@ -1,0 +1,80 @@
+import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
+import { unsupported } from './copy-local.ts'
+import { largeFileBytes } from './items.ts'
+import { targetError } from './outcome.ts'
+import { atTarget, type Run } from './run.ts'
+
+/** Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so. */
+export async function copyFile(run: Run, path: StorePath): Promise<number> {
+  const file = await run.source.open(path)
+  try {
+    checkAccepted(run, path, 'file', file.sizeBytes)
+    if (goesWhole(run, file.sizeBytes)) {
+      // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
+      const bytes = await file.read(0, file.sizeBytes)
+      await atTarget(run.target.put(path, bytes, file.attributes))
+    } else {
+      await copyInParts(run, path, file)
+    }
+    return file.sizeBytes
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Whether a file goes with one `put`. Not to a folder of a host: only an upload marks its temporary file as this
+ * migration's, and a killed process leaves it behind. Not a file that has become large since it was listed.
+ */
+function goesWhole({ target }: Run, sizeBytes: number): boolean {
+  const { localRoot, maxPutBytes } = target.features
+  return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, largeFileBytes)
+}
+
+async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise<void> {
+  const { target, stop, spec } = run
+  const { sizeBytes } = file
+  const partBytes = target.features.partBytes(sizeBytes)
+  const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+  try {
+    let count = 0
+    for (let offset = 0; offset < sizeBytes; offset += partBytes) {
+      stop.check()
+      const bytes = await file.read(offset, Math.min(partBytes, sizeBytes - offset))
+      await atTarget(target.writePart(upload, count, offset, bytes))
+      count++
+    }
+    await atTarget(target.commitUpload(upload, count, file.attributes))
+  } catch (error) {
+    await target.abortUpload(upload)
+    throw error
+  }
+}
+
+/** Copies what was no file when it was listed. Returns a file's size, undefined for a link. Throws StoreErrors. */
+export async function copyOther(run: Run, path: StorePath): Promise<number | undefined> {
+  const { source, target } = run
+  const found = await source.stat(path)
+  if (found === undefined) throw new StoreError('gone', 'source: it is no longer there')
+  if (found.type === 'file') return copyFile(run, path)
+  if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
+  if (target.makeLink === undefined)
+    throw new StoreError('unsupported', 'target: it cannot hold symbolic links')
+  checkAccepted(run, path, 'symlink', 0)
+  const link = await source.readLink(path)
+  await atTarget(target.makeLink(path, link))
+  return undefined
+}
+
+/** Throws when the target cannot hold such an entry by its own rules: `name`, or `too-large` when only its size is wrong. */
+export function checkAccepted(
+  { target }: Run,
+  path: StorePath,
+  type: 'file' | 'folder' | 'symlink',
+  sizeBytes: number,
+): void {
+  const reason = target.refuses(path, { type, sizeBytes })
+  if (reason === undefined) return
+  const isSizeAlone = sizeBytes > 0 && target.refuses(path, { type, sizeBytes: 0 }) === undefined
+  throw targetError(new StoreError(isSizeAlone ? 'too-large' : 'name', reason))
+}

@@ -1,0 +1,56 @@
+import type { FailureClass } from '../../drivers/driver.ts'
+
+/**
+ * What a piece of work found and did. What was scanned is, when all is done, what was migrated, skipped, vanished or
+ * failed; retries do not count again what was scanned.
+ */
+const countNames = [
+  'filesScanned',
+  'bytesScanned',
+  'foldersScanned',
+  'linksScanned',
+  /** Sockets, pipes, devices: they become failures. */
+  'othersScanned',
+  'filesMigrated',
+  'bytesMigrated',
+  'foldersMigrated',
+  'linksMigrated',
+  /** At the target already, by the migration's policy. */
+  'filesSkipped',
+  'bytesSkipped',
+  /** Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. */
+  'filesVanished',
+  'foldersVanished',
+  /** Given up; each is in a list of failures. */
+  'failures',
+] as const
+
+export type Counts = Record<(typeof countNames)[number], number>
+
+export const noCounts = (): Counts =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these are all the names that the type has
+  Object.fromEntries(countNames.map((name) => [name, 0])) as Counts
+
+/** Adds counts to others, in place. */
+export function add(into: Counts, more: Readonly<Counts>): Counts {
+  for (const name of countNames) into[name] += more[name]
+  return into
+}
+
+/** Something that did not arrive and will not be tried again. */
+export interface Failure {
+  /** Absolute path in the store, as text (`textFromPath`). */
+  path: string
+  failure: FailureClass
+  message: string
+  attempts: number
+}
+
+/** What came of a work item. */
+export interface ItemResult {
+  counts: Counts
+  /** Final ones, for the ledger. At most as many as the item has names. */
+  failures: Failure[]
+  /** An item with only what is worth another try, not before its own time. */
+  retry?: Uint8Array
+}

@@ -1,0 +1,22 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import { parentOf } from '../../drivers/local-root.ts'
+import { atTarget, type Run } from './run.ts'
+
+/** Makes a folder at the target, with the permission bits of the source where both stores have them. */
+export function makeFolder(run: Run, path: StorePath, mode: number | undefined): Promise<void> {
+  const keepsMode = mode !== undefined && run.target.features.modes
+  return atTarget(run.target.makeFolder(path, keepsMode ? { mode } : {}))
+}
+
+/**
+ * Makes a folder and its parents at the target where they are missing, as they are at the source. A symbolic link in their
+ * place is left: the owner put it there, and what it leads to is checked when something is written.
+ */
+export async function makeFolders(run: Run, path: StorePath): Promise<void> {
+  if (path.length === 0) return
+  const found = await atTarget(run.target.stat(path))
+  if (found?.type === 'folder' || found?.type === 'symlink') return
+  await makeFolders(run, parentOf(path))
+  const original = await run.source.stat(path)
+  await makeFolder(run, path, original?.mode)
+}

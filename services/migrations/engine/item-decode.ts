@@ -1,0 +1,128 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import {
+  malformed,
+  maxRegionFolders,
+  maxTransferNames,
+  type FileGroup,
+  type FolderGroup,
+  type Item,
+} from './items.ts'
+import { bytesFromJson, isName, isPath } from './paths.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * An item from bytes, its shape, bounds and every name checked; throws INVALID_INPUT. Written by hand: a schema's
+ * validator would cost every worker thread 20 MB and a quarter of a second at its start.
+ */
+export function decodeItem(bytes: Uint8Array): Item {
+  let json: unknown
+  try {
+    json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString())
+  } catch (error) {
+    throw malformed('no JSON', error)
+  }
+  const fields = objectOf(json, 'item')
+  const head = {
+    attempt: countOf(fields['attempt'], 'attempt'),
+    notBeforeMs: countOf(fields['notBeforeMs'], 'notBeforeMs'),
+  }
+  switch (fields['kind']) {
+    case 'region': {
+      checkFields(fields, ['start', 'groups'])
+      const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
+      checkTotal(
+        groups.map(({ names }) => names.length),
+        maxRegionFolders,
+      )
+      const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
+      return { kind: 'region', ...head, ...start, groups }
+    }
+    case 'transfer': {
+      checkFields(fields, ['groups'])
+      const groups = listOf(fields['groups'], maxTransferNames, 'groups').map(fileGroupOf)
+      checkTotal(
+        groups.map(({ files, others }) => files.length + others.length),
+        maxTransferNames,
+      )
+      return { kind: 'transfer', ...head, groups }
+    }
+    case 'large':
+      checkFields(fields, ['path'])
+      return { kind: 'large', ...head, path: pathOf(fields['path'], 'path') }
+    default:
+      throw malformed('no known kind')
+  }
+}
+
+function folderGroupOf(json: unknown): FolderGroup {
+  const fields = objectOf(json, 'groups[]')
+  checkFields(fields, ['parent', 'names', 'modes'], 0)
+  const names = listOf(fields['names'], maxRegionFolders, 'names').map(nameOf)
+  const group = { parent: pathOf(fields['parent'], 'parent'), names }
+  if (fields['modes'] === undefined) return group
+  const modes = listOf(fields['modes'], maxRegionFolders, 'modes').map((mode) => countOf(mode, 'modes[]'))
+  if (modes.length !== names.length) throw malformed('modes are not as many as names')
+  return { ...group, modes }
+}
+
+function fileGroupOf(json: unknown): FileGroup {
+  const fields = objectOf(json, 'groups[]')
+  checkFields(fields, ['folder', 'files', 'others'], 0)
+  return {
+    folder: pathOf(fields['folder'], 'folder'),
+    files: listOf(fields['files'], maxTransferNames, 'files').map(nameOf),
+    others: listOf(fields['others'], maxTransferNames, 'others').map(nameOf),
+  }
+}
+
+/** Fields that every item has. */
+const headFields = 3
+
+function checkFields(fields: Fields, known: readonly string[], headCount = headFields): void {
+  const found = known.filter((name) => fields[name] !== undefined).length
+  if (Object.keys(fields).length !== found + headCount)
+    throw malformed(`other fields than ${known.join(', ')}`)
+}
+
+function objectOf(json: unknown, what: string): Fields {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw malformed(`${what} is no object`)
+  return Object.fromEntries(Object.entries(json))
+}
+
+function listOf(json: unknown, maxLength: number, what: string): readonly unknown[] {
+  if (!Array.isArray(json)) throw malformed(`${what} is no list`)
+  if (json.length > maxLength) throw malformed(`${what} has more than ${maxLength} entries`)
+  return json
+}
+
+function countOf(json: unknown, what: string): number {
+  if (typeof json !== 'number' || !Number.isSafeInteger(json) || json < 0)
+    throw malformed(`${what} is no count`)
+  return json
+}
+
+function checkTotal(counts: readonly number[], max: number): void {
+  if (counts.reduce((sum, count) => sum + count, 0) > max) throw malformed(`more than ${max} names`)
+}
+
+function bytesOf(json: unknown, what: string): Buffer {
+  if (typeof json === 'string') return bytesFromJson(json)
+  const fields = objectOf(json, what)
+  if (typeof fields['b'] !== 'string' || Object.keys(fields).length !== 1)
+    throw malformed(`${what} is no text`)
+  return bytesFromJson({ b: fields['b'] })
+}
+
+function nameOf(json: unknown): Buffer {
+  const name = bytesOf(json, 'name')
+  if (!isName(name)) throw malformed('a name that no entry can have')
+  return name
+}
+
+function pathOf(json: unknown, what: string): StorePath {
+  const path = bytesOf(json, what)
+  if (!isPath(path)) throw malformed(`${what} is no path`)
+  return path
+}

@@ -1,0 +1,117 @@
+import { GantryError } from '../../../subjects/errors.ts'
+import type { StorePath } from '../../drivers/driver.ts'
+import { jsonFromBytes } from './paths.ts'
+
+/** Sibling or cousin folders in one region item: a tree of many small folders must not cost a message a folder. */
+export const maxRegionFolders = 64
+/** Names in one transfer item; with fewer, messages cost more than files. */
+export const maxTransferNames = 256
+/** Content of one transfer item: what a thread moves in some 10 ms. */
+export const maxTransferBytes = 8 * 1024 * 1024
+/** A file above this size is an item by itself, moved in parts by all threads. */
+export const largeFileBytes = 16 * 1024 * 1024
+/** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */
+export const maxItemTextBytes = 128 * 1024
+
+interface Head {
+  /** 1 for the first try. */
+  readonly attempt: number
+  /** Milliseconds since 1970 before which the item is not to be worked on; 0 for at once. */
+  readonly notBeforeMs: number
+}
+
+/** Folders of one parent; `modes` beside `names`, where the source has them. */
+export interface FolderGroup {
+  readonly parent: StorePath
+  readonly names: readonly Buffer[]
+  readonly modes?: readonly number[]
+}
+
+/** Files of one folder, and links and special files in it. */
+export interface FileGroup {
+  readonly folder: StorePath
+  readonly files: readonly Buffer[]
+  readonly others: readonly Buffer[]
+}
+
+/** Folders to list. All paths in items are relative to the migration's path. */
+export interface Region extends Head {
+  readonly kind: 'region'
+  /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
+  readonly start?: StorePath
+  readonly groups: readonly FolderGroup[]
+}
+
+/** Files to copy. */
+export interface Transfer extends Head {
+  readonly kind: 'transfer'
+  readonly groups: readonly FileGroup[]
+}
+
+/** One large file to copy in parts. */
+export interface Large extends Head {
+  readonly kind: 'large'
+  readonly path: StorePath
+}
+
+export type Item = Region | Transfer | Large
+
+const encoder = new TextEncoder()
+
+/** An item as bytes: JSON, kind and times first (`notBeforeOf` reads no further). */
+export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
+  const { kind, attempt, notBeforeMs } = item
+  return encoder.encode(JSON.stringify({ kind, attempt, notBeforeMs, ...bodyOf(item) }))
+}
+
+function bodyOf(item: Item): object {
+  switch (item.kind) {
+    case 'region':
+      return {
+        ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
+        groups: item.groups.map(({ parent, names, modes }) => ({
+          parent: jsonFromBytes(parent),
+          names: names.map(jsonFromBytes),
+          ...(modes === undefined ? {} : { modes }),
+        })),
+      }
+    case 'transfer':
+      return {
+        groups: item.groups.map(({ folder, files, others }) => ({
+          folder: jsonFromBytes(folder),
+          files: files.map(jsonFromBytes),
+          others: others.map(jsonFromBytes),
+        })),
+      }
+    case 'large':
+      break
+  }
+  return { path: jsonFromBytes(item.path) }
+}
+
+/** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
+export const startRegion = (path: StorePath = Buffer.alloc(0)): Uint8Array<ArrayBuffer> =>
+  encodeItem({ kind: 'region', attempt: 1, notBeforeMs: 0, start: path, groups: [] })
+
+const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
+/** The head of an item is shorter than this. */
+const maxHeadLength = 80
+
+function headOf(item: Uint8Array): { kind: Item['kind']; notBeforeMs: number } {
+  const start = Buffer.from(item.buffer, item.byteOffset, Math.min(item.length, maxHeadLength)).toString(
+    'latin1',
+  )
+  const [, kind, notBefore] = headPattern.exec(start) ?? []
+  if (kind !== 'region' && kind !== 'transfer' && kind !== 'large') throw malformed('no known kind')
+  return { kind, notBeforeMs: Number(notBefore) }
+}
+
+/** When an item may be worked on, without decoding it. Throws INVALID_INPUT. */
+export const notBeforeOf = (item: Uint8Array): number => headOf(item).notBeforeMs
+
+/** Kind of an item, without decoding it. Throws INVALID_INPUT. */
+export const kindOf = (item: Uint8Array): Item['kind'] => headOf(item).kind
+
+/** The error for bytes that are no item. */
+export const malformed = (problem: string, cause?: unknown) =>
+  new GantryError('INVALID_INPUT', `work item: ${problem}`, { cause })

@@ -1,0 +1,39 @@
+import type { ChildBatch } from './children.ts'
+import type { ItemResult } from './counts.ts'
+import type { LargeCopy } from './large.ts'
+import type { MoveSpec } from './run.ts'
+import type { SentError } from './sent-error.ts'
+
+interface ItemJob {
+  readonly spec: MoveSpec
+  readonly item: Uint8Array
+  /** Threads of this process that live, when leftovers of dead writers are to be looked for. */
+  readonly liveThreads: readonly number[] | undefined
+}
+
+/** What a thread can be asked for. Plain data. */
+export type Job =
+  | ({ readonly kind: 'scan' } & ItemJob)
+  | ({ readonly kind: 'transfer' } & ItemJob)
+  | ({ readonly kind: 'begin' } & ItemJob)
+  | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
+  | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
+  | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly copy: LargeCopy }
+
+/** What it answers. */
+export type Reply =
+  | { readonly kind: 'result'; readonly result: ItemResult }
+  | { readonly kind: 'begun'; readonly copy: LargeCopy }
+  | { readonly kind: 'done' }
+
+/** To a thread. `flag` is one number in shared memory: set to 1, it ends the job soon. */
+export type ToThread =
+  | { readonly type: 'job'; readonly id: number; readonly job: Job; readonly flag: Int32Array }
+  | { readonly type: 'credit'; readonly id: number }
+  | { readonly type: 'abort'; readonly id: number }
+
+/** From a thread. */
+export type FromThread =
+  | { readonly type: 'children'; readonly id: number; readonly batch: ChildBatch }
+  | { readonly type: 'reply'; readonly id: number; readonly reply: Reply }
+  | { readonly type: 'error'; readonly id: number; readonly error: SentError }

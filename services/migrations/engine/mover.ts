@@ -1,0 +1,137 @@
+import { StoreError } from '../../drivers/driver.ts'
+import { concurrently } from './concurrently.ts'
+import type { ChildBatch } from './children.ts'
+import type { ItemResult } from './counts.ts'
+import { decodeItem } from './item-decode.ts'
+import { kindOf, malformed } from './items.ts'
+import type { Reply } from './jobs.ts'
+import { failedLarge, type LargeCopy } from './large.ts'
+import { fullWeight, halfWeight, ThreadPool, type PoolLog } from './pool.ts'
+import type { MoveSpec } from './run.ts'
+
+export type { ChildBatch, ItemResult, MoveSpec }
+export type { Counts, Failure } from './counts.ts'
+
+/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
+const firstGeneration = 1
+
+/** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
+const abandonTimeoutMs = 10_000
+
+/** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
+const partsPerThread = { local: 2, remote: 4 } as const
+
+/**
+ * Lists and copies files in worker threads. The calling thread only hands items over and stores what comes back; it is
+ * never blocked.
+ */
+export class Mover implements AsyncDisposable {
+  readonly #pool: ThreadPool
+  readonly #log: PoolLog
+
+  /** @param options `threads`: default one for each core */
+  constructor({ threads, log }: { threads?: number; log: PoolLog }) {
+    this.#log = log
+    this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+  }
+
+  /**
+   * Lists the folders of a region item and makes them at the target. What is found comes as batches of encoded items,
+   * eight batches at once at most; resolves when every `publish` has resolved, rejects when one has rejected. Rejects
+   * also with the signal's reason, when the thread ended, and when a driver cannot be opened (GantryError
+   * INVALID_INPUT); such an item is to come again.
+   * @param redelivered a worker that was killed may have had the item: what it left under temporary names in the item's
+   *   folders is removed
+   */
+  async scan(
+    spec: MoveSpec,
+    item: Uint8Array,
+    publish: (children: ChildBatch) => Promise<void>,
+    signal: AbortSignal,
+    redelivered = false,
+  ): Promise<ItemResult> {
+    const hasLeftovers = redelivered || spec.generation > firstGeneration
+    const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
+    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish }))
+  }
+
+  /**
+   * Copies the files of a transfer item: each appears at the target whole and verified, or not at all. Large files go in
+   * parts through all threads. Rejects as `scan` does.
+   */
+  async transfer(
+    spec: MoveSpec,
+    item: Uint8Array,
+    signal: AbortSignal,
+    redelivered = false,
+  ): Promise<ItemResult> {
+    if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
+    const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Stops all work, whose promises reject, and ends the threads. */
+  async close(): Promise<void> {
+    await this.#pool.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #itemJob(spec: MoveSpec, item: Uint8Array, hasLeftovers: boolean) {
+    const liveThreads = hasLeftovers ? this.#pool.liveThreads() : undefined
+    // A copy of its own: cloning a part of a larger buffer, as the broker's client makes them, would clone all of it.
+    return { spec, item: item.slice(), liveThreads }
+  }
+
+  async #transferLarge(
+    spec: MoveSpec,
+    bytes: Uint8Array,
+    signal: AbortSignal,
+    redelivered: boolean,
+  ): Promise<ItemResult> {
+    const item = decodeItem(bytes)
+    if (item.kind !== 'large') throw malformed(`a ${item.kind}, not a large file`)
+    try {
+      const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
+      const begun = await this.#pool.run(job, { signal, priority: 'files' })
+      if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
+      return await this.#copyLarge(spec, begun.copy, signal)
+    } catch (error) {
+      if (error instanceof StoreError && !signal.aborted)
+        return failedLarge(Buffer.from(spec.root), item, error)
+      throw error
+    }
+  }
+
+  async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
+    const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
+    const weight = copy.isLocal ? fullWeight : halfWeight
+    const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
+    try {
+      await concurrently(Array(partCount).keys(), atOnce, async (index) => {
+        await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
+      })
+      return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
+    } catch (error) {
+      await this.#abandon(spec, copy)
+      throw error
+    }
+  }
+
+  /** Removes what a large file left behind; the failure that led here is the one that counts. */
+  async #abandon(spec: MoveSpec, copy: LargeCopy): Promise<void> {
+    const signal = AbortSignal.timeout(abandonTimeoutMs)
+    try {
+      await this.#pool.run({ kind: 'abandon', spec, copy }, { signal, priority: 'parts' })
+    } catch (error) {
+      this.#log.error({ err: error, migration: spec.id }, 'the parts of a large file could not be removed')
+    }
+  }
+}
+
+function resultOf(reply: Reply): ItemResult {
+  if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)
+  return reply.result
+}

@@ -1,0 +1,68 @@
+import { StoreError, type StorePath } from '../../drivers/driver.ts'
+import { noCounts, type Failure, type ItemResult } from './counts.ts'
+import { encodeItem, type Item } from './items.ts'
+import { textFromPath } from './paths.ts'
+import { backoffMs, isWorthRetry } from './retry.ts'
+
+/** A store's message can hold whatever its server said; nobody reads more. */
+const maxMessageLength = 1_000
+
+/** What came of an item so far: counts, failures, and when the rest is to be tried again. */
+export class Outcome {
+  readonly counts = noCounts()
+  readonly #failures: Failure[] = []
+  readonly #attempt: number
+  #waitMs = 0
+
+  constructor(attempt: number) {
+    this.#attempt = attempt
+  }
+
+  /**
+   * Takes note of what went wrong with a path; true when the path belongs into another try.
+   * @param path in the store, for the ledger
+   */
+  failed(path: StorePath, error: unknown): boolean {
+    const known = storeError(error)
+    if (isWorthRetry(known, this.#attempt)) {
+      this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
+      return true
+    }
+    const message = known.message.slice(0, maxMessageLength)
+    this.#failures.push({
+      path: textFromPath(path),
+      failure: known.failure,
+      message,
+      attempts: this.#attempt,
+    })
+    this.counts.failures++
+    return false
+  }
+
+  /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */
+  result(again: Item | undefined): ItemResult {
+    const result = { counts: this.counts, failures: this.#failures }
+    if (again === undefined) return result
+    const notBeforeMs = Date.now() + this.#waitMs
+    return { ...result, retry: encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs }) }
+  }
+}
+
+/**
+ * The failure class of any error: what a driver did not foresee counts as `io`, so that one odd file is given up after
+ * some tries instead of bringing its item back for ever.
+ */
+export function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError('io', error instanceof Error ? error.message : String(error), { cause: error })
+}
+
+/**
+ * An error of the target, marked as such. That something is gone there is no reason to forget a file of the source: the
+ * folder is made again at the next try.
+ */
+export function targetError(error: unknown): StoreError {
+  const { failure, message, retryAfterMs } = storeError(error)
+  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  return new StoreError(failure === 'gone' ? 'io' : failure, `target: ${message}`, options)
+}

@@ -1,0 +1,175 @@
+import { availableParallelism } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { EngineThread } from './engine-thread.ts'
+import type { Job, Reply } from './jobs.ts'
+import type { Publish } from './thread-job.ts'
+
+/**
+ * What a thread may have at once: two jobs, so that it finds the next when it has done one. Parts of a file that go over
+ * the network count half, since the thread waits for them; more of them would hold too much memory.
+ */
+const threadCapacity = 4
+export const fullWeight = 2
+export const halfWeight = 1
+
+/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
+export const priorities = ['parts', 'files', 'scans'] as const
+export type Priority = (typeof priorities)[number]
+
+/** How long `close` waits for jobs to stop: between two files or two requests. */
+const closeTimeoutMs = 5_000
+
+/** Where the pool reports a thread that ended by itself. */
+export interface PoolLog {
+  error(fields: object, message: string): void
+}
+
+export interface JobOptions {
+  readonly signal: AbortSignal
+  readonly priority: Priority
+  /** Share of a thread; default `fullWeight`. */
+  readonly weight?: number
+  readonly publish?: Publish
+}
+
+interface PooledThread {
+  readonly thread: EngineThread
+  load: number
+  /** At most one: the thread's other place is for the files that it finds. */
+  isScanning: boolean
+}
+
+/** A job without a thread. */
+interface Waiting {
+  readonly weight: number
+  readonly start: (thread: PooledThread) => void
+  readonly refuse: (error: unknown) => void
+}
+
+const closed = () => new Error('the engine is closed')
+
+/** Worker threads that share the engine's jobs. They are started with the first job, and replaced when they end. */
+export class ThreadPool implements AsyncDisposable {
+  readonly size: number
+  readonly #entry: URL
+  readonly #log: PoolLog
+  readonly #threads = new Set<PooledThread>()
+  readonly #waiting: Record<Priority, Set<Waiting>> = { parts: new Set(), files: new Set(), scans: new Set() }
+  readonly #unfinished = new Set<Promise<unknown>>()
+  #isClosed = false
+
+  /** @param options `threads`: default one for each core; `entry`: the module that they run */
+  constructor({ threads, log, entry }: { threads?: number | undefined; log: PoolLog; entry: URL }) {
+    this.size = threads ?? availableParallelism()
+    this.#entry = entry
+    this.#log = log
+  }
+
+  /** Numbers of the threads that live, started if need be. */
+  liveThreads(): number[] {
+    this.#startThreads()
+    return Array.from(this.#threads, ({ thread }) => thread.threadId)
+  }
+
+  /**
+   * Does a job in the least loaded thread, once one has room. Rejects with the job's error, with the signal's reason, and
+   * when the thread or the pool ends.
+   */
+  async run(job: Job, options: JobOptions): Promise<Reply> {
+    const done = this.#run(job, options)
+    this.#unfinished.add(done)
+    try {
+      return await done
+    } finally {
+      this.#unfinished.delete(done)
+    }
+  }
+
+  async #run(job: Job, { signal, priority, weight = fullWeight, publish }: JobOptions): Promise<Reply> {
+    const pooled = await this.#place(signal, priority, weight)
+    try {
+      return await pooled.thread.run(job, signal, publish)
+    } finally {
+      pooled.load -= weight
+      if (priority === 'scans') pooled.isScanning = false
+      this.#assign()
+    }
+  }
+
+  /** A thread, its load already counted. */
+  async #place(signal: AbortSignal, priority: Priority, weight: number): Promise<PooledThread> {
+    signal.throwIfAborted()
+    if (this.#isClosed) throw closed()
+    const { promise, resolve, reject } = Promise.withResolvers<PooledThread>()
+    const waiting = { weight, start: resolve, refuse: reject }
+    const queue = this.#waiting[priority]
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    queue.add(waiting)
+    this.#assign()
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', abort)
+      queue.delete(waiting)
+    }
+  }
+
+  /** Gives waiting jobs to threads with room, the most urgent first. */
+  #assign(): void {
+    if (this.#isClosed) return
+    this.#startThreads()
+    for (const priority of priorities) {
+      for (const waiting of this.#waiting[priority]) {
+        const pooled = this.#roomiest(priority, waiting.weight)
+        if (pooled === undefined) break
+        this.#waiting[priority].delete(waiting)
+        pooled.load += waiting.weight
+        if (priority === 'scans') pooled.isScanning = true
+        waiting.start(pooled)
+      }
+    }
+  }
+
+  #roomiest(priority: Priority, weight: number): PooledThread | undefined {
+    let best: PooledThread | undefined
+    for (const pooled of this.#threads) {
+      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (best === undefined || pooled.load < best.load) best = pooled
+    }
+    return best
+  }
+
+  #startThreads(): void {
+    while (this.#threads.size < this.size && !this.#isClosed) {
+      const thread = new EngineThread(this.#entry, (error) => {
+        this.#threads.delete(pooled)
+        if (this.#isClosed) return
+        this.#log.error(
+          { err: error, threadId: thread.threadId },
+          'a worker thread of the engine ended; it is replaced',
+        )
+      })
+      const pooled = { thread, load: 0, isScanning: false }
+      this.#threads.add(pooled)
+    }
+  }
+
+  /** Refuses what waits, stops what runs, and ends the threads. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { refuse } of priorities.flatMap((priority) => [...this.#waiting[priority]])) refuse(closed())
+    for (const { thread } of this.#threads) thread.stop()
+    const timeout = new AbortController()
+    await Promise.race([
+      Promise.allSettled(this.#unfinished),
+      delay(closeTimeoutMs, undefined, { signal: timeout.signal }).catch(() => undefined),
+    ])
+    timeout.abort()
+    await Promise.all(Array.from(this.#threads, ({ thread }) => thread.terminate()))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

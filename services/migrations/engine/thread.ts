@@ -1,0 +1,101 @@
+import { parentPort } from 'node:worker_threads'
+import type { Driver } from '../../drivers/driver.ts'
+import { Children, type ChildBatch } from './children.ts'
+import { Credit } from './credit.ts'
+import { decodeItem } from './item-decode.ts'
+import { malformed, type Item } from './items.ts'
+import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
+import { beginLarge, commitLarge, copyPart } from './large.ts'
+import { OpenDrivers } from './open-drivers.ts'
+import { Stop, type Run } from './run.ts'
+import { scan } from './scan.ts'
+import { sendableError } from './sent-error.ts'
+import { transfer } from './transfer.ts'
+
+/** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */
+
+interface RunningJob {
+  readonly id: number
+  readonly stop: Stop
+  readonly credit: Credit
+}
+
+const port = parentPort
+if (port === null) throw new Error('this file is the entry point of a worker thread')
+
+const drivers = new OpenDrivers()
+const running = new Map<number, RunningJob>()
+
+port.on('message', (message: ToThread) => {
+  switch (message.type) {
+    case 'job':
+      void start(message.id, message.job, message.flag)
+      break
+    case 'credit':
+      running.get(message.id)?.credit.give()
+      break
+    case 'abort':
+      running.get(message.id)?.stop.abort()
+  }
+})
+
+const send = (message: FromThread, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
+
+/** Never rejects: whatever happens is the job's answer. */
+async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
+  const stop = new Stop(flag)
+  const state = { id, stop, credit: new Credit(stop.signal) }
+  running.set(id, state)
+  try {
+    const reply = await drivers.use(job.spec.source, (source) =>
+      drivers.use(job.spec.target, (target) => work(job, state, source, target)),
+    )
+    send({ type: 'reply', id, reply })
+  } catch (error) {
+    send({ type: 'error', id, error: sendableError(error) })
+  } finally {
+    running.delete(id)
+  }
+}
+
+async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
+  const { id, stop, credit } = state
+  stop.check()
+  const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
+  const run: Run = { spec, source, target, stop, liveThreads: 'item' in job ? job.liveThreads : undefined }
+  switch (job.kind) {
+    case 'scan': {
+      const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
+      return { kind: 'result', result: await scan(run, itemOf(job.item, 'region'), children) }
+    }
+    case 'transfer':
+      return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
+    case 'begin':
+      return { kind: 'begun', copy: await beginLarge(run, itemOf(job.item, 'large')) }
+    case 'part':
+      await copyPart(run, job.copy, job.index)
+      return { kind: 'done' }
+    case 'commit':
+      return { kind: 'result', result: await commitLarge(run, job.copy) }
+    case 'abandon':
+      break
+  }
+  await target.abortUpload(job.copy.upload)
+  return { kind: 'done' }
+}
+
+function sendChildren(id: number, batch: ChildBatch): void {
+  send(
+    { type: 'children', id, batch },
+    [...batch.regions, ...batch.transfers].map(({ buffer }) => buffer),
+  )
+}
+
+function itemOf<K extends Item['kind']>(bytes: Uint8Array, kind: K): Extract<Item, { kind: K }> {
+  const item = decodeItem(bytes)
+  if (!isKind(item, kind)) throw malformed(`a ${item.kind}, not a ${kind}`)
+  return item
+}
+
+const isKind = <K extends Item['kind']>(item: Item, kind: K): item is Extract<Item, { kind: K }> =>
+  item.kind === kind
