@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { resource } from './contract.ts'
-import { list, Name, Nothing, page, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
+import { list, model, Name, Nothing, page, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 /** More rules than a person can review. */
 const maxRules = 200
@@ -8,7 +8,7 @@ const maxRules = 200
 const Rules = Type.Object({ allow: list(SubjectPattern, maxRules) }, { additionalProperties: false })
 
 /** What a key may publish and subscribe to. Its own inbox for replies comes with every key. */
-export const Capabilities = strict({ pub: Rules, sub: Rules })
+export const Capabilities = model('Capabilities', { pub: Rules, sub: Rules })
 
 const KeyId = Type.String({
   minLength: 2,
@@ -17,7 +17,7 @@ const KeyId = Type.String({
   description: 'Id of the key',
 })
 
-export const Key = strict({
+export const Key = model('Key', {
   id: KeyId,
   name: Name('Name of the key'),
   notes: Text('Free text'),
@@ -97,7 +97,7 @@ export const keys = resource('keys', {
   },
 })
 
-export const Role = strict({
+export const Role = model('Role', {
   name: Name('Name of the role'),
   description: Text('What it is for'),
   pub: Rules,

@@ -1,24 +1,22 @@
 import Type from 'typebox'
-import { Path, strict } from './schemas.ts'
+import { Path, record, strict } from './schemas.ts'
 
 /** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */
 const AdditionalProperties = Type.Optional(
-  Type.Record(Type.String({ maxLength: 200 }), Type.String({ maxLength: 2_000 }), {
-    maxProperties: 100,
-    description: 'Further properties by name, such as fs.azure.*',
-  }),
+  record(Type.String({ maxLength: 2_000 }), 100, 'Further properties by name, such as fs.azure.*'),
 )
 
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
- * `path` is the kind's part of the REST path, `fsType` the type in replies, `secrets` the options that are sealed at rest
- * and masked in replies.
+ * `path` is the kind's part of the REST path, `fsType` the type in replies, `example` its options on a command line,
+ * `secrets` the options that are sealed at rest and masked in replies.
  */
 export const filesystemKinds = {
   local: {
     path: 'local',
     fsType: 'local',
     summary: 'a folder of the host',
+    example: '--fs-root /srv/data',
     options: {
       fsRoot: Type.Optional(Path('Folder that is the root of the filesystem; default /')),
       additionalProperties: AdditionalProperties,
@@ -29,6 +27,7 @@ export const filesystemKinds = {
     path: 'adls2/shared-key',
     fsType: 'adls2',
     summary: 'an Azure Data Lake Storage Gen2 or Blob container, by shared key',
+    example: '--account-name lake --shared-key bXlrZXk= --container-name data',
     options: {
       accountName: Type.String({ pattern: '^[a-z0-9]{3,24}$', description: 'Storage account name' }),
       sharedKey: Type.String({

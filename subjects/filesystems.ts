@@ -1,7 +1,19 @@
 import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
 import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
-import { Count, list, Name, Nothing, page, Path, strict, Text } from './schemas.ts'
+import {
+  Count,
+  list,
+  maxPathLength,
+  model,
+  Name,
+  Nothing,
+  page,
+  Path,
+  record,
+  strict,
+  Text,
+} from './schemas.ts'
 
 const fileSystemId = Name('Name of the filesystem')
 const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
@@ -13,19 +25,22 @@ const listenAndApplySourceChanges = Type.Optional(
 )
 const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
 
+/** Twice what a caller may give in `additionalProperties`: the kind's own options and defaults come to them. */
+const maxOptions = 200
+
 /** A filesystem as callers see it: secrets masked, all properties as text. */
-export const Filesystem = strict({
+export const Filesystem = model('Filesystem', {
   fileSystemId,
   fsType: Type.String({ maxLength: 40 }),
   isSource: Type.Boolean(),
   isScanOnly: Type.Boolean(),
   eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
   listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
-  properties: Type.Record(Type.String({ maxLength: 200 }), Type.String({ maxLength: 4_000 })),
+  properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
 })
 export type Filesystem = Type.Static<typeof Filesystem>
 
-const Health = strict({
+const Health = model('FilesystemHealth', {
   fsId: fileSystemId,
   healthy: Type.Boolean(),
   timeStampEpochMillis: Count('When it was looked at'),
@@ -33,8 +48,8 @@ const Health = strict({
   cause: Type.Optional(Text('What is wrong, and what to do')),
 })
 
-export const FileStatus = strict({
-  path: Type.String({ description: 'Path in the filesystem; what is not printable is percent-encoded' }),
+export const FileStatus = model('FileStatus', {
+  path: Path('Path in the filesystem; what is not printable is percent-encoded'),
   isDirectory: Type.Boolean(),
   length: Count('Bytes'),
   modificationTime: Count('Milliseconds since 1970'),
@@ -66,7 +81,7 @@ const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges 
 type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
 
 function createOf<K extends FilesystemKind>(kind: K) {
-  const { path, summary, options } = filesystemKinds[kind]
+  const { path, summary, example, options } = filesystemKinds[kind]
   return {
     summary: `Add ${summary}`,
     description:
@@ -83,7 +98,10 @@ function createOf<K extends FilesystemKind>(kind: K) {
       }),
       { server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 },
     ],
-    cli: { args: ['fileSystemId'], example: `gantry filesystems create-${kind} my-${kind} --role target …` },
+    cli: {
+      args: ['fileSystemId'],
+      example: `gantry filesystems create-${kind} my-target --role target ${example}`,
+    },
     deadlineMs: storeDeadlineMs,
   } as const satisfies Definition
 }
@@ -241,7 +259,7 @@ export const filesystemsInternal = internalResource('filesystems', {
       isSource: Type.Boolean(),
       isScanOnly: Type.Boolean(),
       kind: Type.Enum(kinds),
-      options: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown()),
+      options: record(Type.Unknown(), maxOptions, 'Options of the kind'),
     }),
     errors: ['NOT_FOUND'],
     http: [],

@@ -1,8 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { events, internalResource, resource } from './contract.ts'
-import { Count, list, Name, Nothing, page, Path, strict, Text, Timestamp } from './schemas.ts'
+import { Count, list, model, Name, Nothing, page, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
 
 const migrationId = Name('Name of the migration')
+const internalId = Uuid('Another migration of the same name has another')
 
 /**
  * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
@@ -31,12 +32,9 @@ const Matrix = strict({
   directoryCount: Count('Folders'),
 })
 
-export const Migration = strict({
+export const Migration = model('Migration', {
   migrationId,
-  internalId: Type.String({
-    maxLength: 36,
-    description: 'UUID; another migration of the same name has another',
-  }),
+  internalId,
   path: Path('Folder that is migrated, the same in source and target'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
@@ -61,7 +59,7 @@ export const Migration = strict({
 })
 export type Migration = Static<typeof Migration>
 
-const Progress = strict({
+const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
   migratedBytes: Count('Bytes at the target, those that were there already included'),
   excludedBytes: Count('Bytes that are not to be copied'),
@@ -77,17 +75,17 @@ const Progress = strict({
   failedPaths: Count('Paths that did not arrive'),
 })
 
-const Info = strict({
+const Info = model('MigrationProgress', {
   id: migrationId,
-  internalId: Type.String(),
-  path: Type.String(),
+  internalId,
+  path: Path('Folder that is migrated'),
   state: Type.Enum(migrationStates),
   progress: Progress,
 })
-const InfoList = strict({ migrations: list(Info), count: Count('How many') })
+const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })
 
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
-const Stats = strict({
+const Stats = model('Stats', {
   filesScanned: Count('Files found'),
   dirsScanned: Count('Folders found'),
   filesMigrated: Count('Files copied'),
@@ -102,7 +100,7 @@ const Stats = strict({
 
 export const bucketPeriods = ['SECOND', 'MINUTE', 'HOUR', 'DAY'] as const
 
-const RollingStats = strict({
+const RollingStats = model('RollingStats', {
   bucketPeriod: Type.Enum(bucketPeriods),
   startOfBucketPeriodTimeStamp: Count('Milliseconds since 1970'),
   startOfBucketPeriodTimeDate: Timestamp('The same as text'),
@@ -118,14 +116,14 @@ const RollingStats = strict({
 /** Longest page of failures, as the existing product keeps. */
 const maxFailures = 10_000
 
-const Failures = strict({
+const Failures = model('Failures', {
   migrationId,
-  internalId: Type.String(),
+  internalId,
   failedPathCount: Count('All, not this page alone'),
   failedPaths: list(
     strict({
       id: Count('Grows; the id of the last one of a page is `after` of the next'),
-      path: Type.String({ description: 'Path in the source; what is not printable is percent-encoded' }),
+      path: Path('Path in the source; what is not printable is percent-encoded'),
       failureMessage: Text('Why it did not arrive'),
       failureClass: Type.String({ maxLength: 40, description: 'gone, permission, name, unsupported …' }),
       attempts: Count('Tries'),
@@ -312,7 +310,7 @@ export const migrationsInternal = internalResource('migrations', {
   },
 })
 
-const fact = { migrationId, internalId: Type.String({ maxLength: 36 }), state: Type.Enum(migrationStates) }
+const fact = { migrationId, internalId, state: Type.Enum(migrationStates) }
 
 export const migrationEvents = events('migrations', {
   created: { summary: 'A migration was defined', payload: strict(fact) },

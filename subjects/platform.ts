@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { resource } from './contract.ts'
-import { list, strict, Text } from './schemas.ts'
+import { list, model, strict, Text } from './schemas.ts'
 
 const Address = Type.String({ maxLength: 300, format: 'uri' })
 
@@ -10,7 +10,7 @@ const Component = strict({
   message: Type.Optional(Text('What is wrong, and what to do')),
 })
 
-const Health = strict({
+const Health = model('Health', {
   status: Type.Enum(['healthy', 'degraded']),
   version: Type.String({ maxLength: 40 }),
   components: list(Component, 100),

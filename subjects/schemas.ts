@@ -13,8 +13,23 @@ export const maxPageLength = 1_000
 export const strict = <P extends TProperties>(properties: P) =>
   Type.Object(properties, { additionalProperties: false })
 
+/** The same with a name, under which the documents describe it once. */
+export const model = <P extends TProperties>(title: string, properties: P) =>
+  Type.Object(properties, { title, additionalProperties: false })
+
 /** A list, bounded. */
 export const list = <S extends TSchema>(items: S, maxItems = maxPageLength) => Type.Array(items, { maxItems })
+
+/** Longest name of a property: a few words and a host name, as in fs.azure.account.key.<host>. */
+const maxKeyLength = 200
+
+/** Values by free names, bounded. TypeBox keeps nothing of a key's schema but its pattern, so that is where its length is. */
+export const record = <S extends TSchema>(values: S, maxProperties: number, description: string) =>
+  Type.Record(Type.String({ pattern: `^[^\\x00-\\x1f\\x7f]{1,${maxKeyLength}}$` }), values, {
+    maxProperties,
+    additionalProperties: false,
+    description,
+  })
 
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
 
@@ -30,6 +45,9 @@ export const Name = (description: string) =>
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
   Type.String({ minLength: 1, maxLength: maxPathLength, pattern: '^/[^\\x00]*$', description })
+
+/** A UUID. */
+export const Uuid = (description: string) => Type.String({ maxLength: 36, description })
 
 /** A subject or a pattern of subjects: tokens of printable characters, `*` for one, `>` for the rest. */
 export const SubjectPattern = Type.String({

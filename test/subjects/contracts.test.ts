@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { commonCodes, errors } from '../../subjects/errors.ts'
+import { contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
+import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
+import { product, roots } from '../../subjects/names.ts'
+import { pathFields, routeFields } from '../../subjects/route.ts'
+import { matches, problemsOf } from '../../subjects/validate.ts'
+import { parseExample } from './example.ts'
+import { unboundedIn, untypedIn } from './schema-rules.ts'
+
+/** One token of a subject by NATS ADR-6, kebab-case as our names are. */
+const token = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+/** Longest subject that nats-server takes by default is a control line of 4096 bytes; ours stay readable. */
+const maxSubjectLength = 255
+
+const declared = [...contracts, ...internalContracts]
+const named = <C extends { subject: string }>(list: readonly C[]) =>
+  list.map((contract): [string, C] => [contract.subject, contract])
+
+const repeated = (list: readonly string[]) => list.filter((item, index) => list.indexOf(item) !== index)
+
+test('no two contracts or events have the same subject', () => {
+  const subjects = [...declared, ...eventContracts].map(({ subject }) => subject)
+  expect(subjects.length).toBeGreaterThan(0)
+  expect(repeated(subjects)).toEqual([])
+})
+
+test('no two routes of a server have the same method and path, whatever their fields are called', () => {
+  const routes = contracts.flatMap(({ http }) =>
+    http.map(({ server, method, path }) => `${server} ${method} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`),
+  )
+  expect(repeated(routes)).toEqual([])
+})
+
+test('internal contracts have no route and no command', () => {
+  expect(internalContracts.filter(({ http, cli }) => http.length > 0 || cli !== undefined)).toEqual([])
+})
+
+describe.each(named(declared))('%s', (subject, contract) => {
+  const { resource, verb, input, output, summary } = contract
+  const fields = Object.keys(fieldsOf(input))
+  const required = jsonSchema(input).required ?? []
+
+  test('has a subject in the grammar', () => {
+    const root = contracts.includes(contract) ? roots.services : roots.internal
+    expect(subject).toBe(`${root}.${resource}.${verb}`)
+    expect(resource).toMatch(token)
+    expect(verb).toMatch(token)
+    expect(subject.length).toBeLessThanOrEqual(maxSubjectLength)
+  })
+
+  test('has a summary of one line without a full stop', () => {
+    expect(summary).toMatch(/^[^\s].*[^\s.]$/)
+  })
+
+  test('takes an object, and bounds all that it takes and replies', () => {
+    expect(jsonSchema(input).type).toBe('object')
+    expect(unboundedIn(input, 'input')).toEqual([])
+    expect(unboundedIn(output, 'output')).toEqual([])
+  })
+
+  test('says of each field what it is', () => {
+    // A reply between our own services may hand on what a contract for callers has checked.
+    const reply = contracts.includes(contract) ? untypedIn(output, 'output') : []
+    expect([...untypedIn(input, 'input'), ...reply]).toEqual([])
+  })
+
+  test('declares errors of the table, each once, and not those that every call has', () => {
+    expect(contract.errors.filter((code) => !Object.hasOwn(errors, code))).toEqual([])
+    expect(repeated([...contract.errors, ...commonCodes])).toEqual([])
+  })
+
+  test('is plain data', () => {
+    expect(JSON.parse(JSON.stringify(contract))).toEqual(contract)
+  })
+
+  describe.each(
+    contract.http.map((route): [string, typeof route] => [`${route.method} ${route.path}`, route]),
+  )('on %s', (_, route) => {
+    const { path, query, bind = {} } = route
+
+    test('has a path of plain segments and whole fields', () => {
+      expect(path).toMatch(/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/)
+    })
+
+    test('names fields of the input alone, each in one place', () => {
+      const places = [pathFields(path), query === 'all' ? [] : (query ?? []), Object.keys(bind)].flat()
+      expect(places.filter((name) => !fields.includes(name))).toEqual([])
+      expect(repeated(places)).toEqual([])
+    })
+
+    test('carries or binds every field that is required', () => {
+      const places = Object.values(routeFields(contract, route)).flat()
+      const given = [...places, ...Object.keys(bind)]
+      expect(required.filter((name) => !given.includes(name))).toEqual([])
+    })
+
+    test('has text or numbers in its path', () => {
+      const types = pathFields(path).map((name) => fieldsOf(input)[name]?.type)
+      expect(types.filter((type) => type !== 'string' && type !== 'integer')).toEqual([])
+    })
+
+    test('binds values that the fields allow', () => {
+      const wrong = Object.entries(bind).filter(([name, value]) => !matches(fieldsOf(input)[name]!, value))
+      expect(wrong).toEqual([])
+    })
+  })
+})
+
+const commands = contracts.filter(({ cli }) => cli !== undefined)
+
+test.each(named(commands))(
+  '%s has a command of input fields, and columns of output fields',
+  (_, contract) => {
+    const { args = [], columns = [] } = contract.cli ?? {}
+    const fields = Object.keys(fieldsOf(contract.input))
+    const reply = jsonSchema(contract.output)
+    const shown = Object.keys((reply.type === 'array' ? reply.items?.properties : reply.properties) ?? {})
+    expect(args.filter((name) => !fields.includes(name))).toEqual([])
+    expect(repeated(args)).toEqual([])
+    expect(columns.filter((name) => !shown.includes(name))).toEqual([])
+  },
+)
+
+test.each(named(commands.filter(({ cli }) => cli?.example !== undefined)))(
+  '%s has an example that is a valid call',
+  (_, contract) => {
+    const { command, values } = parseExample(contract, contract.cli!.example!)
+    expect(command).toEqual([product, contract.resource, contract.verb])
+    expect(problemsOf(contract.input, values)).toEqual([])
+  },
+)
+
+describe.each(named(eventContracts))('%s', (subject, event) => {
+  test('has a subject in the grammar', () => {
+    expect(subject).toBe(`${roots.events}.${event.resource}.${event.event}.{id}`)
+    expect(event.resource).toMatch(token)
+    expect(event.event).toMatch(token)
+  })
+
+  test('bounds its payload, and is plain data', () => {
+    expect(unboundedIn(event.payload, 'payload')).toEqual([])
+    expect(untypedIn(event.payload, 'payload')).toEqual([])
+    expect(JSON.parse(JSON.stringify(event))).toEqual(event)
+    expect(event.summary).toMatch(/^[^\s].*[^\s.]$/)
+  })
+})

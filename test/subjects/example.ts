@@ -1,0 +1,27 @@
+import { coerceFields, type FieldText } from '../../subjects/coerce.ts'
+import type { Contract } from '../../subjects/contract.ts'
+import { fieldsOf } from '../../subjects/json-schema.ts'
+
+/** A command line as typed, taken apart as the command does it: its first three words, and the input. */
+export function parseExample(contract: Contract, example: string) {
+  const words = wordsOf(example)
+  const [, , , ...given] = words
+  const texts: Record<string, FieldText> = {}
+  const args = [...(contract.cli?.args ?? [])]
+  while (given.length > 0) {
+    const word = given.shift()!
+    if (!word.startsWith('--')) texts[args.shift() ?? `(${word})`] = word
+    else {
+      const name = camelCase(word.slice(2))
+      // A switch stands alone.
+      texts[name] = fieldsOf(contract.input)[name]?.type === 'boolean' ? 'true' : (given.shift() ?? '')
+    }
+  }
+  return { command: words.slice(0, 3), values: coerceFields(contract.input, texts) }
+}
+
+/** Words of a shell's line; single quotes keep spaces. */
+const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
+
+const camelCase = (flag: string) => flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
