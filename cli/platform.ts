@@ -103,7 +103,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const sealer = createSealer(identity)
     const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
-    const migrations = await startMigrations({ connection: platform, sealer, events, log })
+    const { maxFileBytes } = messaging
+    const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
     stops.push(() => migrations.stop())
     services.push(
       serve(platform, resources.keys, keyHandlers(access.dependencies), serving),
@@ -128,6 +129,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         serving,
       ),
     )
+    // Work goes on only when the services that it asks are there.
+    await migrations.run()
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
     const operatorToken = await access.operatorToken(stored)

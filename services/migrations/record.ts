@@ -27,3 +27,10 @@ export const MigrationRecord = strict({
   counts: Type.Optional(StoredCounts),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
+
+/** What every event about a migration says. */
+export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({
+  migrationId,
+  internalId,
+  state,
+})

@@ -1,20 +1,90 @@
+import { availableParallelism } from 'node:os'
+import { call } from '../../broker/client.ts'
+import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
-import type { Handlers } from '../../subjects/contract.ts'
-import type { migrations, migrationsInternal } from '../../subjects/migrations.ts'
+import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
+import type { ActionPolicy } from '../../subjects/migrations.ts'
+import { pathFromText } from '../drivers/path-text.ts'
+import { openSecrets } from '../drivers/secrets.ts'
+import { Mover, type MoveSpec } from './engine/mover.ts'
+import { openFailures } from './failures.ts'
+import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { Progress } from './progress.ts'
+import { MigrationRecord } from './record.ts'
+import { RollingStats } from './rolling-stats.ts'
+import { Runner } from './runner.ts'
 
-export async function startMigrations(_: {
-  connection: NatsConnection
-  sealer: Sealer
-  events: Events
-  log: Log
-}) {
-  await Promise.resolve()
+export interface MigrationsOptions {
+  readonly connection: NatsConnection
+  readonly sealer: Sealer
+  readonly events: Events
+  readonly maxFileBytes: number
+  readonly log: Log
+}
+
+const enginePolicies = {
+  Overwrite: 'overwrite',
+  SkipIfSizeMatch: 'skip-if-size-matches',
+} as const satisfies Record<ActionPolicy, MoveSpec['policy']>
+
+/** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
+export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
+  const options = { bucket: 'migrations', schema: MigrationRecord, version: 1, events }
+  const [records, progress, failures] = await Promise.all([
+    Collection.open(connection, options),
+    Progress.open(connection),
+    openFailures(connection, maxFileBytes),
+  ])
+  const stats = new RollingStats()
+  const threads = availableParallelism()
+  const mover = new Mover({ threads, log })
+  const place = (fileSystemId: string) => call(connection, filesystemsInternal.resolve, { fileSystemId })
+  const spec = async (fileSystemId: string) => {
+    const { kind, options: sealed } = await place(fileSystemId)
+    return openSecrets(kind, sealed, sealer)
+  }
+  const runner = new Runner({
+    connection,
+    records,
+    progress,
+    failures,
+    mover,
+    threads,
+    resolve: async ({ internalId, path, source, target, policy }) => ({
+      id: internalId,
+      generation: 1,
+      root: pathFromText(path),
+      source: await spec(source),
+      target: await spec(target),
+      policy: enginePolicies[policy],
+    }),
+    onCount: (counts) => stats.add(counts),
+    log,
+  })
+  const dependencies = {
+    records,
+    progress,
+    failures,
+    stats,
+    place,
+    sources: async () => {
+      const known = await call(connection, filesystems.list, { role: 'source' })
+      return known.map(({ fileSystemId }) => fileSystemId)
+    },
+    requireFolder: async (fileSystemId: string, path: string) => {
+      await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
+    },
+  }
   return {
-    handlers: {} as Handlers<typeof migrations>,
-    internalHandlers: {} as Handlers<typeof migrationsInternal>,
-    stop: () => Promise.resolve(),
+    handlers: migrationHandlers(dependencies),
+    internalHandlers: migrationInternalHandlers(dependencies),
+    run: () => runner.start(),
+    stop: async () => {
+      await runner.stop()
+      await mover.close()
+    },
   }
 }

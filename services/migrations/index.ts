@@ -1,0 +1,277 @@
+import type { Collection } from '../../broker/collection.ts'
+import { emission } from '../../broker/events.ts'
+import type { Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import {
+  type ActionPolicy,
+  actionPolicies,
+  migrationEvents,
+  type migrations,
+  type migrationsInternal,
+} from '../../subjects/migrations.ts'
+import type { FailureLedger } from './failures.ts'
+import type { Progress } from './progress.ts'
+import { factOf, type MigrationRecord } from './record.ts'
+import type { RollingStats } from './rolling-stats.ts'
+import { requireNext, type Trigger } from './states.ts'
+import { countsOf, progressOf, publicMigration } from './view.ts'
+
+/** What a migration needs to know of a filesystem. */
+export interface Place {
+  readonly fileSystemId: string
+  readonly isSource: boolean
+  readonly isScanOnly: boolean
+}
+
+export interface MigrationDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly progress: Progress
+  readonly failures: FailureLedger
+  readonly stats: RollingStats
+  /** @throws GantryError NOT_FOUND */
+  readonly place: (fileSystemId: string) => Promise<Place>
+  /** Names of all sources. */
+  readonly sources: () => Promise<string[]>
+  /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
+  readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
+}
+
+/** Longest page of failures unless the caller asks for more. */
+const defaultFailures = 1_000
+
+export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
+  const { records, progress, failures, stats } = dependencies
+
+  const find = async (migrationId: string): Promise<MigrationRecord> => {
+    const record = await records.get(migrationId)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+    return record
+  }
+  const view = async (record: MigrationRecord) => {
+    const [running, failed] = await Promise.all([progress.totals(), failures.count(record.internalId)])
+    return publicMigration(record, countsOf(record, running), failed)
+  }
+  /** Changes the state as the command says, and tells of it. */
+  const command = async (
+    migrationId: string,
+    trigger: Trigger,
+    change: (record: MigrationRecord) => MigrationRecord,
+    event?: 'started',
+  ) => {
+    await find(migrationId)
+    const record = await records.update(
+      migrationId,
+      (current) => {
+        const to = requireNext(migrationId, current, trigger)
+        return to === 'gone' ? undefined : { ...change(current), state: to }
+      },
+      (changed) =>
+        event === undefined ? [] : [emission(migrationEvents[event], migrationId, factOf(changed))],
+    )
+    return view(record)
+  }
+  const begin = (migrationId: string, trigger: 'start' | 'resume') =>
+    command(
+      migrationId,
+      trigger,
+      ({ abortReason: _, ...record }) => ({ ...record, started: record.started ?? new Date().toISOString() }),
+      'started',
+    )
+
+  return {
+    create: async (input, call) => {
+      const source = input.source ?? (await onlySource(dependencies))
+      const {
+        migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`,
+        path,
+        target,
+        autoStart = false,
+      } = input
+      const place = await requirePlaces(dependencies, source, target)
+      if (!(input.scanOnlyMigration ?? place.isScanOnly)) {
+        throw call.fail(
+          'UNSUPPORTED',
+          'this release copies once: say scanOnlyMigration=true; live migrations come with a later one',
+        )
+      }
+      await requireUnique(records, { migrationId, path, source, target })
+      await dependencies.requireFolder(source, path)
+      const now = new Date().toISOString()
+      const record: MigrationRecord = {
+        migrationId,
+        internalId: crypto.randomUUID(),
+        path: withoutTrailingSlash(path),
+        source,
+        target,
+        policy: policyOf(input.actionPolicy),
+        state: autoStart ? 'RUNNING' : 'NONSCHEDULED',
+        resumable: true,
+        seeded: false,
+        created: now,
+        ...(autoStart ? { started: now } : {}),
+      }
+      const events = autoStart
+        ? [migrationEvents.created, migrationEvents.started]
+        : [migrationEvents.created]
+      await records.create(
+        migrationId,
+        record,
+        events.map((event) => emission(event, migrationId, factOf(record))),
+      )
+      return view(record)
+    },
+    list: async ({ limit, after, fileSystemId }) => {
+      const page = after === undefined ? {} : { after }
+      const [all, running, failed] = await Promise.all([
+        records.list(page),
+        progress.totals(),
+        failures.counts(),
+      ])
+      return all
+        .filter(
+          ({ source, target }) =>
+            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+        )
+        .slice(0, limit)
+        .map((record) =>
+          publicMigration(record, countsOf(record, running), failed.get(record.internalId) ?? 0),
+        )
+    },
+    get: async ({ migrationId }) => view(await find(migrationId)),
+    start: ({ migrationId }) => begin(migrationId, 'start'),
+    resume: ({ migrationId }) => begin(migrationId, 'resume'),
+    stop: ({ migrationId, resumable = true }) =>
+      command(migrationId, 'stop', (record) => ({
+        ...record,
+        resumable,
+        abortReason: 'MANUALLY_ABORTED_BY_USER',
+      })),
+    delete: async ({ migrationId }) => {
+      const { internalId } = await records.delete(migrationId, (current) => {
+        requireNext(migrationId, current, 'delete')
+      })
+      await failures.remove(internalId)
+      await progress.forget((migration) => migration === internalId)
+      return {}
+    },
+    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
+      const { internalId } = await find(migrationId)
+      const sinceMs = since === undefined ? 0 : Date.parse(since)
+      if (Number.isNaN(sinceMs)) {
+        const problem = 'must be a moment such as 2026-01-31T12:00:00Z'
+        throw new GantryError('INVALID_INPUT', `input: since ${problem}`, {
+          details: [{ field: 'since', problem }],
+        })
+      }
+      const page = await failures.page(internalId, { limit, ...(after === undefined ? {} : { after }) })
+      return {
+        migrationId,
+        internalId,
+        failedPathCount: await failures.count(internalId),
+        failedPaths: page
+          .filter(({ entry }) => entry.timeMs > sinceMs)
+          .map(({ sequence, entry }) => ({
+            id: sequence,
+            path: entry.path,
+            failureMessage: entry.message,
+            failureClass: entry.failure,
+            attempts: entry.attempts,
+            action: 'MIGRATION' as const,
+            dateFailed: new Date(entry.timeMs).toISOString(),
+            timeStamp: entry.timeMs,
+          })),
+      }
+    },
+    progress: async ({ migrationId }) => {
+      const record = await find(migrationId)
+      const [running, failed] = await Promise.all([progress.totals(), failures.count(record.internalId)])
+      return progressOf(record, countsOf(record, running), failed)
+    },
+    stats: () => stats.read(),
+    summary: async () => {
+      const [all, running, failed] = await Promise.all([records.list(), progress.totals(), failures.counts()])
+      const inStates = (...states: MigrationRecord['state'][]) => {
+        const chosen = all.filter(({ state }) => states.includes(state))
+        const infos = chosen.map((record) =>
+          progressOf(record, countsOf(record, running), failed.get(record.internalId) ?? 0),
+        )
+        return { migrations: infos, count: infos.length }
+      }
+      return {
+        overallCount: all.length,
+        ready: inStates('NONSCHEDULED'),
+        running: inStates('RUNNING', 'STOPPING'),
+        stopped: inStates('STOPPED'),
+        completed: inStates('COMPLETED'),
+        // Migrations that follow changes; one-time ones never do.
+        live: inStates(),
+      }
+    },
+  }
+}
+
+/** For other services of the platform alone. */
+export function migrationInternalHandlers({
+  records,
+}: MigrationDependencies): Handlers<typeof migrationsInternal> {
+  return {
+    uses: async ({ fileSystemId }) => {
+      const all = await records.list()
+      return all
+        .filter(({ source, target }) => source === fileSystemId || target === fileSystemId)
+        .map(({ migrationId }) => migrationId)
+    },
+  }
+}
+
+const withoutTrailingSlash = (path: string): string =>
+  path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+
+/** A policy by its own name or by that of the existing product. */
+const policyOf = (name: string | undefined): ActionPolicy => {
+  const known = Object.entries(actionPolicies).find(([short, long]) => name === short || name === long)
+  return (known?.[0] ?? 'Overwrite') as ActionPolicy
+}
+
+async function onlySource({ sources }: MigrationDependencies): Promise<string> {
+  const [only, ...others] = await sources()
+  if (only !== undefined && others.length === 0) return only
+  const problem =
+    only === undefined
+      ? 'is required; there is no source yet'
+      : `is required; there are ${[only, ...others].join(', ')}`
+  throw new GantryError('INVALID_INPUT', `input: source ${problem}`, {
+    details: [{ field: 'source', problem }],
+  })
+}
+
+async function requirePlaces(
+  { place }: MigrationDependencies,
+  source: string,
+  target: string,
+): Promise<Place> {
+  const [from, to] = await Promise.all([place(source), place(target)])
+  if (!from.isSource)
+    throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
+  if (to.isSource)
+    throw new GantryError('NOT_FOUND', `${target} is a source; there is no target of that name`)
+  return from
+}
+
+async function requireUnique(
+  records: MigrationDependencies['records'],
+  asked: Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>,
+): Promise<void> {
+  for (const other of await records.list({ limit: Number.POSITIVE_INFINITY })) {
+    if (other.migrationId === asked.migrationId) {
+      throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
+    }
+    const samePlaces = other.source === asked.source && other.target === asked.target
+    if (samePlaces && other.path === withoutTrailingSlash(asked.path)) {
+      throw new GantryError(
+        'ALREADY_EXISTS',
+        `${other.migrationId} migrates ${asked.path} to ${asked.target} already`,
+      )
+    }
+  }
+}
