@@ -1,6 +1,6 @@
 import { type Contract, defaultDeadlineMs, type EventContract } from './contract.ts'
+import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
-import { plain } from './json-schema.ts'
 import { brokerPort, loopback, messageHeaders, serviceQueue, title, websocketPort } from './names.ts'
 
 const asyncapi = '3.0.0'
@@ -18,7 +18,7 @@ export function asyncApiDocument(
   { version }: { version: string },
 ): object {
   const security = [{ $ref: '#/components/securitySchemes/token' }]
-  return plain({
+  return withModels({
     asyncapi,
     info: {
       title,
@@ -39,6 +39,7 @@ export function asyncApiDocument(
     channels: Object.fromEntries([...contracts.flatMap(channelsOf), ...events.map(eventChannel)]),
     operations: Object.fromEntries([...contracts.map(requestOperation), ...events.map(eventOperation)]),
     components: {
+      messages: Object.fromEntries(contracts.map(errorMessage)),
       schemas: { Error: ErrorSchema, RequestHeaders: requestHeaders, ErrorHeaders: errorHeaders },
       securitySchemes: {
         token: {
@@ -79,13 +80,18 @@ const errorHeaders = {
   },
 }
 
+/** Contracts with the same errors share the message. */
+const errorNameOf = ({ errors }: Contract) => ['Error', ...errors].join('.')
+
+const errorMessage = (contract: Contract): Entry => [
+  errorNameOf(contract),
+  { headers: { $ref: '#/components/schemas/ErrorHeaders' }, payload: errorOfCodes(codesOf(contract)) },
+]
+
 function channelsOf(contract: Contract): Entry[] {
   const { subject, input, output } = contract
   const request = { headers: { $ref: '#/components/schemas/RequestHeaders' }, payload: input }
-  const error = {
-    headers: { $ref: '#/components/schemas/ErrorHeaders' },
-    payload: errorOfCodes(codesOf(contract)),
-  }
+  const error = { $ref: `#/components/messages/${errorNameOf(contract)}` }
   return [
     [nameOf(contract), { address: subject, messages: { request } }],
     [replyNameOf(contract), { address: null, messages: { output: { payload: output }, error } }],

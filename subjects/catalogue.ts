@@ -1,7 +1,7 @@
 import { type Contract, defaultDeadlineMs, type EventContract } from './contract.ts'
+import { plain } from './document.ts'
 import { ErrorSchema } from './error-schema.ts'
 import { commonCodes, errors } from './errors.ts'
-import { plain } from './json-schema.ts'
 import {
   brokerPort,
   httpServers,

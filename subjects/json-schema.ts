@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 /** What Gantry reads of a JSON Schema; those of extensions are written by hand, in any language. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
+  readonly title?: string
   readonly description?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
@@ -34,22 +35,3 @@ export function pick(schema: TSchema, names: readonly string[]): JsonSchema {
     additionalProperties: false,
   }
 }
-
-/**
- * A document as pure JSON. Enumerations of texts say that they are texts: generators of typed clients look at `type`
- * alone, and TypeBox leaves it out.
- */
-export function plain(document: object): object {
-  const copy: object = JSON.parse(JSON.stringify(document), (_key, value: unknown) =>
-    isUntypedEnum(value) ? { type: 'string', ...value } : value,
-  )
-  return copy
-}
-
-const isUntypedEnum = (value: unknown): value is { enum: string[] } =>
-  typeof value === 'object' &&
-  value !== null &&
-  !('type' in value) &&
-  'enum' in value &&
-  Array.isArray(value.enum) &&
-  value.enum.every((member) => typeof member === 'string')

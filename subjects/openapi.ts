@@ -1,7 +1,8 @@
 import type { Contract, HttpRoute } from './contract.ts'
+import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
 import { type ErrorCode, errors } from './errors.ts'
-import { fieldsOf, type JsonSchema, jsonSchema, pick, plain } from './json-schema.ts'
+import { fieldsOf, type JsonSchema, jsonSchema, pick } from './json-schema.ts'
 import { type HttpServerName, httpServers } from './names.ts'
 import { routeFields } from './route.ts'
 
@@ -24,7 +25,7 @@ export function openApiDocument(
 ): object {
   const operations = contracts.flatMap((contract) => operationsOf(contract, server))
   const tags = new Set(operations.map(({ contract }) => contract.resource))
-  return plain({
+  return withModels({
     openapi,
     info: {
       title: httpServers[server].title,

@@ -1,0 +1,54 @@
+/**
+ * A document as pure JSON. Enumerations of texts say that they are texts: generators of typed clients look at `type`
+ * alone, and TypeBox leaves it out.
+ */
+export function plain(document: object): object {
+  const copy: object = JSON.parse(JSON.stringify(document), (_key, value: unknown) =>
+    isUntypedEnum(value) ? { type: 'string', ...value } : value,
+  )
+  return copy
+}
+
+const isUntypedEnum = (value: unknown): value is { enum: string[] } =>
+  typeof value === 'object' &&
+  value !== null &&
+  !('type' in value) &&
+  'enum' in value &&
+  Array.isArray(value.enum) &&
+  value.enum.every((member) => typeof member === 'string')
+
+interface Document {
+  readonly components: { readonly schemas: object; readonly [kind: string]: object }
+  readonly [part: string]: unknown
+}
+
+/**
+ * The same for a document with components: an object schema with a title goes there once, under that name, and every
+ * place where it stood refers to it. Of two that differ the second stays where it is.
+ */
+export function withModels(document: Document): object {
+  const models = new Map<string, object>()
+  const { components, ...rest }: Document = JSON.parse(
+    JSON.stringify(plain(document)),
+    (_key, value: unknown) => {
+      if (!isModel(value)) return value
+      const known = models.get(value.title) ?? value
+      if (JSON.stringify(known) !== JSON.stringify(value)) return value
+      models.set(value.title, known)
+      return { $ref: `#/components/schemas/${value.title}` }
+    },
+  )
+  return {
+    ...rest,
+    components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(models) } },
+  }
+}
+
+const isModel = (value: unknown): value is { title: string } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'type' in value &&
+  value.type === 'object' &&
+  'title' in value &&
+  typeof value.title === 'string' &&
+  /^[A-Za-z0-9._-]+$/.test(value.title)
