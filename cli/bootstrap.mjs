@@ -9,6 +9,10 @@ import { fileURLToPath } from 'node:url'
 /** The oldest Node that npm and this script can install with; Gantry itself runs on the one it installs. */
 const oldestNode = 20
 
+/** What npm says when the registry can't be reached, or when its cache is not enough without. */
+const networkErrors =
+  /\b(?:ENOTFOUND|EAI_AGAIN|E(?:CONN|NET|HOST)[A-Z]+|ETIMEDOUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR|ENOTCACHED)\b/
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const lockFile = join(root, 'package-lock.json')
@@ -59,10 +63,14 @@ function fingerprint() {
 
 function whyInstall(lock) {
   if (!existsSync(installedFile)) return 'there are none yet'
-  const installed = JSON.parse(read(installedFile)).packages
-  const isMissing = ([path, { version, optional }]) =>
-    path !== '' && !optional && installed[path]?.version !== version
-  return Object.entries(lock).some(isMissing) ? 'package-lock.json has changed' : undefined
+  return Object.entries(lock).every(isInstalled) ? undefined : 'package-lock.json has changed'
+}
+
+/** By the package itself: npm's account is wrong after "npm install --package-lock-only". */
+function isInstalled([path, { version, optional }]) {
+  if (path === '' || optional) return true
+  const manifest = read(join(root, path, 'package.json'))
+  return manifest !== undefined && JSON.parse(manifest).version === version
 }
 
 function nodeIs(version) {
@@ -70,15 +78,26 @@ function nodeIs(version) {
 }
 
 function npm(...args) {
-  // npm retries a lost connection after 10 s and then 60 s; this way it takes 13 s to see that there is none.
-  const retries = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-factor=3']
-  const { file, before, shell } = howToRunNpm()
-  const all = [...before, ...args, ...retries, '--loglevel=error']
-  const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], shell }
-  const { status, signal, stderr, error } = spawnSync(file, all, { ...options, env: environment() })
+  // Without a network, npm tries each of 500 packages for a minute or more: its cache is asked at once instead.
+  const reached = runNpm('ping', '--fetch-retries=1', '--fetch-retry-mintimeout=500', '--fetch-timeout=5000')
+  const offline = networkErrors.test(reached.stderr) ? ['--offline'] : []
+  const { status, signal, stderr } = runNpm(...args, ...offline)
   if (signal) fail(`npm was interrupted (${signal}): run it again`)
-  if (error) fail(`npm can't be run (${error.message}): install npm, which comes with Node`)
   if (status !== 0) fail(explain(stderr, args.slice(0, 2).join(' ')))
+}
+
+function runNpm(...args) {
+  const { file, before, shell } = howToRunNpm()
+  const options = {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    shell,
+    env: environment(),
+  }
+  const result = spawnSync(file, [...before, ...args, '--loglevel=error'], options)
+  if (result.error) fail(`npm can't be run (${result.error.message}): install npm, which comes with Node`)
+  return result
 }
 
 /** By the npm and the Node that started us, if they did: those of node_modules are being replaced. */
@@ -97,8 +116,8 @@ function environment() {
 }
 
 function explain(stderr, command) {
-  if (/\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b/.test(stderr)) {
-    return 'the npm registry can\'t be reached: check the network and "npm config get registry", "… get proxy"'
+  if (networkErrors.test(stderr)) {
+    return 'the npm registry can\'t be reached: check the network, "npm config get registry" and "… get proxy"'
   }
   if (/\b(?:EACCES|EPERM|EROFS)\b/.test(stderr)) {
     return `${modules} can't be written: run as its owner, or "sudo chown -R $(id -u) ${root}"`
