@@ -24,14 +24,14 @@ interface Document {
 
 /**
  * The same for a document with components: an object schema with a title goes there once, under that name, and every
- * place where it stood refers to it. Of two that differ the second stays where it is.
+ * place where it stood refers to it. One that differs from what has the name already stays where it is.
  */
 export function withModels(document: Document): object {
   const models = new Map<string, object>()
   const { components, ...rest }: Document = JSON.parse(
     JSON.stringify(plain(document)),
     (_key, value: unknown) => {
-      if (!isModel(value)) return value
+      if (!isModel(value) || Object.hasOwn(document.components.schemas, value.title)) return value
       const known = models.get(value.title) ?? value
       if (JSON.stringify(known) !== JSON.stringify(value)) return value
       models.set(value.title, known)

@@ -1,9 +1,12 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
+import { Settings } from 'typebox/system'
 import { GantryError, type Problem } from './errors.ts'
 
 /** More problems than this in one reply help nobody. */
 const maxProblems = 20
+// TypeBox stops looking after 8 by default, and tells each unknown field twice.
+Settings.Set({ maxErrors: 2 * maxProblems })
 
 const validators = new WeakMap<TSchema, Validator>()
 
@@ -62,13 +65,11 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
   switch (error.keyword) {
     case 'required':
       return (params['requiredProperties'] as string[]).map((name) => [join(at, name), 'is required'])
-    case 'additionalProperties':
-      return (params['additionalProperties'] as string[]).map((name) => [
-        join(at, name),
-        unknownField(schema, at, name),
-      ])
-    // The same fault as additionalProperties, told a second time without the reason.
+    // The place of an unknown field has the schema `false`.
     case 'boolean':
+      return [unknownField(schema, error.instancePath)]
+    // The same fault, told a second time after all the others.
+    case 'additionalProperties':
       return []
     case 'enum':
       return [[at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]]
@@ -81,7 +82,14 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
   }
 }
 
-function unknownField(schema: TSchema, at: string, name: string): string {
+function unknownField(schema: TSchema, instancePath: string): [field: string, problem: string] {
+  const slash = instancePath.lastIndexOf('/')
+  const at = fieldOf(instancePath.slice(0, slash))
+  const name = decoded(instancePath.slice(slash + 1))
+  return [join(at, name), unknownName(schema, at, name)]
+}
+
+function unknownName(schema: TSchema, at: string, name: string): string {
   const known = at === '' && 'properties' in schema ? Object.keys(schema.properties as object) : []
   const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
   if (near !== undefined) return `is not a field here; did you mean ${near}?`
@@ -92,11 +100,14 @@ function unknownField(schema: TSchema, at: string, name: string): string {
 
 const join = (at: string, name: string) => (at === '' ? name : `${at}.${name}`)
 
+/** A name in a JSON pointer. */
+const decoded = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
 /** `/a/0/b` → `a[0].b` */
 function fieldOf(instancePath: string): string {
   return instancePath
     .split('/')
     .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map(decoded)
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : join(path, part)), '')
 }

@@ -1,0 +1,122 @@
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { isGantryError } from '../../subjects/errors.ts'
+import { list, model, record, strict, Text } from '../../subjects/schemas.ts'
+import { check, matches, problemsOf } from '../../subjects/validate.ts'
+
+const Schema = strict({
+  name: Type.String({ minLength: 1, maxLength: 5 }),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  mode: Type.Optional(Type.Enum(['fast', 'slow'])),
+  version: Type.Optional(Type.Literal(2)),
+  rules: Type.Optional(list(strict({ allow: list(Type.String({ pattern: '^[a-z]+$' }), 3) }), 2)),
+  labels: Type.Optional(record(Type.String({ maxLength: 3 }), 2, 'Labels')),
+  size: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Literal('all')])),
+})
+
+const fieldsOf = (value: unknown) => problemsOf(Schema, value).map(({ field }) => field)
+const problem = (value: unknown) =>
+  problemsOf(Schema, value)
+    .map(({ field, problem }) => `${field}: ${problem}`)
+    .join('\n')
+
+test('a value that fits has no problems and comes back as it is', () => {
+  const value = {
+    name: 'a',
+    count: 1,
+    mode: 'fast',
+    version: 2,
+    rules: [{ allow: ['a', 'b'] }],
+    labels: { a: 'b' },
+    size: 'all',
+  }
+  expect(problemsOf(Schema, value)).toEqual([])
+  expect(check(Schema, value)).toBe(value)
+  expect(matches(Schema, value)).toBe(true)
+})
+
+describe('a problem names its field', () => {
+  test.each([
+    [{}, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 'abcdef' }, 'name'],
+    [{ name: 1 }, 'name'],
+    [{ name: null }, 'name'],
+    [{ name: 'a', count: 0 }, 'count'],
+    [{ name: 'a', count: 11 }, 'count'],
+    [{ name: 'a', count: 1.5 }, 'count'],
+    [{ name: 'a', count: '1' }, 'count'],
+    [{ name: 'a', mode: 'medium' }, 'mode'],
+    [{ name: 'a', version: 1 }, 'version'],
+    [{ name: 'a', rules: {} }, 'rules'],
+    [{ name: 'a', rules: [{}] }, 'rules[0].allow'],
+    [{ name: 'a', rules: [{ allow: ['a', 'B'] }] }, 'rules[0].allow[1]'],
+    [{ name: 'a', rules: [{ allow: [] }, { allow: [], deny: [] }] }, 'rules[1].deny'],
+    [{ name: 'a', rules: [{ allow: ['a', 'a', 'a', 'a'] }] }, 'rules[0].allow'],
+    [{ name: 'a', labels: { a: 'long' } }, 'labels.a'],
+    [{ name: 'a', labels: { a: 'b', c: 'd', e: 'f' } }, 'labels'],
+    [{ name: 'a', labels: { 'a\nb': 'c' } }, 'labels.a\nb'],
+    [{ name: 'a', labels: { ['x'.repeat(201)]: 'c' } }, `labels.${'x'.repeat(201)}`],
+    [{ name: 'a', 'x/y~z': 1 }, 'x/y~z'],
+    [{ name: 'a', size: -1 }, 'size'],
+    [{ name: 'a', __proto__: null, constructor: 1 }, 'constructor'],
+    [JSON.parse('{"name":"a","__proto__":{"count":1}}'), '__proto__'],
+  ])('%j: %s', (value, field) => {
+    expect(fieldsOf(value)).toEqual([field])
+  })
+
+  test.each([[undefined], [null], [1], ['text'], [[]]])('%j is not an object at all', (value) => {
+    expect(fieldsOf(value)).toEqual([''])
+  })
+})
+
+describe('a problem says what would be right', () => {
+  test.each([
+    [{}, 'name: is required'],
+    [{ name: 'a', mode: 'medium' }, 'mode: must be one of fast, slow'],
+    [{ name: 'a', version: 1 }, 'version: must be 2'],
+    [{ name: 'a', Count: 1 }, 'Count: is not a field here; did you mean count?'],
+    [
+      { name: 'a', other: 1 },
+      'other: is not a field here; the fields are name, count, mode, version, rules, labels, size',
+    ],
+    [{ name: 'a', rules: [{ allow: [], deny: [] }] }, 'rules[0].deny: is not a field here'],
+    [{ name: 'a', size: 'some' }, 'size: must be integer, or must be all'],
+  ])('%j: %s', (value, text) => {
+    expect(problem(value)).toBe(text)
+  })
+})
+
+test('the error has all problems in its message and details', () => {
+  try {
+    check(Schema, { count: 0, Mode: 'fast' }, 'settings')
+    expect.unreachable()
+  } catch (error) {
+    expect(isGantryError(error, 'INVALID_INPUT')).toBe(true)
+    expect(error).toMatchObject({
+      message: expect.stringMatching(
+        /^settings: name is required; .*Mode .*did you mean mode.*; count must be/,
+      ),
+      details: [{ field: 'name' }, { field: 'Mode' }, { field: 'count' }],
+    })
+  }
+})
+
+test('many problems are cut at twenty', () => {
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field${index}`, index]))
+  const problems = problemsOf(Schema, many)
+  expect(problems).toHaveLength(20)
+  expect(problems[0]).toEqual({ field: 'name', problem: 'is required' })
+  expect(problems[19]).toMatchObject({ field: 'field18' })
+})
+
+test('the length of a text is that of its characters, not of its UTF-16 form', () => {
+  expect(matches(Schema, { name: '😀😀😀😀😀' })).toBe(true)
+  expect(matches(Schema, { name: 'e\u0301e\u0301e\u0301' })).toBe(false)
+})
+
+test('what was made for the documents does not change what fits', () => {
+  const Named = model('Named', { text: Text('Free text') })
+  expect(matches(Named, { text: '' })).toBe(true)
+  expect(problemsOf(Named, { text: '', title: 'Named' }).map(({ field }) => field)).toEqual(['title'])
+})
