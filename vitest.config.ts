@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Kills processes for many minutes: `npm run test:crash`.
+    exclude: ['test/crash/**'],
+    // Tests sign, listen and change process-wide settings: a process each, not a thread.
+    pool: 'forks',
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+  },
+})
