@@ -24,9 +24,11 @@ export class NativeKeyPair implements KeyPair {
   readonly #public: KeyObject
   readonly #publicKey: string
 
-  /** @throws when the seed is not one of an nkey: wrong alphabet, checksum, length or prefix. */
+  /** @throws when the seed is not one of an nkey: wrong alphabet, checksum, length or prefix, or not its usual form. */
   constructor(seed: string) {
     const { buf, prefix } = Codec.decodeSeed(bytes.encode(seed))
+    // 58 characters hold two bits more than a seed has, and other keys are derived from the text: it must be the only one.
+    if (text.decode(Codec.encodeSeed(prefix, buf)) !== seed) throw new Error('not the usual form of a seed')
     this.#seed = seed
     this.#private = createPrivateKey({ key: Buffer.concat([pkcs8Header, buf]), format: 'der', type: 'pkcs8' })
     this.#public = createPublicKey(this.#private)

@@ -13,8 +13,12 @@ export function readClaims<T>(jwt: string): ClaimsData<T> {
  * @throws when it is not a JWT of NATS, or was not signed by its issuer.
  */
 export function verifyClaims<T>(jwt: string): ClaimsData<T> {
-  const [head, body, signature] = jwt.split('.')
-  if (head === undefined || body === undefined || signature === undefined) throw new Error('not a JWT')
+  const parts = jwt.split('.')
+  const [head, body, signature] = parts
+  if (head === undefined || body === undefined || signature === undefined || parts.length > 3)
+    throw new Error('not a JWT')
+  // Node reads base64 leniently, nats-server does not: what it would refuse must not pass here.
+  if (!parts.every(isBase64Url)) throw new Error('not a JWT: a part is not base64url')
   const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { alg?: string }
   if (alg !== 'ed25519-nkey') throw new Error(`not a NATS JWT: algorithm ${String(alg)}`)
   const claims = readClaims<T>(jwt)
@@ -23,3 +27,5 @@ export function verifyClaims<T>(jwt: string): ClaimsData<T> {
   }
   return claims
 }
+
+const isBase64Url = (part: string): boolean => Buffer.from(part, 'base64url').toString('base64url') === part
