@@ -4,12 +4,12 @@ import { GantryError } from '../subjects/errors.ts'
 import type { ConnectionPool } from './pool.ts'
 
 /** Decides on whose connection a request goes to the broker; what that connection may do, the broker decides. */
-export type Authority = (request: FastifyRequest) => Promise<NatsConnection>
+export type Authority = (request: FastifyRequest) => NatsConnection | Promise<NatsConnection>
 
 /** By the API token in `Authorization: Bearer …`, and in no other way. */
 export const byToken =
   (pool: ConnectionPool): Authority =>
-  async (request) => {
+  (request) => {
     const token = bearerToken(request)
     if (token === undefined) {
       throw new GantryError('UNAUTHENTICATED', 'send the header Authorization: Bearer <API token>')
@@ -21,15 +21,15 @@ export const byToken =
 export const byConnection =
   (connection: NatsConnection): Authority =>
   () =>
-    Promise.resolve(connection)
+    connection
 
 /**
  * The migrator without access control: programs on this host act as the local operator; anybody else needs a token.
  * A web page that a person on this host looks at must not act for them, nor what a proxy passes on from elsewhere.
  */
 export const byTokenOrLocalHost =
-  (pool: ConnectionPool, operator: () => Promise<NatsConnection>): Authority =>
-  async (request) => {
+  (pool: ConnectionPool, operator: () => NatsConnection | Promise<NatsConnection>): Authority =>
+  (request) => {
     if (request.headers.authorization !== undefined) return byToken(pool)(request)
     if (!isFromThisHost(request)) {
       throw new GantryError(

@@ -10,7 +10,9 @@ const sweepMs = 10_000
 const connectTimeoutMs = 5_000
 
 interface Pooled {
-  connection: Promise<NatsConnection>
+  readonly connection: Promise<NatsConnection>
+  /** The connection once it is open. */
+  open?: NatsConnection
   lastUsedMs: number
 }
 
@@ -30,7 +32,7 @@ export class ConnectionPool {
   }
 
   /** @throws GantryError UNAUTHENTICATED when the broker refuses the token, UNAVAILABLE when it cannot be reached. */
-  async get(token: string): Promise<NatsConnection> {
+  get(token: string): NatsConnection | Promise<NatsConnection> {
     let pooled = this.#byToken.get(token)
     if (pooled === undefined) {
       this.#makeRoom()
@@ -40,8 +42,13 @@ export class ConnectionPool {
     }
     pooled.lastUsedMs = Date.now()
     this.#byToken.set(token, pooled)
+    return pooled.open?.isClosed() === false ? pooled.open : this.#opened(token, pooled)
+  }
+
+  async #opened(token: string, pooled: Pooled): Promise<NatsConnection> {
     try {
       const connection = await pooled.connection
+      pooled.open = connection
       if (!connection.isClosed()) return connection
     } catch (error) {
       this.#forget(token, pooled)

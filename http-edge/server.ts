@@ -40,12 +40,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     // Our own log at the boundary knows which headers are secret.
     logger: false,
   })
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.id.length > maxRequestIdLength || !/^[\w.:-]+$/.test(request.id))
       request.id = crypto.randomUUID()
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')
+    done()
   })
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, toGantryError(error, options.log, request), request.id),
@@ -78,7 +79,8 @@ function addRoute(
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     handler: async (request, reply) => {
-      const connection = await authority(request)
+      const found = authority(request)
+      const connection = found instanceof Promise ? await found : found
       const message = await send(connection, contract, JSON.stringify(readInput(request)), {
         requestId: request.id,
       })

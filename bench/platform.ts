@@ -1,0 +1,7 @@
+/** A platform as its own process, for benches. Prints its addresses and token as JSON; ends with its parent. */
+import { startTestPlatform } from '../test/support/platform.ts'
+
+const platform = await startTestPlatform()
+process.stdin.once('end', () => void platform[Symbol.asyncDispose]().then(() => process.exit(0))).resume()
+const { httpUrls, tcpUrl, operatorToken } = platform
+process.stdout.write(`${JSON.stringify({ httpUrls, tcpUrl, operatorToken })}\n`)
