@@ -5,7 +5,7 @@ import { Container, type What } from './azure-container.ts'
 import { blobEndpoint } from './azure-endpoint.ts'
 import { failed } from './azure-errors.ts'
 import { Folding } from './azure-folding.ts'
-import { blobName, refuseName } from './azure-names.ts'
+import { blobName, refuseName, unlistableIn } from './azure-names.ts'
 import { type PropertyValues, readProperties } from './azure-properties.ts'
 import { BlobFile } from './azure-source-file.ts'
 import { committedAs, maxBlobBytes, maxBlocks, newUpload, partBytes, readUpload } from './azure-upload.ts'
@@ -154,7 +154,7 @@ export class Adls2Driver implements Driver {
       throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
     await this.#refuseFolder(blob, what)
     const leftover = (await this.#container.blocks(blob, what)).find(({ committed }) => !committed)
-    return newUpload(path, sizeBytes, leftover?.id)
+    return newUpload(path, sizeBytes, leftover?.id, what)
   }
 
   async writePart(upload: Upload, index: number, _offset: number, bytes: Buffer): Promise<void> {
@@ -190,6 +190,7 @@ export class Adls2Driver implements Driver {
   }
 
   async #hasChildren(blob: string, what: What): Promise<boolean> {
+    if (unlistableIn(blob) !== undefined) return false
     const { blobs, prefixes } = await this.#container.listPage(
       { prefix: `${blob}/`, marker: '', maxResults: 1 },
       what,

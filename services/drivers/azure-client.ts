@@ -32,7 +32,7 @@ export interface BlobRequest {
   readonly store?: Readonly<Record<string, string>>
   readonly body?: Buffer
   readonly into?: Buffer
-  /** Statuses that are answers to the caller and no errors, besides all below 400. */
+  /** Statuses that are answers to the caller and no errors, besides all below 400; not where the container is missing. */
   readonly accept?: readonly number[]
   readonly retries?: number
   readonly signal?: AbortSignal
@@ -74,7 +74,7 @@ export class BlobClient {
       signal?.throwIfAborted()
       if (isStaleConnection(outcome)) continue
       const answered = !(outcome instanceof Error)
-      if (answered && (outcome.status < 400 || accept?.includes(outcome.status))) return outcome
+      if (answered && isAccepted(outcome, accept)) return outcome
       const problem = answered ? answerError(what(), outcome) : networkError(what(), outcome)
       const askedMs = problem.retryAfterMs ?? 0
       if (attempt >= retries || askedMs > maxBackoffMs || (answered && !retryable.has(outcome.status)))
@@ -131,6 +131,10 @@ export class BlobClient {
     return this.#transport.exchange({ method, target, headers, body, into, signal })
   }
 }
+
+/** A container that is missing is an error for every call, whatever the caller makes of a missing blob. */
+const isAccepted = ({ status, code }: BlobAnswer, accept: readonly number[] = []) =>
+  status < 400 || (accept.includes(status) && code !== 'ContainerNotFound')
 
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -24,7 +24,7 @@ export function refuseName(path: StorePath): string | undefined {
   const reason = impossible(path)
   if (reason !== undefined) return reason
   const name = path.toString('utf8')
-  const unlistable = notXml.exec(name)?.[0]
+  const unlistable = unlistableIn(name)
   if (unlistable !== undefined) {
     const code = unlistable.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
     return `the name has the character U+${code}, which a listing cannot carry`
@@ -33,6 +33,9 @@ export function refuseName(path: StorePath): string | undefined {
     return 'a segment of the path ends with a dot, which Azure advises against and may cut off'
   return undefined
 }
+
+/** The first character of a name that no listing can carry: a request to list below it fails as a whole. */
+export const unlistableIn = (name: string): string | undefined => notXml.exec(name)?.[0]
 
 function impossible(path: StorePath): string | undefined {
   if (!isUtf8(path)) return 'the name is not UTF-8, and Azure keeps names as Unicode text'

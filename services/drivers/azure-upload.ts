@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
+import { failed } from './azure-errors.ts'
 import type { ListedBlock } from './azure-xml.ts'
 import { StoreError, type StorePath, type Upload } from './driver.ts'
 
@@ -35,13 +36,19 @@ export interface UploadState {
  * Starts an upload: a random token, so that a later upload of the same file never takes over blocks of this one.
  * `leftover` is the id of any uncommitted block of the blob; ours will be as long.
  */
-export function newUpload(path: StorePath, sizeBytes: number, leftover: string | undefined): Upload {
+export function newUpload(
+  path: StorePath,
+  sizeBytes: number,
+  leftover: string | undefined,
+  what: () => string,
+): Upload {
   const idBytes = leftover === undefined ? defaultIdBytes : Buffer.from(leftover, 'base64').length
   if (idBytes < minIdBytes || idBytes > maxIdBytes) {
-    throw new StoreError(
+    const said = `another program left uncommitted blocks there, whose ids of ${idBytes} bytes ours cannot match`
+    throw failed(
       'io',
-      `another program left uncommitted blocks with ids of ${idBytes} bytes; write the file once with that program, or wait ` +
-        'a week until Azure has dropped them',
+      what(),
+      `${said}; write the file with that program, or wait a week until Azure drops them`,
     )
   }
   const random = randomBytes(12).toString('base64url')

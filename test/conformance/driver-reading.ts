@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { failureOf, pattern, type Suite } from './driver-store.ts'
+
+/** Larger than any read-ahead of a driver, and no multiple of anything. */
+const sizeBytes = 700_001
+
+export function filesAreRead({ driver, missing, another, folder }: Suite): void {
+  describe('open', () => {
+    test('fails as gone where nothing stands', async () => {
+      const { at, put } = await folder()
+      await put('file', 'x')
+      for (const path of [at('nothing'), at('nothing', 'below')]) {
+        expect(await failureOf(driver().open(path))).toBe('gone')
+      }
+      expect(await failureOf(missing().open(at('file')))).toBe('gone')
+    })
+
+    test('fails as unsupported for a folder, empty or not', async () => {
+      const { at, put } = await folder()
+      await driver().makeFolder(at('full'), {})
+      await put('full/file', 'x')
+      await driver().makeFolder(at('hollow'), {})
+      expect(await failureOf(driver().open(at('full')))).toBe('unsupported')
+      expect(await failureOf(driver().open(at('hollow')))).toBe('unsupported')
+      expect(await failureOf(driver().open(Buffer.alloc(0)))).toBe('unsupported')
+    })
+
+    test('tells size and attributes', async () => {
+      const { at, put } = await folder()
+      const modifiedMs = 1_234_567_890_123.5
+      await put('file', pattern(100), { modifiedMs, mode: 0o604 })
+      const file = await driver().open(at('file'))
+      expect(file.sizeBytes).toBe(100)
+      expect(Math.abs(file.attributes.modifiedMs - modifiedMs)).toBeLessThanOrEqual(0.001)
+      expect(file.attributes.mode).toBe(driver().features.modes ? 0o604 : undefined)
+      await file.close()
+    })
+  })
+
+  describe('read', () => {
+    test('gives exactly the bytes of every range', async () => {
+      const { at, put } = await folder()
+      const content = pattern(sizeBytes)
+      await put('file', content)
+      const file = await driver().open(at('file'))
+      const ranges = [
+        [0, sizeBytes],
+        [0, 1],
+        [0, 4_096],
+        [1, 131_072],
+        [131_071, 2],
+        [262_144, 65_536],
+        [sizeBytes - 1, 1],
+        [sizeBytes - 300_000, 300_000],
+      ] as const
+      for (const [offset, length] of ranges) {
+        const bytes = await file.read(offset, length)
+        expect(bytes.equals(content.subarray(offset, offset + length)), `${length} from ${offset}`).toBe(true)
+      }
+      await file.verifyUnchanged()
+      await file.close()
+    })
+
+    test('an empty file is read as nothing', async () => {
+      const { at, put } = await folder()
+      await put('empty', '')
+      const file = await driver().open(at('empty'))
+      expect(file.sizeBytes).toBe(0)
+      expect(await file.read(0, 0)).toHaveLength(0)
+      await file.verifyUnchanged()
+      await file.close()
+    })
+
+    test('fails as changed beyond the end', async () => {
+      const { at, put } = await folder()
+      await put('file', pattern(1_000))
+      const file = await driver().open(at('file'))
+      expect(await failureOf(file.read(0, 1_001))).toBe('changed')
+      expect(await failureOf(file.read(1_000, 1))).toBe('changed')
+      await file.close()
+    })
+  })
+
+  describe('version', () => {
+    test('is equal for equal content in every process, and readable there', async () => {
+      const { at, put } = await folder()
+      const content = pattern(sizeBytes)
+      await put('file', content)
+      await using other = another()
+      const here = await driver().open(at('file'))
+      const there = await other.open(at('file'))
+      expect(there.version).toBe(here.version)
+      expect((await there.read(500_000, 1_000)).equals(content.subarray(500_000, 501_000))).toBe(true)
+      await here.close()
+      await there.close()
+    })
+
+    test('a file that was replaced is noticed, also with the same size', async () => {
+      const { at, put } = await folder()
+      for (const replacement of [pattern(sizeBytes, 2), pattern(sizeBytes - 1), Buffer.from('short')]) {
+        await put('file', pattern(sizeBytes))
+        const file = await driver().open(at('file'))
+        await put('file', replacement)
+        expect(await failureOf(file.read(400_000, 1_000))).toBe('changed')
+        expect(await failureOf(file.verifyUnchanged())).toBe('changed')
+        await file.close()
+        const reopened = await driver().open(at('file'))
+        expect(reopened.version).not.toBe(file.version)
+        await reopened.verifyUnchanged()
+        await reopened.close()
+      }
+    })
+  })
+}

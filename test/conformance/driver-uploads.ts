@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import type { Driver, StorePath, Upload } from '../../services/drivers/driver.ts'
+import { failureOf, pattern, type Suite } from './driver-store.ts'
+
+interface Part {
+  readonly index: number
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+const write = (to: Driver, upload: Upload, part: Part | undefined) =>
+  part && to.writePart(upload, part.index, part.offset, part.bytes)
+
+export function uploadsAreWhole({ driver, missing, another, folder }: Suite): void {
+  /** Content of two parts and a bit, and how it is cut. */
+  function parts(seed = 1): { content: Buffer; cut: Part[] } {
+    const partBytes = driver().features.partBytes(0)
+    const content = pattern(2 * partBytes + 1_001, seed)
+    expect(driver().features.partBytes(content.length)).toBe(partBytes)
+    const cut = [0, 1, 2].map((index) => {
+      const offset = index * partBytes
+      return { index, offset, bytes: content.subarray(offset, offset + partBytes) }
+    })
+    return { content, cut }
+  }
+  /** A token travels through messages and databases as JSON. */
+  const begin = async (path: StorePath, sizeBytes: number): Promise<Upload> =>
+    JSON.parse(JSON.stringify(await driver().beginUpload(path, sizeBytes, 'test-tag')))
+
+  describe('upload', () => {
+    test('parts in any order, repeated, from several processes make the file', async () => {
+      const { at, content: contentOf, names } = await folder()
+      await using other = another()
+      const { content, cut } = parts()
+      const upload = await begin(at('file'), content.length)
+      await write(other, upload, cut[2])
+      await Promise.all([write(driver(), upload, cut[1]), write(other, upload, cut[0])])
+      await write(driver(), upload, cut[2])
+      expect(await driver().stat(at('file'))).toBeUndefined()
+      expect(await names()).not.toContain('file')
+      const modifiedMs = 1_500_000_000_250.5
+      await other.commitUpload(upload, cut.length, { modifiedMs, mode: 0o640 })
+      expect((await contentOf('file')).equals(content)).toBe(true)
+      expect(await names()).toEqual(['file'])
+      const entry = await driver().stat(at('file'))
+      expect(entry?.sizeBytes).toBe(content.length)
+      expect(Math.abs((entry?.modifiedMs ?? 0) - modifiedMs)).toBeLessThanOrEqual(0.001)
+      expect(entry?.mode).toBe(driver().features.modes ? 0o640 : undefined)
+    })
+
+    test('a repeated commit is harmless, from another process too', async () => {
+      const { at, content: contentOf, names } = await folder()
+      await using other = another()
+      const bytes = pattern(1_000)
+      const upload = await begin(at('file'), bytes.length)
+      await driver().writePart(upload, 0, 0, bytes)
+      const attributes = { modifiedMs: 1_000, mode: 0o600 }
+      await driver().commitUpload(upload, 1, attributes)
+      await driver().commitUpload(upload, 1, attributes)
+      await other.commitUpload(upload, 1, attributes)
+      expect((await contentOf('file')).equals(bytes)).toBe(true)
+      expect(await names()).toEqual(['file'])
+    })
+
+    test('an existing file stays until the commit, and is replaced by it', async () => {
+      const { at, content: contentOf, put } = await folder()
+      await put('file', 'old')
+      const bytes = pattern(2_000)
+      const upload = await begin(at('file'), bytes.length)
+      await driver().writePart(upload, 0, 0, bytes)
+      expect((await contentOf('file')).toString()).toBe('old')
+      await driver().commitUpload(upload, 1, { modifiedMs: 0 })
+      expect((await contentOf('file')).equals(bytes)).toBe(true)
+    })
+
+    test('an empty file needs no part', async () => {
+      const { at, content: contentOf } = await folder()
+      const upload = await begin(at('empty'), 0)
+      await driver().commitUpload(upload, 0, { modifiedMs: 0 })
+      expect(await contentOf('empty')).toHaveLength(0)
+    })
+
+    test('two uploads of one file do not mix', async () => {
+      const { at, content: contentOf } = await folder()
+      const [one, two] = [pattern(3_000, 1), pattern(3_000, 2)]
+      const [first, second] = [await begin(at('file'), 3_000), await begin(at('file'), 3_000)]
+      await driver().writePart(first, 0, 0, one)
+      await driver().writePart(second, 0, 0, two)
+      await driver().commitUpload(second, 1, { modifiedMs: 0 })
+      expect((await contentOf('file')).equals(two)).toBe(true)
+      await driver().abortUpload(first)
+      expect((await contentOf('file')).equals(two)).toBe(true)
+    })
+
+    test('a commit with the last part missing or of the wrong size fails as corrupt, and nothing appears', async () => {
+      const { at, names } = await folder()
+      const { content, cut } = parts(3)
+      const upload = await begin(at('file'), content.length)
+      for (const part of cut.slice(0, 2)) await write(driver(), upload, part)
+      expect(await failureOf(driver().commitUpload(upload, cut.length, { modifiedMs: 0 }))).toBe('corrupt')
+      const short = await begin(at('short'), 1_000)
+      await driver().writePart(short, 0, 0, pattern(999))
+      expect(await failureOf(driver().commitUpload(short, 1, { modifiedMs: 0 }))).toBe('corrupt')
+      expect(await driver().stat(at('file'))).toBeUndefined()
+      expect(await driver().stat(at('short'))).toBeUndefined()
+      await driver().abortUpload(upload)
+      await driver().abortUpload(short)
+      expect(await names()).toEqual([])
+    })
+
+    test('fails where a folder stands, and leaves the folder', async () => {
+      const { at, names } = await folder()
+      await driver().makeFolder(at('folder'), {})
+      const attempt = async () => {
+        const upload = await begin(at('folder'), 10)
+        await driver().writePart(upload, 0, 0, pattern(10))
+        await driver().commitUpload(upload, 1, { modifiedMs: 0 })
+      }
+      expect(await failureOf(attempt())).toBe('unsupported')
+      expect((await driver().stat(at('folder')))?.type).toBe('folder')
+      expect(await names('folder')).toEqual([])
+    })
+
+    test('fails as gone when there is no such root', async () => {
+      expect(await failureOf(missing().beginUpload(Buffer.from('file'), 10, 'test-tag'))).toBe('gone')
+    })
+  })
+
+  describe('abort', () => {
+    test('leaves nothing to see, may be repeated, and the name can be written again', async () => {
+      const { at, content: contentOf, names } = await folder()
+      const upload = await begin(at('file'), 5_000)
+      await driver().writePart(upload, 0, 0, pattern(5_000))
+      await driver().abortUpload(upload)
+      await driver().abortUpload(upload)
+      expect(await names()).toEqual([])
+      const again = await begin(at('file'), 1_000)
+      await driver().writePart(again, 0, 0, pattern(1_000))
+      await driver().commitUpload(again, 1, { modifiedMs: 0 })
+      expect((await contentOf('file')).equals(pattern(1_000))).toBe(true)
+    })
+
+    test('never fails for an upload that is unknown', async () => {
+      await driver().abortUpload({ token: '', sizeBytes: 1 })
+      await driver().abortUpload({ token: 'bm90aGluZw:~nobody~made~this:1', sizeBytes: 1 })
+    })
+
+    test('leaves a file alone that was committed', async () => {
+      const { at, content: contentOf } = await folder()
+      const upload = await begin(at('file'), 1_000)
+      await driver().writePart(upload, 0, 0, pattern(1_000))
+      await driver().commitUpload(upload, 1, { modifiedMs: 0 })
+      await driver().abortUpload(upload)
+      expect((await contentOf('file')).equals(pattern(1_000))).toBe(true)
+    })
+  })
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Driver } from '../../services/drivers/driver.ts'
+import { linksAreKept } from './driver-links.ts'
+import { foldersAreListed } from './driver-listing.ts'
+import { namesAreKept } from './driver-names.ts'
+import { filesAreRead } from './driver-reading.ts'
+import { uploadsAreWhole } from './driver-uploads.ts'
+import { type Suite, testFolder } from './driver-store.ts'
+import { filesAreWritten } from './driver-writing.ts'
+
+/** A store under test. The suite works in folders of its own and leaves them there. */
+export interface StoreUnderTest extends AsyncDisposable {
+  /** A new driver on the same root, as another process would have it; the suite closes it. */
+  openDriver(): Driver
+  /** A driver on a root that does not exist. */
+  openMissing(): Driver
+}
+
+/**
+ * What `services/drivers/driver.ts` promises of every driver, on a real store. A driver's own test file calls this and
+ * then tests what is special about its store.
+ */
+export function driverConformance(name: string, startStore: () => Promise<StoreUnderTest>): void {
+  describe(`${name} is a driver`, () => {
+    let store: StoreUnderTest
+    let driver: Driver
+    let missing: Driver
+    let folders = 0
+    beforeAll(async () => {
+      store = await startStore()
+      driver = store.openDriver()
+      missing = store.openMissing()
+    })
+    afterAll(async () => {
+      await driver.close()
+      await missing.close()
+      await store[Symbol.asyncDispose]()
+    })
+    const suite: Suite = {
+      driver: () => driver,
+      missing: () => missing,
+      another: () => disposable(store.openDriver()),
+      folder: () => testFolder(driver, `test ${++folders}`),
+    }
+    for (const part of [
+      foldersAreListed,
+      filesAreRead,
+      filesAreWritten,
+      uploadsAreWhole,
+      namesAreKept,
+      linksAreKept,
+    ]) {
+      part(suite)
+    }
+  })
+}
+
+const disposable = (driver: Driver) => Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
