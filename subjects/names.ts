@@ -84,12 +84,20 @@ export const eventSubject = (resource: string, event: string, id: string) =>
  */
 export function subjectToken(id: string): string {
   let token = ''
-  for (const byte of new TextEncoder().encode(id)) {
-    const char = String.fromCharCode(byte)
-    token += /[A-Za-z0-9_-]/.test(char) ? char : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  for (const char of id) {
+    token += /[A-Za-z0-9_-]/.test(char) ? char : Array.from(bytesOf(char), hexOf).join('')
   }
   return token
 }
+
+/** The UTF-8 form; half of a surrogate pair, which JSON can carry, has none and is made as if it were a character. */
+function bytesOf(char: string): Iterable<number> {
+  if (char.isWellFormed()) return new TextEncoder().encode(char)
+  const code = char.charCodeAt(0)
+  return [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]
+}
+
+const hexOf = (byte: number) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
 
 /** The private reply space of a key: the only inbox that its connections may subscribe to. */
 export const inboxPrefix = (keyId: string) => `_INBOX.${keyId}`
