@@ -12,8 +12,11 @@ const maxSegments = 254
  * Path of the blob in a URL, without a leading slash. Encodes as Microsoft's clients do, so that the signature is made of
  * the same text: every character but `A-Z a-z 0-9 - _ . ! ~ * ( )`.
  */
-export const encodeBlobName = (name: string) =>
-  encodeURIComponent(name).replaceAll('%2F', '/').replaceAll("'", '%27')
+export const encodeBlobName = (name: string): string =>
+  plain.test(name) ? name : encodeURIComponent(name).replaceAll('%2F', '/').replaceAll("'", '%27')
+
+/** Most names: nothing to encode, decided in a fraction of the time. */
+const plain = /^[\w.~/-]*$/
 
 /** The blob's name, or undefined when no blob can have it. */
 export const blobName = (path: StorePath): string | undefined =>

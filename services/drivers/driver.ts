@@ -4,7 +4,8 @@
  * filesystem; all instances of all processes must be able to work on the same upload.
  *
  * A path is bytes: segments joined by `/`, relative to the filesystem's root, no leading slash; empty is the root itself.
- * The engine never passes `.`, `..`, an empty segment or NUL. Every operation that fails throws a `StoreError`.
+ * The engine never passes `.`, `..`, an empty segment or NUL. Every operation that fails throws a `StoreError`; one whose
+ * signal is aborted throws the signal's reason.
  */
 export type StorePath = Buffer
 
@@ -76,7 +77,8 @@ export interface Driver {
 
   /**
    * The entries of a folder, in batches of at most 1,024; never the folder itself or markers that stand for it.
-   * Throws `gone` when there is no such folder. The consumer may stop early.
+   * Throws `gone` when there is no such folder. The consumer may stop early. A name that no path can have (empty, `.`,
+   * `..`; object stores allow them) comes as type `other`, so that it is reported and not used.
    */
   list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]>
 
@@ -89,12 +91,12 @@ export interface Driver {
   /** Why the store cannot hold such an entry by its own rules (name, size, type), or undefined when it can. No I/O. */
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined
 
-  /** Makes the folder; no error when it is there already. The parent is there. */
+  /** Makes the folder; no error when it is there already. The parent is there. Throws `unsupported` where a file stands. */
   makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void>
 
   /**
    * Writes a whole file: it appears under its name complete and verified by digest, or not at all. An existing file is
-   * replaced. `bytes` may be reused by the caller afterwards.
+   * replaced, a folder is not: that throws `unsupported`. `bytes` may be reused by the caller afterwards.
    */
   put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void>
 
@@ -144,7 +146,11 @@ export class StoreError extends Error {
   /** Milliseconds that the store asked to wait before the next try. */
   readonly retryAfterMs: number | undefined
 
-  constructor(failure: FailureClass, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  constructor(
+    failure: FailureClass,
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'StoreError'
     this.failure = failure
