@@ -67,7 +67,8 @@ test('a port where nobody listens is unreachable, at once', async () => {
 })
 
 test('a host name that does not exist is unreachable', async () => {
-  await using driver = openAzure({ ...options(), endpoint: 'no-such-host.invalid' })
+  const patience = { 'fs.azure.http.connection.timeout': '1000' }
+  await using driver = openAzure({ ...options(), endpoint: 'no-such-host.invalid' }, patience)
   expect(await failureOf(driver.probe(never))).toBe('unreachable')
 })
 
