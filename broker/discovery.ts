@@ -1,10 +1,7 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Contract } from '../subjects/contract.ts'
 import type { GantryError } from '../subjects/errors.ts'
-import { product } from '../subjects/names.ts'
-
-/** All instances of a service share its requests. */
-export const serviceQueue = product
+import { serviceQueue } from '../subjects/names.ts'
 
 /** What an instance of a service says of itself on `$SRV.PING|INFO|STATS`, NATS ADR-32. Times are nanoseconds. */
 export class EndpointStats {

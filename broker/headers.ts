@@ -1,12 +1,13 @@
+import { messageHeaders } from '../subjects/names.ts'
 import { type ErrorBody, errors, GantryError, isErrorCode } from '../subjects/errors.ts'
 
 /** Headers of the micro-service protocol (NATS ADR-32) and ours. */
-export const serviceErrorHeader = 'Nats-Service-Error'
-export const serviceErrorCodeHeader = 'Nats-Service-Error-Code'
+export const serviceErrorHeader = messageHeaders.error
+export const serviceErrorCodeHeader = messageHeaders.errorCode
 /** Set by nats-server on every request that crosses into PLATFORM: who is calling. A client's own is overwritten. */
 export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
-export const requestIdHeader = 'Gantry-Request-Id'
+export const requestIdHeader = messageHeaders.requestId
 
 /** Any client's header lines cannot carry a line break. */
 export const headerText = (message: string): string => message.replaceAll(/[\r\n]+/g, ' ')

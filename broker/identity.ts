@@ -8,6 +8,7 @@ import {
   type User,
 } from '@nats-io/jwt'
 import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
+import { denyBeyond } from '../subjects/patterns.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
 
@@ -304,7 +305,10 @@ export async function userJwt(
       ? {}
       : {
           pub: { allow: [...user.capabilities.pub.allow, '_INBOX.>'] },
-          sub: { allow: [...user.capabilities.sub.allow, `${inboxPrefix(user.name)}.>`] },
+          sub: {
+            allow: [...user.capabilities.sub.allow, `${inboxPrefix(user.name)}.>`],
+            deny: denyBeyond(user.capabilities.sub.allow),
+          },
         }
   return encodeUser(
     user.name,

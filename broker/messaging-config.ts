@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { brokerPort, files, loopback, websocketPort } from '../subjects/names.ts'
 import { strict } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { files } from '../subjects/names.ts'
 import { strict } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'

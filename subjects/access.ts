@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { list, model, Name, Nothing, page, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
 

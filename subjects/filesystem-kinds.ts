@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from 'typebox'
 import { Path, record, strict } from './schemas.ts'
 
 /** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */

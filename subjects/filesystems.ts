@@ -1,4 +1,4 @@
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import {
@@ -162,7 +162,7 @@ export const filesystems = resource('filesystems', {
     errors: [],
     http: [
       { server: 'migrator', method: 'GET', path: '/fs/targets/availableFileSystems' },
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/kinds' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' },
     ],
   },
   list: {
@@ -225,7 +225,7 @@ export const filesystems = resource('filesystems', {
     errors: [],
     http: [
       { server: 'migrator', method: 'GET', path: '/fs/health' },
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/health' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' },
     ],
     deadlineMs: storeDeadlineMs,
   },

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { events, internalResource, resource } from './contract.ts'
 import { Count, list, model, Name, Nothing, page, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
 

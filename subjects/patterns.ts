@@ -27,3 +27,14 @@ export const coveringRule = (rules: readonly string[], requested: string): strin
 /** Those of the requested patterns that no rule covers. */
 export const uncovered = (rules: readonly string[], requested: readonly string[]): string[] =>
   requested.filter((pattern) => coveringRule(rules, pattern) === undefined)
+
+/**
+ * What a connection with these subscribe rules must be denied, so that it hears no more than they say: nats-server takes
+ * the subject of a subscription literally, so a rule that ends in `*` lets `>` in its place through. Where another rule
+ * reaches all that lies beyond, nothing is denied; where one reaches a part of it, that part is lost to such a key.
+ */
+export const denyBeyond = (rules: readonly string[]): string[] =>
+  rules
+    .filter((rule) => rule === '*' || rule.endsWith('.*'))
+    .map((rule) => `${rule}.>`)
+    .filter((beyond) => coveringRule(rules, beyond) === undefined)

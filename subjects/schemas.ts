@@ -1,4 +1,4 @@
-import Type, { type TProperties, type TSchema } from 'typebox'
+import { type TProperties, type TSchema, Type } from 'typebox'
 
 /** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
 export const maxNameLength = 128

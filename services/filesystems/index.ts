@@ -101,7 +101,12 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       const last = after === undefined ? undefined : lastSegment(pathFromText(after))
       try {
         const page = { after: last, limit }
-        const entries = await firstEntries(openSecrets(record.kind, record.options, dependencies.sealer), folder, page, call.signal)
+        const entries = await firstEntries(
+          openSecrets(record.kind, record.options, dependencies.sealer),
+          folder,
+          page,
+          call.signal,
+        )
         return entries.map((entry) => ({
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',

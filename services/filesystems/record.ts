@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
 import type { Filesystem } from '../../subjects/filesystems.ts'
 import { Name } from '../../subjects/schemas.ts'

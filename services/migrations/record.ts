@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type ActionPolicy, actionPolicies, migrationStates } from '../../subjects/migrations.ts'
 import { Count, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 
