@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { compareTrees } from '../support/compare-trees.ts'
+import { addLocal, createFolder, migrate } from '../support/migrations.ts'
+import { startTestPlatform } from '../support/platform.ts'
+import { makeTree } from '../support/tree.ts'
+
+test(
+  'a tree of all that is awkward, with a file over 1 GiB, arrives byte for byte',
+  { timeout: 60_000 },
+  async () => {
+    using folder = createFolder('from', 'to')
+    makeTree(folder.from, { seed: 1, files: 20_000, largeBytes: 2 ** 30 + 12_345 })
+    await using platform = await startTestPlatform()
+    await addLocal(platform, 'from', 'source', folder.from)
+    await addLocal(platform, 'to', 'target', folder.to)
+    const { progress, failures } = await migrate(platform, { source: 'from', target: 'to' })
+    expect(failures).toEqual([])
+    expect(compareTrees(folder.from, folder.to)).toEqual([])
+  },
+)

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Output } from '../../subjects/contract.ts'
+import { filesystems } from '../../subjects/filesystems.ts'
+import { type migrationEvents, migrations } from '../../subjects/migrations.ts'
+import { eventSubject, subjectToken } from '../../subjects/names.ts'
+import type { Azurite } from './azurite.ts'
+import type { TestPlatform } from './platform.ts'
+
+type Progress = Output<(typeof migrations)['progress']>['progress']
+type Failure = Output<(typeof migrations)['failures']>['failedPaths'][number]
+
+/** A folder of the test's own, with the folders that are named; gone with the scope. */
+export function createFolder<N extends string>(...names: N[]): Record<N | 'root', string> & Disposable {
+  const root = mkdtempSync(join(tmpdir(), 'gantry-data-'))
+  const paths = Object.fromEntries(names.map((name) => [name, join(root, name)]))
+  for (const path of Object.values(paths)) mkdirSync(path)
+  return {
+    ...(paths as Record<N, string>),
+    root,
+    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+  } as Record<N | 'root', string> & Disposable
+}
+
+/** Adds a folder of this host as a source or target of this name. */
+export async function addLocal(
+  platform: TestPlatform,
+  fileSystemId: string,
+  role: 'source' | 'target',
+  fsRoot: string,
+): Promise<void> {
+  await platform.call(filesystems['create-local'], { fileSystemId, role, fsRoot })
+}
+
+/** Adds a container of Azurite as a source or target of this name. */
+export async function addAzurite(
+  platform: TestPlatform,
+  fileSystemId: string,
+  role: 'source' | 'target',
+  azurite: Azurite,
+  containerName: string,
+): Promise<void> {
+  await platform.call(filesystems['create-adls2-shared-key'], {
+    fileSystemId,
+    role,
+    accountName: azurite.account,
+    sharedKey: azurite.key,
+    endpoint: azurite.endpoint,
+    insecure: true,
+    containerName,
+  })
+}
+
+/** Resolves with the payload when the next event of this kind about the migration comes. */
+export async function nextEvent(
+  { operator }: Pick<TestPlatform, 'operator'>,
+  event: keyof typeof migrationEvents,
+  migrationId: string,
+): Promise<{ payload: Promise<{ state: string; failedPathCount?: number }> }> {
+  const subject = eventSubject('migrations', event, subjectToken(migrationId))
+  const subscription = operator.subscribe(subject, { max: 1 })
+  const first = (async () => {
+    for await (const message of subscription)
+      return message.json<{ state: string; failedPathCount?: number }>()
+    throw new Error(`the connection ended before ${subject}`)
+  })()
+  // The subscription is known to the broker before the caller goes on.
+  await operator.flush()
+  return { payload: first }
+}
+
+/** Makes and starts a migration of everything, and waits until it is completed. */
+export async function migrate(
+  platform: TestPlatform,
+  options: {
+    source: string
+    target: string
+    migrationId?: string
+    path?: string
+    actionPolicy?: 'SkipIfSizeMatch'
+  },
+): Promise<{ progress: Progress; failures: Failure[] }> {
+  const { migrationId = 'everything', path = '/', ...rest } = options
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations.create, { migrationId, path, autoStart: true, ...rest })
+  await completed.payload
+  return outcomeOf(platform, migrationId)
+}
+
+/** What came of a migration: counts that add up, and all failures. */
+export async function outcomeOf(
+  platform: TestPlatform,
+  migrationId: string,
+): Promise<{ progress: Progress; failures: Failure[] }> {
+  const { progress } = await platform.call(migrations.progress, { migrationId })
+  const { failedPaths } = await platform.call(migrations.failures, { migrationId, limit: 10_000 })
+  return { progress, failures: failedPaths }
+}
