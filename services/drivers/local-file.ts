@@ -14,7 +14,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { StoreError, type FileAttributes } from './driver.ts'
-import { localError } from './local-errors.ts'
+import { isErrno, localError } from './local-errors.ts'
 
 /**
  * Content is read, digested, written and read back in chunks of this size: small enough to stay in the processor's
@@ -104,6 +104,26 @@ export function replaceFile(
     removeFile(temporary)
     throw error
   }
+}
+
+/**
+ * Makes an empty file under its own name; false when something is there already. It is whole from its first moment, so
+ * that it needs no temporary name: renaming costs as much as making it. Throws system errors.
+ */
+export function makeEmptyFile(path: Buffer, attributes: FileAttributes): boolean {
+  let fd: number
+  try {
+    fd = createFile(path, attributes.mode)
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false
+    throw error
+  }
+  try {
+    setModified(fd, attributes.modifiedMs)
+  } finally {
+    closeSync(fd)
+  }
+  return true
 }
 
 /** Makes or replaces a symbolic link the same way. Throws system errors. */

@@ -4,6 +4,7 @@ import { localError } from '../../drivers/local-errors.ts'
 import {
   checkUnchanged,
   copyRange,
+  makeEmptyFile,
   openForReading,
   replaceFile,
   replaceLink,
@@ -56,6 +57,7 @@ export class LocalCopy {
       const found = fstatSync(fd)
       if (!found.isFile()) throw new StoreError('unsupported', 'source: this is no longer a file')
       const attributes = { modifiedMs: found.mtimeMs, mode: found.mode }
+      if (found.size === 0 && makeEmptyFile(this.#target.of(name), attributes)) return 0
       replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, (to) => {
         copyRange(fd, to, 0, found.size, this.#checkStop)
         checkUnchanged(fd, found)
