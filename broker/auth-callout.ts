@@ -1,8 +1,9 @@
 import { type AuthorizationRequest, encodeAuthorizationResponse } from '@nats-io/jwt'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { type Capabilities, type Identity, userJwt } from './identity.ts'
+import type { Identity } from './identity.ts'
 import { readClaims } from './jwt.ts'
 import type { Log } from './log.ts'
+import { type Capabilities, userJwt } from './user-jwt.ts'
 
 /** Who a token stands for, and what its connections may do. */
 export interface Principal {

@@ -1,8 +1,9 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
 import { type AccountName, inboxPrefix } from '../subjects/names.ts'
 import { createKey, type NativeKeyPair } from './ed25519.ts'
-import { type Capabilities, type Identity, userJwt } from './identity.ts'
+import type { Identity } from './identity.ts'
 import { keyIdOf } from './token.ts'
+import { type Capabilities, userJwt } from './user-jwt.ts'
 
 export type { NatsConnection } from '@nats-io/transport-node'
 

@@ -1,4 +1,15 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 
 /** Mode of every file with a secret in it: its owner reads and writes, nobody else does anything. */
 const secretMode = 0o600
@@ -25,4 +36,20 @@ export function readTextFile(path: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** Takes away what anybody but the owner may do with a file; whether there was anything. */
+export function makePrivate(path: string): boolean {
+  if ((statSync(path).mode & 0o777 & ~secretMode) === 0) return false
+  chmodSync(path, secretMode)
+  return true
+}
+
+/** Renames a file that is in the way to `<path>.<suffix>` (with a number when there is one already); its new name. */
+export function setAside(path: string, suffix: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  let aside = `${path}.${suffix}`
+  for (let count = 2; existsSync(aside); count++) aside = `${path}.${suffix}-${count}`
+  renameSync(path, aside)
+  return aside
 }

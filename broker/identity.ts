@@ -1,14 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import {
-  encodeAccount,
-  encodeOperator,
-  encodeUser,
-  type Account,
-  type Operator,
-  type User,
-} from '@nats-io/jwt'
-import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
-import { denyBeyond } from '../subjects/patterns.ts'
+import { encodeOperator, type Account, type Operator } from '@nats-io/jwt'
+import { platformJwt } from './account-jwts.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
 
@@ -135,7 +127,10 @@ export function readIdentity(fields: Partial<Record<keyof IdentityFields, unknow
     const value = fields[name]
     if (typeof value !== 'string' || value === '') throw new Error(`${name} is missing`)
   }
-  const complete = fields as IdentityFields
+  // The caller's object has other fields beside these.
+  const complete = Object.fromEntries(
+    identityFieldNames.map((name) => [name, fields[name]]),
+  ) as unknown as IdentityFields
   requireSeed(complete, 'operator.seed', 'O')
   requireSeed(complete, 'operator.signingseed', 'O')
   requireSeed(complete, 'gantry.seed', 'A')
@@ -189,134 +184,6 @@ export async function withLimits(identity: Identity, limits: StorageLimits): Pro
     return identity
   const { operator, PLATFORM } = identity
   return signIdentity(operator.account, operator.signing, PLATFORM.account, PLATFORM.signing, limits)
-}
-
-const unlimited = -1
-const generalLimits = {
-  subs: unlimited,
-  data: unlimited,
-  payload: unlimited,
-  imports: unlimited,
-  exports: unlimited,
-  wildcards: true,
-  conn: unlimited,
-  leaf: unlimited,
-  disallow_bearer: false,
-}
-
-const servicesPattern = `${roots.services}.>`
-const eventsPattern = `${roots.events}.>`
-/** Discovery of micro-services, NATS ADR-32: every instance answers, so it is a service with a stream of replies. */
-const discoveryPattern = '$SRV.>'
-
-async function platformJwt(identity: Identity, limits: StorageLimits): Promise<string> {
-  return signAccount(identity, 'PLATFORM', {
-    limits: {
-      ...generalLimits,
-      mem_storage: limits.maxMemBytes,
-      disk_storage: limits.maxFileBytes,
-      streams: unlimited,
-      consumer: unlimited,
-      mem_max_stream_bytes: unlimited,
-      disk_max_stream_bytes: unlimited,
-      max_bytes_required: false,
-      max_ack_pending: unlimited,
-    },
-    exports: [
-      { name: 'services', subject: servicesPattern, type: 'service', response_type: 'Singleton' },
-      { name: 'discovery', subject: discoveryPattern, type: 'service', response_type: 'Stream' },
-      { name: 'events', subject: eventsPattern, type: 'stream' },
-    ],
-  })
-}
-
-async function signAccount(
-  identity: Identity,
-  name: 'PLATFORM' | 'GANTRY' | 'SYS' | 'AUTH',
-  claims: Partial<Account>,
-) {
-  const { account, signing } = identity[name]
-  const withKey = { limits: generalLimits, ...claims, signing_keys: [signing.getPublicKey()] }
-  return encodeAccount(name, account, withKey, { signer: identity.operator.signing })
-}
-
-/** What nats-server needs to know of the identity: the JWT of each account by its public key, and the sentinel. */
-export async function serverCredentials(identity: Identity) {
-  const platform = identity.PLATFORM.account.getPublicKey()
-  const gantry = identity.GANTRY.account.getPublicKey()
-  const service = { account: platform, type: 'service' } as const
-  const jwts = {
-    SYS: await signAccount(identity, 'SYS', {}),
-    AUTH: await signAccount(identity, 'AUTH', {
-      authorization: {
-        auth_users: [identity.calloutUser.getPublicKey()],
-        allowed_accounts: [gantry, platform],
-      },
-    }),
-    PLATFORM: identity.fields['gantry.jwt'],
-    GANTRY: await signAccount(identity, 'GANTRY', {
-      imports: [
-        // `share` makes the server state the caller's identity in a header of each request (Nats-Request-Info).
-        {
-          name: 'services',
-          subject: servicesPattern,
-          local_subject: servicesPattern,
-          share: true,
-          ...service,
-        },
-        { name: 'discovery', subject: discoveryPattern, local_subject: discoveryPattern, ...service },
-        { name: 'events', subject: eventsPattern, account: platform, type: 'stream' },
-      ],
-    }),
-  }
-  const sentinel = await encodeUser(
-    'sentinel',
-    createKey('U'),
-    identity.AUTH.account,
-    { bearer_token: true, pub: { deny: ['>'] }, sub: { deny: ['>'] } },
-    { signer: identity.AUTH.signing },
-  )
-  return {
-    operator: identity.fields['operator.jwt'],
-    sentinel,
-    jwts,
-    systemAccount: identity.SYS.account.getPublicKey(),
-  }
-}
-
-/** What a connection may publish and subscribe to. */
-export interface Capabilities {
-  pub: { allow: string[] }
-  sub: { allow: string[] }
-}
-
-/**
- * A user's JWT. Its name is the key id; replies to it arrive under its own inbox only, and it may answer anybody's.
- * @param expires seconds since 1970
- */
-export async function userJwt(
-  identity: Identity,
-  account: AccountName,
-  user: { publicKey: string; name: string; capabilities?: Capabilities; expires?: number },
-): Promise<string> {
-  const keys = identity[account]
-  const permissions: Partial<User> =
-    user.capabilities === undefined
-      ? {}
-      : {
-          pub: { allow: [...user.capabilities.pub.allow, '_INBOX.>'] },
-          sub: {
-            allow: [...user.capabilities.sub.allow, `${inboxPrefix(user.name)}.>`],
-            deny: denyBeyond(user.capabilities.sub.allow),
-          },
-        }
-  return encodeUser(
-    user.name,
-    user.publicKey,
-    keys.account,
-    permissions,
-    user.expires === undefined ? { signer: keys.signing } : { signer: keys.signing, exp: user.expires },
-  )
 }
 
 /** Keyed hash, hex: the only form in which a token's secret is stored. */

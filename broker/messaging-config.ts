@@ -1,11 +1,10 @@
-import { statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { brokerPort, files, loopback, websocketPort } from '../subjects/names.ts'
 import { strict } from '../subjects/schemas.ts'
-import { check } from '../subjects/validate.ts'
-import { ConfigError, parseConfig } from './config-error.ts'
+import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
 import { readTextFile, writeSecretFile } from './files.ts'
 import { parseSize } from './sizes.ts'
 
@@ -19,7 +18,9 @@ const MessagingFile = strict({
   store_dir: Type.Optional(
     Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' }),
   ),
-  host: Type.Optional(Type.String({ minLength: 1, description: 'Address to listen on; default loopback' })),
+  host: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9.:_-]+$', description: 'Address to listen on; default loopback' }),
+  ),
   port: Type.Optional(Port('Port of NATS clients; 0 takes a free one')),
   websocket_port: Type.Optional(Port('Port of WebSocket clients; 0 takes a free one')),
   allowed_origins: Type.Optional(
@@ -68,15 +69,19 @@ export function loadMessagingConfig(home: string): MessagingConfig {
   const text = readTextFile(path)
   if (text === undefined) writeSecretFile(path, `${JSON.stringify(initial(home), null, 2)}\n`)
   const file =
-    text === undefined ? initial(home) : check(MessagingFile, parseConfig(path, text), files.messaging)
+    text === undefined ? initial(home) : checkConfig(MessagingFile, parseConfig(path, text), files.messaging)
   const storeDir = resolve(home, file.store_dir ?? 'jetstream')
+  const { port = brokerPort, websocket_port = websocketPort } = file
+  if (port === websocket_port && port !== 0) {
+    throw new ConfigError(`${files.messaging}: websocket_port must be another port than port (${port})`)
+  }
   return {
     maxMemBytes: size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
-    maxFileBytes: size('max_file', file.max_file, minFileBytes, diskBytes(home), 'disk'),
+    maxFileBytes: size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
     storeDir,
     host: file.host ?? loopback,
-    port: file.port ?? brokerPort,
-    websocketPort: file.websocket_port ?? websocketPort,
+    port,
+    websocketPort: websocket_port,
     allowedOrigins: file.allowed_origins ?? [],
     syncAlways: file.sync_always ?? false,
   }
@@ -88,8 +93,10 @@ function initial(home: string): Static<typeof MessagingFile> {
   return parseSize(defaults.max_file)! <= half ? defaults : { ...defaults, max_file: half }
 }
 
-function diskBytes(home: string): number {
-  const { bsize, blocks } = statfsSync(home)
+/** Size of the disk that holds a folder, or will hold it once it is made. */
+function diskBytes(folder: string): number {
+  if (!existsSync(folder)) return diskBytes(dirname(folder))
+  const { bsize, blocks } = statfsSync(folder)
   return bsize * blocks
 }
 

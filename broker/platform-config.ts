@@ -1,20 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, renameSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { files } from '../subjects/names.ts'
 import { strict } from '../subjects/schemas.ts'
-import { check } from '../subjects/validate.ts'
-import { ConfigError, parseConfig } from './config-error.ts'
-import { readTextFile, writeSecretFile } from './files.ts'
-import {
-  createIdentity,
-  type Identity,
-  identityFieldNames,
-  readIdentity,
-  type StorageLimits,
-  withLimits,
-} from './identity.ts'
+import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
+import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts'
+import { createIdentity, type Identity, readIdentity, type StorageLimits, withLimits } from './identity.ts'
 import type { Log } from './log.ts'
 
 const Line = Type.String({ maxLength: 4_000 })
@@ -70,11 +62,15 @@ export async function loadPlatformConfig(
     identity = restore(path, backup, backupText, error as Error, log)
     good = backupText!
   }
-  const file = check(PlatformFile, parseConfig(path, good), files.config)
+  const file = checkConfig(PlatformFile, parseConfig(path, good), files.config)
   const signed = await withLimits(identity, limits)
   const written = signed === identity ? good : serialise({ ...file, ...signed.fields })
   if (written !== text) writeSecretFile(path, written)
   if (written !== backupText) writeSecretFile(backup, written)
+  for (const each of [path, backup]) {
+    if (makePrivate(each))
+      log.warn({ path: each }, 'A file with secrets could be read by others; it is private again.')
+  }
   return { identity: signed, salt: file['storage.salt'] }
 }
 
@@ -119,13 +115,9 @@ function restore(
     const message = `${path}: ${error.message}, and its backup is no better: ${(cause as Error).message}. ${fix}`
     throw new ConfigError(message, { cause })
   }
-  const aside = `${path}.corrupt`
-  if (readTextFile(path) !== undefined) renameSync(path, aside)
+  const aside = setAside(path, 'corrupt')
   writeSecretFile(path, backupText)
-  log.warn(
-    { reason: error.message, aside, fields: identityFieldNames },
-    `Restored ${files.config} from its backup.`,
-  )
+  log.warn({ reason: error.message, aside }, `Restored ${files.config} from its backup.`)
   return identity
 }
 

@@ -1,0 +1,94 @@
+import { type Account, encodeAccount, encodeUser } from '@nats-io/jwt'
+import { type AccountName, roots } from '../subjects/names.ts'
+import { createKey } from './ed25519.ts'
+import type { Identity, StorageLimits } from './identity.ts'
+
+const unlimited = -1
+const generalLimits = {
+  subs: unlimited,
+  data: unlimited,
+  payload: unlimited,
+  imports: unlimited,
+  exports: unlimited,
+  wildcards: true,
+  conn: unlimited,
+  leaf: unlimited,
+  disallow_bearer: false,
+}
+
+const servicesPattern = `${roots.services}.>`
+const eventsPattern = `${roots.events}.>`
+/** Discovery of micro-services, NATS ADR-32: every instance answers, so it is a service with a stream of replies. */
+const discoveryPattern = '$SRV.>'
+
+/** The JWT of the PLATFORM account, with what it may store and what it offers to the others. */
+export async function platformJwt(identity: Identity, limits: StorageLimits): Promise<string> {
+  return signAccount(identity, 'PLATFORM', {
+    limits: {
+      ...generalLimits,
+      mem_storage: limits.maxMemBytes,
+      disk_storage: limits.maxFileBytes,
+      streams: unlimited,
+      consumer: unlimited,
+      mem_max_stream_bytes: unlimited,
+      disk_max_stream_bytes: unlimited,
+      max_bytes_required: false,
+      max_ack_pending: unlimited,
+    },
+    exports: [
+      { name: 'services', subject: servicesPattern, type: 'service', response_type: 'Singleton' },
+      { name: 'discovery', subject: discoveryPattern, type: 'service', response_type: 'Stream' },
+      { name: 'events', subject: eventsPattern, type: 'stream' },
+    ],
+  })
+}
+
+async function signAccount(identity: Identity, name: AccountName, claims: Partial<Account>) {
+  const { account, signing } = identity[name]
+  const withKey = { limits: generalLimits, ...claims, signing_keys: [signing.getPublicKey()] }
+  return encodeAccount(name, account, withKey, { signer: identity.operator.signing })
+}
+
+/** What nats-server needs to know of the identity: the JWT of each account by its public key, and the sentinel. */
+export async function serverCredentials(identity: Identity) {
+  const platform = identity.PLATFORM.account.getPublicKey()
+  const gantry = identity.GANTRY.account.getPublicKey()
+  const service = { account: platform, type: 'service' } as const
+  const jwts = {
+    SYS: await signAccount(identity, 'SYS', {}),
+    AUTH: await signAccount(identity, 'AUTH', {
+      authorization: {
+        auth_users: [identity.calloutUser.getPublicKey()],
+        allowed_accounts: [gantry, platform],
+      },
+    }),
+    PLATFORM: identity.fields['gantry.jwt'],
+    GANTRY: await signAccount(identity, 'GANTRY', {
+      imports: [
+        // `share` makes the server state the caller's identity in a header of each request (Nats-Request-Info).
+        {
+          name: 'services',
+          subject: servicesPattern,
+          local_subject: servicesPattern,
+          share: true,
+          ...service,
+        },
+        { name: 'discovery', subject: discoveryPattern, local_subject: discoveryPattern, ...service },
+        { name: 'events', subject: eventsPattern, account: platform, type: 'stream' },
+      ],
+    }),
+  }
+  const sentinel = await encodeUser(
+    'sentinel',
+    createKey('U'),
+    identity.AUTH.account,
+    { bearer_token: true, pub: { deny: ['>'] }, sub: { deny: ['>'] } },
+    { signer: identity.AUTH.signing },
+  )
+  return {
+    operator: identity.fields['operator.jwt'],
+    sentinel,
+    jwts,
+    systemAccount: identity.SYS.account.getPublicKey(),
+  }
+}

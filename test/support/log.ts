@@ -1,0 +1,23 @@
+import type { Log } from '../../broker/log.ts'
+
+export interface LogLine {
+  readonly level: keyof Log
+  readonly details: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+/** A log that keeps its lines, for tests of what is logged; `text` is all of it, as a log file would have it. */
+export function recordingLog(): { log: Log; lines: LogLine[]; text(): string } {
+  const lines: LogLine[] = []
+  const at = (level: keyof Log) => (details: object, message: string) => {
+    lines.push({ level, details: { ...details }, message })
+  }
+  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { log, lines, text: () => lines.map(lineText).join('\n') }
+}
+
+/** Errors have no enumerable fields: what a log file shows of them is their stack. */
+const lineText = ({ level, details, message }: LogLine): string =>
+  `${level} ${message} ${JSON.stringify(details, (_, value: unknown) =>
+    value instanceof Error ? { stack: value.stack, cause: value.cause, ...value } : value,
+  )}`
