@@ -62,7 +62,7 @@ export function foldersAreListed({ driver, missing, folder }: Suite): void {
       expect(await names('a')).toEqual(['inside'])
     })
 
-    test('a large folder comes in several batches, each entry once', async () => {
+    test('a large folder comes in several batches, each entry once', { timeout: 60_000 }, async () => {
       const { at, entries } = await folder()
       const wanted = Array.from({ length: manyFiles }, (_, i) => `file ${i}`)
       const queue = wanted.values()
