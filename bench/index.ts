@@ -1,0 +1,6 @@
+/** All measurements, one after the other: `npm run bench`. Each is a ratio against a peer in the same run. */
+import { benchMigrate } from './migrate.ts'
+import { benchRest } from './rest.ts'
+
+await benchRest()
+await benchMigrate()
