@@ -91,13 +91,14 @@ export class Children {
       this.#batch.transfers.push(encodeItem({ kind: 'large', ...first, path: joinPath(folder, name) }))
       return
     }
+    if (sizeBytes === 0) return this.other(folder, name)
     if (this.#fileBytes + sizeBytes > maxTransferBytes) this.#endTransfer()
     this.#fileBytes += sizeBytes
     this.#groupOf(folder, name).files.push(name)
     this.#endFullTransfer()
   }
 
-  /** A link or a special file. */
+  /** What need not be opened: a link, an empty file, a special file. */
   other(folder: StorePath, name: Buffer): void {
     this.#groupOf(folder, name).others.push(name)
     this.#endFullTransfer()

@@ -1,5 +1,5 @@
-import { closeSync, fstatSync, lstatSync, readlinkSync } from 'node:fs'
-import { StoreError, type StorePath } from '../../drivers/driver.ts'
+import { closeSync, fstatSync, lstatSync, readlinkSync, type Stats } from 'node:fs'
+import { StoreError, type FileAttributes, type StorePath } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import {
   checkUnchanged,
@@ -56,9 +56,7 @@ export class LocalCopy {
     try {
       const found = fstatSync(fd)
       if (!found.isFile()) throw new StoreError('unsupported', 'source: this is no longer a file')
-      const attributes = { modifiedMs: found.mtimeMs, mode: found.mode }
-      if (found.size === 0 && makeEmptyFile(this.#target.of(name), attributes)) return 0
-      replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, (to) => {
+      replaceFile(this.#temporaryPath(), this.#target.of(name), attributesOf(found), (to) => {
         copyRange(fd, to, 0, found.size, this.#checkStop)
         checkUnchanged(fd, found)
       })
@@ -70,23 +68,34 @@ export class LocalCopy {
     }
   }
 
-  /** Copies what was no file when it was listed. Returns a file's size, undefined for a link. Throws StoreErrors. */
+  /**
+   * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
+   * undefined for a link. Throws StoreErrors.
+   */
   other(name: Buffer): number | undefined {
-    let link: Buffer
+    let found: Stats
+    let link: Buffer | undefined
     try {
-      const found = lstatSync(this.#source.of(name))
-      if (found.isFile()) return this.file(name)
-      if (!found.isSymbolicLink()) throw unsupported()
-      link = readlinkSync(this.#source.of(name), { encoding: 'buffer' })
+      found = lstatSync(this.#source.of(name))
+      if (found.isSymbolicLink()) link = readlinkSync(this.#source.of(name), { encoding: 'buffer' })
     } catch (error) {
       throw localError(error, 'source')
     }
+    if (link === undefined && !found.isFile()) throw unsupported()
+    if (found.isFile() && found.size > 0) return this.file(name)
     try {
+      if (link === undefined) return this.#emptyFile(name, attributesOf(found))
       replaceLink(this.#temporaryPath(), this.#target.of(name), link)
       return undefined
     } catch (error) {
       throw targetError(localError(error))
     }
+  }
+
+  #emptyFile(name: Buffer, attributes: FileAttributes): number {
+    if (makeEmptyFile(this.#target.of(name), attributes)) return 0
+    replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, () => undefined)
+    return 0
   }
 
   readonly #checkStop = () => this.#run.stop.check()
@@ -95,6 +104,8 @@ export class LocalCopy {
     return this.#temporary.of(temporaryName(this.#run.spec.id))
   }
 }
+
+const attributesOf = (stat: Stats): FileAttributes => ({ modifiedMs: stat.mtimeMs, mode: stat.mode })
 
 /** The failure of what can be kept nowhere. */
 export const unsupported = () =>

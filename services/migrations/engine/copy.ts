@@ -51,12 +51,20 @@ async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise
   }
 }
 
-/** Copies what was no file when it was listed. Returns a file's size, undefined for a link. Throws StoreErrors. */
+/**
+ * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
+ * undefined for a link. Throws StoreErrors.
+ */
 export async function copyOther(run: Run, path: StorePath): Promise<number | undefined> {
   const { source, target } = run
   const found = await source.stat(path)
   if (found === undefined) throw new StoreError('gone', 'source: it is no longer there')
-  if (found.type === 'file') return copyFile(run, path)
+  if (found.type === 'file') {
+    if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path)
+    checkAccepted(run, path, 'file', 0)
+    await atTarget(target.put(path, Buffer.alloc(0), found))
+    return 0
+  }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
   if (target.makeLink === undefined)
     throw new StoreError('unsupported', 'target: it cannot hold symbolic links')

@@ -7,7 +7,7 @@ import { ThreadJob, type Publish } from './thread-job.ts'
  * Bounds of a thread's memory, in MB. File content is outside of these heaps. Young objects are names and paths, gone
  * after an item: with more room for them a thread would only grow. The old heap holds the known files of a folder.
  */
-const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 }
 
 /** A worker thread and the jobs that it has. */
 export class EngineThread {

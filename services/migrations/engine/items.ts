@@ -27,7 +27,7 @@ export interface FolderGroup {
   readonly modes?: readonly number[]
 }
 
-/** Files of one folder, and links and special files in it. */
+/** Files of one folder, and what in it need not be opened: links, empty files, and special files. */
 export interface FileGroup {
   readonly folder: StorePath
   readonly files: readonly Buffer[]
