@@ -1,0 +1,19 @@
+import type { RunContract } from './contract-command.ts'
+import { type Context, type Globals, withSession } from './context.ts'
+import { withFlags } from './failure.ts'
+import { present } from './present.ts'
+import { inputOf } from './values.ts'
+
+/** Reads the input, calls the capability with the caller's token, and shows the reply. */
+export const callContract =
+  (context: Context): RunContract =>
+  async (contract, shape, given, command) => {
+    const globals = command.optsWithGlobals<Globals>()
+    const input = await inputOf(contract, shape, given, context)
+    try {
+      const reply = await withSession(context, globals, (session) => session.call(contract, input))
+      present(context.terminal, contract, reply, { json: globals.json === true, input })
+    } catch (error) {
+      throw withFlags(error, shape)
+    }
+  }

@@ -1,0 +1,36 @@
+import type { Session } from './session.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Options of every command. */
+export interface Globals {
+  readonly json?: true
+  readonly server?: string
+  readonly tokenFile?: string
+}
+
+/** All that a command touches of the process that it runs in; tests give their own. */
+export interface Context {
+  readonly env: NodeJS.ProcessEnv
+  /** Folder that relative paths start from. */
+  readonly cwd: string
+  readonly terminal: Terminal
+  readonly readStdin: () => Promise<string>
+  /** @throws GantryError when there is no token, it is refused, or the platform cannot be reached */
+  readonly connect: (globals: Globals) => Promise<Session>
+  /** Ends the process with this code once all is written; 0 unless somebody says otherwise. */
+  exitCode: number
+}
+
+/** Connects, works, and disconnects whatever happens. */
+export async function withSession<T>(
+  { connect }: Pick<Context, 'connect'>,
+  globals: Globals,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = await connect(globals)
+  try {
+    return await work(session)
+  } finally {
+    await session.close()
+  }
+}

@@ -1,0 +1,59 @@
+import { type ErrorCode, GantryError, isGantryError, type Problem } from '../subjects/errors.ts'
+import { type Shape, typed } from './shape.ts'
+import { printable, type Terminal } from './terminal.ts'
+
+/** An INVALID_INPUT of the service, with what its fields are called on the command line. */
+export class RefusedInput extends GantryError<'INVALID_INPUT'> {
+  readonly forPeople: string
+
+  constructor(error: GantryError, forPeople: string) {
+    const { message, details, requestId } = error
+    super('INVALID_INPUT', message, { details, ...(requestId === undefined ? {} : { requestId }) })
+    this.forPeople = forPeople
+  }
+}
+
+/** The error with the flag beside each field that it names, when it names any. */
+export function withFlags(error: unknown, shape: Shape): unknown {
+  if (!isGantryError(error, 'INVALID_INPUT') || !isProblems(error.details)) return error
+  const fields = [...shape.args, ...shape.flags]
+  const lines = error.details.map(({ field: path, problem }) => {
+    const field = fields.find(({ name }) => name === path.split(/[.[]/)[0])
+    return field === undefined ? `${path} ${problem}`.trim() : `${typed(shape, field)} (${path}) ${problem}`
+  })
+  return new RefusedInput(error, lines.join('; '))
+}
+
+const isProblems = (details: unknown): details is Problem[] =>
+  Array.isArray(details) &&
+  details.length > 0 &&
+  details.every((one: Partial<Problem> | null) => typeof one?.field === 'string')
+
+/** Says on stderr why a command failed: one line for people, the error's body for programs, a stack for our own bugs. */
+export function report(terminal: Terminal, error: unknown, { json }: { json: boolean }): void {
+  if (!isGantryError(error)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    terminal.err(`${terminal.errStyle('red', 'error:')} ${text}\n`)
+    return
+  }
+  terminal.err(json ? `${JSON.stringify(bodyOf(error))}\n` : `${lineOf(terminal, error)}\n`)
+}
+
+/** `error: message (CODE, request id)` */
+function lineOf(terminal: Terminal, error: GantryError): string {
+  const { code, requestId } = error
+  const source = requestId === undefined ? code : `${code}, request ${requestId}`
+  const message = error instanceof RefusedInput ? error.forPeople : error.message
+  return `${terminal.errStyle('red', 'error:')} ${oneLine(message)} ${terminal.errStyle('dim', `(${source})`)}`
+}
+
+/** As the service sent it; without a request id when no service was reached. */
+function bodyOf({ code, message, details, requestId }: GantryError): object {
+  const body: { code: ErrorCode; message: string; details?: unknown; requestId?: string } = { code, message }
+  if (details !== undefined) body.details = details
+  if (requestId !== undefined) body.requestId = requestId
+  return body
+}
+
+/** Without line breaks and other control characters. */
+export const oneLine = (text: string): string => printable(text.trim().replaceAll(/\s*[\r\n]+\s*/g, ' '))

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// The command `gantry`, for whatever Node the machine has: goes on in the one that Gantry runs on, in node_modules.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import * as module from 'node:module'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The first that runs TypeScript as it is. */
+const oldestNode = 24
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const modules = join(root, 'node_modules')
+const node = join(modules, '.bin', 'node')
+
+if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(modules, 'commander'))) {
+  // Compiled code is kept for the next call, which takes half of the time then; without write permission it is not.
+  module.enableCompileCache?.(join(modules, '.cache', 'gantry'))
+  await import('./gantry.ts')
+} else if (existsSync(node)) {
+  runWith(node)
+} else {
+  process.stderr.write(`error: ${root} has no packages yet: run "npm start" there once\n`)
+  process.exitCode = 1
+}
+
+/** The same command in another Node; ends as it ends. */
+function runWith(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // We end when it ends. Ctrl-C in a terminal reaches both; a signal twice within a moment counts once there.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + constants.signals[signal]
+  })
+}

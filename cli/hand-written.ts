@@ -1,0 +1,63 @@
+import { type Command, Option } from 'commander'
+import { product } from '../subjects/names.ts'
+import type { Context, Globals } from './context.ts'
+import { examplesText } from './help.ts'
+import { jsonText } from './present.ts'
+
+/** Levels of the log of `up`. */
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** Adds the commands that are no capability of the platform. What each needs is loaded when it runs. */
+export function addHandWritten(program: Command, context: Context): void {
+  program
+    .command('up')
+    .summary('start the platform')
+    .description('Starts the platform: broker, services and HTTP servers. Ctrl-C stops it in order.')
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(logLevels).default('info'))
+    .addHelpText('after', examplesText([`${product} up`, `GANTRY_HOME=/srv/gantry ${product} up`]))
+    .action(async (options: { logLevel: string }) => {
+      const { up } = await import('./up.ts')
+      context.exitCode = await up(context, options)
+    })
+  program
+    .command('info')
+    .summary('what platform this is, and whether it is healthy')
+    .description('What platform this is, where it can be reached, and whether it is healthy.')
+    .addHelpText('after', examplesText([`${product} info`, `${product} info --json`]))
+    .action(async (_, command: Command) => {
+      const { info } = await import('./info.ts')
+      context.exitCode = await info(context, command.optsWithGlobals<Globals>())
+    })
+  program
+    .command('watch')
+    .summary('show the progress of migrations')
+    .description(
+      'Shows the progress of a migration until it ends; without an argument, of all that are running.\n' +
+        'The exit code is 0 when all were completed without failures.',
+    )
+    .argument('[migration]', 'name of the migration')
+    .addHelpText('after', examplesText([`${product} watch nightly`, `${product} watch --json`]))
+    .action(async (migrationId: string | undefined, _, command: Command) => {
+      const { watch } = await import('./watch.ts')
+      context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), migrationId)
+    })
+  program
+    .command('credential')
+    .summary('the token in use')
+    .description('About the API token in use.')
+    .command('token')
+    .summary('print the token in use')
+    .description('Prints the API token that commands present; it works for HTTP, NATS and WebSocket.')
+    .addHelpText(
+      'after',
+      examplesText([
+        `curl -H "Authorization: Bearer $(${product} credential token)" http://127.0.0.1:8080/api/v1/apikey`,
+      ]),
+    )
+    .action(async (_, command: Command) => {
+      const { findToken } = await import('./token.ts')
+      const { json, tokenFile } = command.optsWithGlobals<Globals>()
+      const { token, source } = findToken({ ...context, tokenFile })
+      context.terminal.out(json ? jsonText(context.terminal, { token, source }) : `${token}\n`)
+    })
+}

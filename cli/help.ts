@@ -1,0 +1,89 @@
+import type { Contract } from '../subjects/contract.ts'
+import type { JsonSchema } from '../subjects/json-schema.ts'
+import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/names.ts'
+import { exitCodes } from './exit-codes.ts'
+import { type Field, type Shape, typed } from './shape.ts'
+import { mayBeElsewhere } from './values.ts'
+
+/** What stands for the value in help: `<key=value>`. */
+export function placeholder({ kind, flag, schema }: Field): string {
+  switch (kind) {
+    case 'record':
+      return 'key=value'
+    case 'object':
+      return 'json'
+    case 'number':
+      return 'number'
+    case 'boolean':
+    case 'list':
+    case 'text':
+      return schema.enum === undefined ? flag.split('-').at(-1)! : flag
+  }
+}
+
+/** What help says of a field, beside its choices. */
+export function explanation(field: Field): string {
+  const { schema, kind, required } = field
+  const notes = [
+    ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
+    ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),
+    ...(field.secret ? ['both keep it out of the process list'] : []),
+  ]
+  const form = kind === 'object' ? formOf(schema) : ''
+  const text = [schema.description ?? schema.items?.description ?? '', form]
+    .filter((part) => part !== '')
+    .join(': ')
+  const noted = notes.length > 0 ? `${text} (${notes.join(', ')})` : text
+  return required ? `${noted}${noted === '' ? '' : ' '}(required)` : noted
+}
+
+/** The form of an object's JSON: `{"allow":["…"]}`. */
+const formOf = (schema: JsonSchema): string => JSON.stringify(sample(schema))
+
+function sample({ type, properties, items, enum: members }: JsonSchema): unknown {
+  if (properties !== undefined) {
+    return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, sample(field)]))
+  }
+  if (members !== undefined) return members[0]
+  if (type === 'array') return [sample(items ?? {})]
+  return type === 'boolean' ? true : type === 'integer' || type === 'number' ? 1 : '…'
+}
+
+/** `<id> --target <target> [options]`: what must be given, in the order in which it is typed. */
+export function usageOf(shape: Shape): string {
+  const args = shape.args.map(({ flag, required }) => (required ? `<${flag}>` : `[${flag}]`))
+  const flags = shape.flags
+    .filter(({ required }) => required)
+    .map((field) => `${typed(shape, field)} <${placeholder(field)}>`)
+  return [...args, ...flags, '[options]'].join(' ')
+}
+
+/** The contract's own example; without one, the least that the command takes. */
+export function exampleOf({ resource, verb, cli }: Contract, shape: Shape): string {
+  if (cli?.example !== undefined) return cli.example
+  const args = shape.args.filter(({ required }) => required).map(({ flag }) => `my-${flag.split('-')[0]}`)
+  const flags = shape.flags
+    .filter(({ required }) => required)
+    .map((field) => `${typed(shape, field)} ${quoted(field)}`)
+  return [product, resource, verb, ...args, ...flags].join(' ')
+}
+
+const quoted = ({ kind, schema, choices, flag }: Field): string =>
+  kind === 'object' ? `'${formOf(schema)}'` : (choices?.[0] ?? `my-${flag}`)
+
+/** The end of a help page: examples, as typed. */
+export const examplesText = (examples: readonly string[]): string =>
+  `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${examples.map((one) => `  $ ${one}\n`).join('')}`
+
+/** The end of `gantry --help`: where the token comes from, and what a script can decide on. */
+export const closingText = (): string =>
+  [
+    '',
+    'Token:',
+    `  that of --token-file, of ${tokenVariable}, or of the file credentials in the configuration folder`,
+    `  (${homeVariable}, else ./${defaultHome}), where the first start puts it.`,
+    '',
+    'Exit codes:',
+    ...Object.values(exitCodes).map(({ status, meaning }) => `  ${String(status).padEnd(4)} ${meaning}`),
+    '',
+  ].join('\n')

@@ -1,0 +1,82 @@
+import type { Contract } from '../subjects/contract.ts'
+import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
+import { maxPageLength } from '../subjects/schemas.ts'
+import { valueText } from './format.ts'
+import { pairsText, tableText } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Writes the reply of a call: as JSON for programs, as a table or as names and values for people. */
+export function present(
+  terminal: Terminal,
+  contract: Contract,
+  reply: unknown,
+  { json, input }: { json: boolean; input: Row },
+): void {
+  if (json) {
+    terminal.out(jsonText(terminal, reply))
+    return
+  }
+  const { columns } = contract.cli ?? {}
+  terminal.out(replyText(terminal, jsonSchema(contract.output), reply, columns))
+  const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
+  if (Array.isArray(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {
+    terminal.err(`There may be more: ask again with --after and what the last line begins with.\n`)
+  }
+}
+
+/** Exactly the reply; in several lines when a person looks at it. */
+export const jsonText = (terminal: Terminal, reply: unknown): string =>
+  `${JSON.stringify(reply, undefined, terminal.isTty ? 2 : undefined)}\n`
+
+function replyText(
+  terminal: Terminal,
+  schema: JsonSchema,
+  reply: unknown,
+  columns: readonly string[] | undefined,
+): string {
+  if (isRows(reply)) {
+    return reply.length === 0 ? 'none\n' : rowsText(terminal, schema.items ?? {}, reply, columns)
+  }
+  if (!isRow(reply)) return `${valueText(reply, '', schema)}\n`
+  if (Object.keys(reply).length === 0) return 'done\n'
+  const lists = Object.entries(reply).filter(([, value]) => isRows(value) && value.length > 0)
+  const plain = Object.fromEntries(
+    Object.entries(reply).filter(([name]) => !lists.some(([one]) => one === name)),
+  )
+  const tables = lists.map(
+    ([name, value]) =>
+      `\n${terminal.style('bold', name)}\n${replyText(terminal, schema.properties?.[name] ?? {}, value, columns)}`,
+  )
+  return pairsText(terminal, pairsOf(plain, schema, '')) + tables.join('')
+}
+
+/** Fields in fields are shown below them, two spaces to the right. */
+function pairsOf(row: Row, schema: JsonSchema, indent: string): [string, string][] {
+  return Object.entries(row).flatMap(([name, value]): [string, string][] => {
+    const field = schema.properties?.[name] ?? {}
+    if (!isRow(value)) return [[`${indent}${name}`, valueText(value, name, field)]]
+    return [[`${indent}${name}`, ''], ...pairsOf(value, field, `${indent}  `)]
+  })
+}
+
+function rowsText(
+  terminal: Terminal,
+  schema: JsonSchema,
+  rows: readonly Row[],
+  wanted: readonly string[] | undefined,
+): string {
+  const known = Object.keys(schema.properties ?? rows[0] ?? {})
+  const chosen = wanted?.filter((column) => known.includes(column)) ?? []
+  const columns = chosen.length > 0 ? chosen : known
+  const cells = rows.map((row) =>
+    columns.map((column) => valueText(row[column], column, schema.properties?.[column])),
+  )
+  return tableText(terminal, columns, cells)
+}
+
+const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isRows = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.every(isRow)

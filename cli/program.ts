@@ -1,0 +1,84 @@
+import addCompletion from '@bomb.sh/tab/commander'
+import { Command, type Option } from 'commander'
+import { version } from '../broker/version.ts'
+import type { Contract } from '../subjects/contract.ts'
+import { contracts } from '../subjects/index.ts'
+import { product, title } from '../subjects/names.ts'
+import { callContract } from './call-contract.ts'
+import type { Context } from './context.ts'
+import { addContractCommand, type RunContract, Switch } from './contract-command.ts'
+import { addHandWritten } from './hand-written.ts'
+import { closingText, examplesText } from './help.ts'
+
+/** What a newcomer does first, in this order. */
+const firstSteps = [
+  `${product} up`,
+  `${product} filesystems create-local here --role source --fs-root /srv/data`,
+  `${product} filesystems create-local there --role target --fs-root /mnt/copy`,
+  `${product} migrations create --migration-id nightly --path / --source here --target there --auto-start`,
+  `${product} watch nightly`,
+]
+
+/** All commands: those of the contracts, and the few that are written by hand. Parsing throws CommanderError. */
+export function createProgram(context: Context): Command {
+  const { terminal } = context
+  const program = new Command(product)
+    .description(`${title}: live data migration and an extension platform on a message broker.`)
+    .version(version, '--version', 'print the version')
+    .helpOption('--help', 'print help')
+    .helpCommand('help [command]', 'print help of a command')
+    .option('--json', 'print the reply as JSON, and an error as its body')
+    .option('--server <url>', 'address of the broker; default: the one in the token')
+    .option('--token-file <path>', 'file with the API token')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text),
+      writeErr: (text) => terminal.err(text),
+      // Whoever parses gets the error and says it in Gantry's form.
+      outputError: () => undefined,
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
+      getOutHasColors: () => terminal.isTty,
+      getErrHasColors: () => terminal.isTty,
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      optionTerm,
+      subcommandTerm: (command) => command.name(),
+      styleTitle: (text) => terminal.style('bold', text),
+    })
+    .addHelpText('after', examplesText(firstSteps) + closingText())
+  program.commandsGroup('Commands:')
+  addHandWritten(program, context)
+  program.commandsGroup('Resources:')
+  addContracts(program, contracts, callContract(context))
+  program.commandsGroup('Commands:')
+  addCompletions(program)
+  return program
+}
+
+/** `gantry <resource> <verb>` for each contract. */
+export function addContracts(program: Command, all: readonly Contract[], run: RunContract): void {
+  for (const [resource, own] of Map.groupBy(all, (contract) => contract.resource)) {
+    const examples = own.flatMap(({ cli }) => cli?.example ?? [])
+    const group = program
+      .command(resource)
+      .summary(own.map(({ verb }) => verb).join(', '))
+      .description(`Commands on ${resource}.`)
+      .helpCommand(false)
+    if (examples.length > 0) group.addHelpText('after', examplesText(examples))
+    for (const contract of own) addContractCommand(group, contract, run)
+  }
+}
+
+const optionTerm = (option: Option): string =>
+  option instanceof Switch ? option.flags.replace('--', '--[no-]') : option.flags
+
+/** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */
+function addCompletions(program: Command): void {
+  const completion = addCompletion(program, { completionCommandName: 'completion' })
+  const globals = program.options.filter(({ long }) => long !== '--version')
+  for (const command of completion.commands.values()) {
+    for (const { long, description } of globals) command.option(long!.slice(2), description)
+  }
+}

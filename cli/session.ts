@@ -1,0 +1,71 @@
+import { brokerError, call } from '../broker/client.ts'
+import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
+import type { Contract, Input, Output } from '../subjects/contract.ts'
+import { GantryError } from '../subjects/errors.ts'
+import { isUnreachable } from './exit-codes.ts'
+import type { FoundToken } from './token.ts'
+
+/** A connection to the platform with somebody's token. */
+export interface Session {
+  /** @throws GantryError */
+  call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
+  /** Calls back on each message of a subject, as long as the token allows it. */
+  listen(subject: string, callback: () => void): void
+  readonly isClosed: () => boolean
+  close(): Promise<void>
+}
+
+/** A broker on this host answers in milliseconds; one far away within this time, or it is not there. */
+const connectTimeoutMs = 5_000
+
+/**
+ * Connects to the platform that made the token, or to `server`.
+ * @throws GantryError UNAVAILABLE when nobody is there, UNAUTHENTICATED when the token is refused
+ */
+export async function openSession(
+  { token, source, location }: FoundToken,
+  server?: string,
+): Promise<Session> {
+  const url = server ?? location.nats
+  const connection = await connect(url, token, source)
+  return {
+    call: async (contract, input) => {
+      try {
+        return await call(connection, contract, input)
+      } catch (error) {
+        throw connection.isClosed() && isUnreachable(error) ? await closingReason(connection, error) : error
+      }
+    },
+    listen: (subject, callback) => {
+      connection.subscribe(subject, { callback: (error) => (error === null ? callback() : undefined) })
+    },
+    isClosed: () => connection.isClosed(),
+    close: () => connection.close(),
+  }
+}
+
+async function connect(url: string, token: string, source: string): Promise<NatsConnection> {
+  try {
+    return await connectWithToken(url, token, { name: 'cli', reconnect: false, timeoutMs: connectTimeoutMs })
+  } catch (error) {
+    const known = brokerError(error, url)
+    if (known.code === 'UNAUTHENTICATED') {
+      throw new GantryError(
+        'UNAUTHENTICATED',
+        `${url} refuses the token of ${source}: it was revoked, has expired, or belongs to another platform`,
+        { cause: error },
+      )
+    }
+    throw new GantryError(
+      'UNAVAILABLE',
+      `nobody answers at ${url}: start the platform with "npm start", or name another with --server`,
+      { cause: error },
+    )
+  }
+}
+
+/** A key that is revoked in the middle of a call loses its connection, and with it the answer. */
+async function closingReason(connection: NatsConnection, error: unknown): Promise<unknown> {
+  const reason = await connection.closed()
+  return reason instanceof Error ? brokerError(reason, connection.getServer()) : error
+}

@@ -1,0 +1,92 @@
+import type { Contract } from '../subjects/contract.ts'
+import { filesystemKinds } from '../subjects/filesystem-kinds.ts'
+import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
+
+/** How a field's value is written: `list` and `record` may be given several times, `object` is JSON. */
+export type FieldKind = 'boolean' | 'number' | 'text' | 'list' | 'record' | 'object'
+
+/** A field of a contract's input as it appears on the command line. */
+export interface Field {
+  /** Name in the API. */
+  readonly name: string
+  /** The same in kebab case, without dashes before it. */
+  readonly flag: string
+  readonly kind: FieldKind
+  readonly schema: JsonSchema
+  readonly required: boolean
+  /** May be taken from a file or standard input, so that it is not in the process list. */
+  readonly secret: boolean
+  /** All values that it can have, when they are few. */
+  readonly choices: readonly string[] | undefined
+}
+
+/** A contract's input on the command line. */
+export interface Shape {
+  readonly args: readonly Field[]
+  readonly flags: readonly Field[]
+}
+
+/** How a command is given the contract's input: fields named in `cli.args` by position, all others as flags. */
+export function shapeOf(contract: Contract): Shape {
+  const { required = [] } = jsonSchema(contract.input)
+  const secrets = secretsOf(contract)
+  const fields = new Map(
+    Object.entries(fieldsOf(contract.input)).map(([name, schema]): [string, Field] => [
+      name,
+      {
+        name,
+        flag: kebab(name),
+        kind: kindOf(schema),
+        schema,
+        required: required.includes(name),
+        secret: secrets.includes(name),
+        choices: choicesOf(kindOf(schema) === 'list' ? (schema.items ?? {}) : schema),
+      },
+    ]),
+  )
+  const byPosition = contract.cli?.args ?? []
+  return {
+    args: byPosition.flatMap((name) => fields.get(name) ?? []),
+    flags: [...fields.values()].filter(({ name }) => !byPosition.includes(name)),
+  }
+}
+
+/** `listenAndApplySourceChanges` → `listen-and-apply-source-changes` */
+export const kebab = (name: string): string =>
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase()
+
+/** A field as a person types it: `--fs-root`, or `<path>` for one by position. */
+export const typed = ({ args }: Shape, field: Field): string =>
+  args.includes(field) ? `<${field.flag}>` : `--${field.flag}`
+
+function kindOf(schema: JsonSchema): FieldKind {
+  switch (schema.type) {
+    case 'boolean':
+      return 'boolean'
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'array':
+      return 'list'
+    case 'object':
+      return schema.properties === undefined ? 'record' : 'object'
+    default:
+      return 'text'
+  }
+}
+
+function choicesOf({ enum: members }: JsonSchema): readonly string[] | undefined {
+  const texts = members?.filter((member) => typeof member === 'string')
+  return texts !== undefined && texts.length === members?.length ? texts : undefined
+}
+
+/** Fields of the input whose values nobody else may see. */
+function secretsOf({ resource, verb }: Contract): readonly string[] {
+  if (resource !== 'filesystems') return []
+  return Object.entries(filesystemKinds).flatMap(([kind, { secrets }]) =>
+    [`create-${kind}`, `update-${kind}`].includes(verb) ? secrets : [],
+  )
+}

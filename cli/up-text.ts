@@ -1,0 +1,51 @@
+import { join, relative } from 'node:path'
+import { version } from '../broker/version.ts'
+import {
+  defaultHome,
+  files,
+  homeVariable,
+  type HttpServerName,
+  httpServers,
+  product,
+  title,
+} from '../subjects/names.ts'
+import type { Platform } from './platform.ts'
+import { pairsText } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+export interface ReadyOptions {
+  readonly home: string
+  readonly env: NodeJS.ProcessEnv
+  /** How long the start took. */
+  readonly seconds: number
+}
+
+/** What `up` says when all is ready: what runs where, how to sign in, what to try next. */
+export function readyText(
+  terminal: Terminal,
+  { httpUrls, tcpUrl, websocketUrl }: Platform,
+  { home, env, seconds }: ReadyOptions,
+): string {
+  const gantry = commandText(env)
+  const servers = (Object.keys(httpServers) as HttpServerName[]).map((name): [string, string] => [
+    `  ${httpServers[name].title}`,
+    `${httpUrls[name]}${httpServers[name].docsPath}`,
+  ])
+  return [
+    `${terminal.style('bold', `${title} ${version} is ready`)} (${seconds.toFixed(1)} s).\n\n`,
+    pairsText(terminal, [...servers, ['  NATS, WebSocket', `${tcpUrl}, ${websocketUrl}`], ['  Data', home]]),
+    '\n',
+    `Sign in with the token in ${join(home, files.credentials)}; the command line finds it there.\n`,
+    'Try in another terminal:\n',
+    `  curl -H "Authorization: Bearer $(${gantry} credential token)" ${httpUrls.platform}/api/v1/apikey\n`,
+    `  ${gantry} filesystems create-local here --role source --fs-root "$PWD"\n`,
+    'Ctrl-C stops it.\n',
+  ].join('')
+}
+
+/** How the command is typed here: through npx in a clone, and with the folder when that is not the default. */
+function commandText(env: NodeJS.ProcessEnv): string {
+  const command = env['npm_command'] === undefined ? product : `npx ${product}`
+  const home = env[homeVariable]
+  return !home || relative(defaultHome, home) === '' ? command : `${homeVariable}=${home} ${command}`
+}

@@ -1,0 +1,56 @@
+import { ConfigError } from '../broker/config-error.ts'
+import { findNatsServer } from '../broker/nats-server.ts'
+import { isGantryError } from '../subjects/errors.ts'
+import type { Context } from './context.ts'
+import { exitCodes } from './exit-codes.ts'
+import { oneLine } from './failure.ts'
+import { requireHome } from './home.ts'
+import { lockHome } from './instance-lock.ts'
+import { createLog } from './log.ts'
+import { startPlatform } from './platform.ts'
+import { stopSignals } from './signals.ts'
+import { homeFolder } from './token.ts'
+import { readyText } from './up-text.ts'
+
+/** `gantry up`: runs the platform until Ctrl-C. Resolves to the exit code; throws what nobody expected. */
+export async function up(context: Context, { logLevel }: { logLevel: string }): Promise<number> {
+  const { terminal, env } = context
+  const home = homeFolder(context)
+  const signals = stopSignals(() => process.exit(exitCodes.interrupted.status))
+  const log = await createLog(logLevel, { colour: terminal.errColours })
+  let stopping = false
+  void signals.first.then(() => {
+    stopping = true
+    terminal.out('\nStopping in order; Ctrl-C again ends at once.\n')
+  })
+  try {
+    requireHome(home)
+    const lock = lockHome(home)
+    try {
+      const { path: natsServer } = await findNatsServer({ log, env })
+      const platform = await startPlatform({ home, natsServer, log })
+      if (!stopping) terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
+      await signals.first
+      await platform.stop()
+      terminal.out('Stopped.\n')
+      return exitCodes.ok.status
+    } finally {
+      lock.release()
+    }
+  } catch (error) {
+    const line = configurationLine(error)
+    if (line === undefined) throw error
+    terminal.err(`${terminal.errStyle('red', 'error:')} ${line}\n`)
+    return exitCodes.failed.status
+  } finally {
+    signals.dispose()
+  }
+}
+
+/** The one line that says what to mend, for faults of the configuration and the machine; undefined for our own. */
+function configurationLine(error: unknown): string | undefined {
+  if (error instanceof ConfigError || isGantryError(error)) return oneLine(error.message)
+  const { code, path, syscall } = error as NodeJS.ErrnoException
+  if (path === undefined || syscall === undefined) return undefined
+  return oneLine(`${path} cannot be used (${syscall}: ${code}): is it yours, and is there space on its disk?`)
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Contract } from '../subjects/contract.ts'
+import type { FieldText } from '../subjects/coerce.ts'
+import { GantryError } from '../subjects/errors.ts'
+import { type Field, type Shape, typed } from './shape.ts'
+
+/** Where values that are not typed come from. */
+export interface ValueSources {
+  /** Folder that relative paths start from. */
+  readonly cwd: string
+  readonly readStdin: () => Promise<string>
+}
+
+/** A secret or a JSON object is small; somebody named the wrong file. */
+const maxFileBytes = 1_048_576
+
+/**
+ * The input of a call from the texts of its fields, by API name. Whether it is right the service says: a text that
+ * cannot be converted stays as it is.
+ * @throws GantryError INVALID_INPUT when a file or standard input cannot be read
+ */
+export async function inputOf(
+  contract: Contract,
+  shape: Shape,
+  given: ReadonlyMap<Field, FieldText>,
+  sources: ValueSources,
+): Promise<Record<string, unknown>> {
+  const texts: Record<string, FieldText> = {}
+  let stdinTakenBy: string | undefined
+  for (const [field, text] of given) {
+    const name = typed(shape, field)
+    if (text === '-' && mayBeElsewhere(field)) {
+      if (stdinTakenBy !== undefined) {
+        throw new GantryError('INVALID_INPUT', `${stdinTakenBy} and ${name} cannot both be read from stdin`)
+      }
+      stdinTakenBy = name
+    }
+    texts[field.name] = mayBeElsewhere(field) ? await fetchText(name, text, sources) : text
+  }
+  // It brings the validator with it, which help and completion do without.
+  const { coerceFields } = await import('../subjects/coerce.ts')
+  return coerceFields(contract.input, texts)
+}
+
+/** Whether `@file` and `-` stand for the content of a file and of standard input. */
+export const mayBeElsewhere = ({ secret, kind }: Field): boolean => secret || kind === 'object'
+
+async function fetchText(
+  name: string,
+  text: FieldText,
+  { cwd, readStdin }: ValueSources,
+): Promise<FieldText> {
+  if (typeof text !== 'string') return text
+  if (text === '-') return contentOf(name, 'stdin', await readStdin())
+  if (!text.startsWith('@')) return text
+  const path = resolve(cwd, text.slice(1))
+  return contentOf(name, path, readFile(name, path))
+}
+
+function readFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new GantryError('INVALID_INPUT', `${name}: ${path} cannot be read (${code})`, { cause })
+  }
+}
+
+/** Without the line break that editors and `echo` put at the end. */
+function contentOf(name: string, where: string, text: string): string {
+  if (text.length > maxFileBytes) {
+    throw new GantryError('INVALID_INPUT', `${name}: ${where} is longer than ${maxFileBytes} bytes`)
+  }
+  const content = text.replace(/\r?\n$/, '')
+  if (content === '') throw new GantryError('INVALID_INPUT', `${name}: ${where} is empty`)
+  return content
+}

@@ -1,0 +1,54 @@
+import type { Output } from '../subjects/contract.ts'
+import type { migrations } from '../subjects/migrations.ts'
+
+/** How far a migration is, as the platform says. */
+export type Info = Output<(typeof migrations)['progress']>
+
+/** How fast a migration is at the moment. */
+export interface Rate {
+  readonly filesPerSecond: number
+  readonly bytesPerSecond: number
+  /** Until all that was found so far is done; undefined when nothing moves. */
+  readonly etaSeconds: number | undefined
+}
+
+interface Sample {
+  readonly atMs: number
+  readonly files: number
+  readonly bytes: number
+}
+
+/** Long enough to even out large files, short enough to follow a change of speed. */
+const windowMs = 10_000
+
+/** Files that need no more work. */
+export const settledFiles = ({ progress }: Info): number => progress.filesMigrated + progress.filesSkipped
+
+/** The rates of one migration over the last seconds. */
+export class RateMeter {
+  #samples: Sample[] = []
+
+  /** Takes what is known at a moment, in milliseconds of any clock that does not jump. */
+  add(info: Info, atMs: number): Rate {
+    const sample = { atMs, files: settledFiles(info), bytes: info.progress.migratedBytes }
+    this.#samples = [...this.#samples.filter((one) => one.atMs > atMs - windowMs), sample]
+    const first = this.#samples[0]!
+    const seconds = (atMs - first.atMs) / 1000
+    const perSecond = (now: number, before: number) => (seconds > 0 ? Math.max(0, now - before) / seconds : 0)
+    const filesPerSecond = perSecond(sample.files, first.files)
+    const bytesPerSecond = perSecond(sample.bytes, first.bytes)
+    return { filesPerSecond, bytesPerSecond, etaSeconds: etaSeconds(info, filesPerSecond, bytesPerSecond) }
+  }
+}
+
+/** By what takes longer, the files or the bytes; else the platform's own estimate. */
+function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number): number | undefined {
+  const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
+  const times = [
+    { left: filesScanned - settledFiles(info) - failedPaths, rate: filesPerSecond },
+    { left: totalBytes - migratedBytes, rate: bytesPerSecond },
+  ]
+    .filter(({ left, rate }) => left > 0 && rate > 0)
+    .map(({ left, rate }) => left / rate)
+  return times.length > 0 ? Math.max(...times) : etaEstimate?.inSeconds
+}

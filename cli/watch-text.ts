@@ -1,0 +1,72 @@
+import { product } from '../subjects/names.ts'
+import { countText, durationText, sizeText } from './format.ts'
+import { printable } from './terminal.ts'
+import { type Info, type Rate, settledFiles } from './watch-rate.ts'
+
+/** A narrower bar says nothing, a wider one nothing more. */
+const minBar = 10
+const maxBar = 30
+
+/** One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures. */
+export function liveLine(info: Info, rate: Rate, columns: number): string {
+  const name = printable(info.id)
+  const rest = partsOf(info, rate).join('  ')
+  const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
+  const line = bar < minBar ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
+  return line.slice(0, columns)
+}
+
+/** The same without the bar, for logs. */
+export const plainLine = (info: Info, rate: Rate): string =>
+  [printable(info.id), info.state, ...partsOf(info, rate)].join('  ')
+
+function barText({ progress: { migratedPercentage } }: Info, width: number): string {
+  const full = Math.floor((migratedPercentage * width) / 100)
+  return '█'.repeat(full) + '░'.repeat(width - full)
+}
+
+function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
+  const { progress, state } = info
+  const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const running = state === 'RUNNING' || state === 'STOPPING'
+  return [
+    `${String(migratedPercentage).padStart(3)} %`,
+    `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
+    `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
+    ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
+    ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
+    ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
+    ...(state === 'STOPPING' ? ['stopping'] : []),
+  ]
+}
+
+/** How a migration ended, and what can be done next. */
+export function endLine(info: Info): string {
+  const { id, state, progress } = info
+  const { failedPaths, migratedPercentage, filesMigrated, filesSkipped, totalMigratedBytes, duration } =
+    progress
+  const name = printable(id)
+  const command = (verb: string) => `${product} migrations ${verb} ${shellWord(id)}`
+  switch (state) {
+    case 'NONSCHEDULED':
+      return `${name} was not started; start it with: ${command('start')}`
+    case 'STOPPED':
+      return `${name} is stopped at ${migratedPercentage} %; go on with: ${command('resume')}`
+    case 'COMPLETED': {
+      const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
+      const done = `${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
+      return failedPaths === 0
+        ? `${name} is completed: ${done}`
+        : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}`
+    }
+    case 'RUNNING':
+    case 'STOPPING':
+      return `${name} is ${state}`
+  }
+}
+
+const failuresText = (count: number) => `${countText(count)} ${count === 1 ? 'failure' : 'failures'}`
+
+/** A name as one word of a shell. */
+const shellWord = (name: string): string =>
+  /^[\w.:@-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,77 @@
+import type { Terminal } from './terminal.ts'
+import type { Info, Rate } from './watch-rate.ts'
+import { endLine, liveLine, plainLine } from './watch-text.ts'
+
+/** A migration that is watched, as it was seen last. */
+export interface Seen {
+  readonly info: Info
+  readonly rate: Rate
+}
+
+/** How watching is shown. */
+export interface WatchView {
+  /** After each look at the migrations. */
+  show(seen: readonly Seen[]): void
+  /** While the platform does not answer. */
+  away(reason: string): void
+  /** When all have ended. */
+  end(seen: readonly Seen[]): void
+}
+
+/** Between two lines about a migration in a log; a change of its state is told at once. */
+const plainIntervalMs = 5_000
+
+/** The view for whoever reads: a program, a terminal, a log. */
+export function watchView(terminal: Terminal, { json }: { json: boolean }): WatchView {
+  if (json) return jsonView(terminal)
+  return terminal.isTty ? liveView(terminal) : plainView(terminal)
+}
+
+/** Each look is one line of JSON for each migration: the reply of `migrations progress`. */
+const jsonView = (terminal: Terminal): WatchView => ({
+  show: (seen) => {
+    for (const { info } of seen) terminal.out(`${JSON.stringify(info)}\n`)
+  },
+  away: (reason) => terminal.err(`${JSON.stringify({ away: reason })}\n`),
+  end: () => undefined,
+})
+
+/** Lines that are written over again and again. */
+function liveView(terminal: Terminal): WatchView {
+  let height = 0
+  const write = (lines: readonly string[]) => {
+    const shown = lines.slice(0, Math.max(1, terminal.rows - 1))
+    // Up to the first of our lines, and each one cleared before it is written.
+    const up = height > 0 ? `\u001b[${height}A` : ''
+    terminal.out(`${up}\r\u001b[J${shown.map((line) => `${line}\n`).join('')}`)
+    height = shown.length
+  }
+  return {
+    show: (seen) => write(seen.map(({ info, rate }) => liveLine(info, rate, terminal.columns - 1))),
+    away: (reason) => write([`${reason}; trying again`.slice(0, terminal.columns - 1)]),
+    end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
+  }
+}
+
+/** A line now and then. */
+function plainView(terminal: Terminal): WatchView {
+  const told = new Map<string, { state: string; atMs: number }>()
+  let isAway = false
+  return {
+    show: (seen) => {
+      isAway = false
+      for (const { info, rate } of seen) {
+        const last = told.get(info.id)
+        const now = performance.now()
+        if (last?.state === info.state && now - last.atMs < plainIntervalMs) continue
+        told.set(info.id, { state: info.state, atMs: now })
+        terminal.out(`${plainLine(info, rate)}\n`)
+      }
+    },
+    away: (reason) => {
+      if (!isAway) terminal.err(`${reason}; trying again\n`)
+      isAway = true
+    },
+    end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
+  }
+}

@@ -1,0 +1,87 @@
+import { type GantryError, isGantryError } from '../subjects/errors.ts'
+import { type MigrationState, migrations } from '../subjects/migrations.ts'
+import { roots } from '../subjects/names.ts'
+import type { Context, Globals } from './context.ts'
+import { exitCodes, isUnreachable } from './exit-codes.ts'
+import type { Session } from './session.ts'
+import { type Info, RateMeter } from './watch-rate.ts'
+import { type Seen, watchView } from './watch-view.ts'
+
+/** Between two looks; an event is followed by a look at once. */
+const intervalMs = 1_000
+/** A platform that is started again is back within seconds; after this it is not coming. */
+const patienceMs = 60_000
+
+const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
+
+/**
+ * `gantry watch`: shows the progress of one migration, or of all that are running, until each has ended. A restart of
+ * the platform in between is waited for. Resolves to the exit code.
+ */
+export async function watch(context: Context, globals: Globals, migrationId?: string): Promise<number> {
+  const { terminal } = context
+  const view = watchView(terminal, { json: globals.json === true })
+  const meters = new Map<string, RateMeter>()
+  let wake = (): void => undefined
+  const open = async () => {
+    const session = await context.connect(globals)
+    session.listen(`${roots.events}.migrations.>`, () => wake())
+    return session
+  }
+  let session = await open()
+  try {
+    const ids = migrationId === undefined ? await runningIds(session) : [migrationId]
+    if (ids.length === 0) terminal.err('No migration is running.\n')
+    let awaySince: number | undefined
+    for (let seen: Seen[] = []; ;) {
+      const woken = new Promise<void>((resolve) => (wake = resolve))
+      try {
+        if (session.isClosed()) session = await open()
+        seen = (await look(session, ids)).map((info) => {
+          const meter = meters.get(info.id) ?? new RateMeter()
+          meters.set(info.id, meter)
+          return { info, rate: meter.add(info, performance.now()) }
+        })
+        awaySince = undefined
+        view.show(seen)
+        if (seen.every(({ info }) => ended.includes(info.state))) {
+          view.end(seen)
+          return exitCodeFor(seen)
+        }
+      } catch (error) {
+        awaySince ??= performance.now()
+        if (!mayComeBack(error) || performance.now() - awaySince > patienceMs) throw error
+        view.away(error.message)
+      }
+      const timer = setTimeout(wake, intervalMs)
+      await woken
+      clearTimeout(timer)
+    }
+  } finally {
+    await session.close()
+  }
+}
+
+async function runningIds(session: Session): Promise<string[]> {
+  const { running } = await session.call(migrations.summary, {})
+  return running.migrations.map(({ id }) => id)
+}
+
+/** One migration by its name; several with one call, however many they are. */
+async function look(session: Session, ids: readonly string[]): Promise<Info[]> {
+  const [only, ...others] = ids
+  if (only === undefined) return []
+  if (others.length === 0) return [await session.call(migrations.progress, { migrationId: only })]
+  const { ready, running, stopped, completed, live } = await session.call(migrations.summary, {})
+  const all = [ready, running, stopped, completed, live].flatMap((list) => list.migrations)
+  return all.filter(({ id }) => ids.includes(id))
+}
+
+/** Nobody answers, or the broker is back and what decides about tokens is not yet. */
+const mayComeBack = (error: unknown): error is GantryError =>
+  isUnreachable(error) || isGantryError(error, 'UNAUTHENTICATED')
+
+const exitCodeFor = (seen: readonly Seen[]): number =>
+  seen.every(({ info }) => info.state === 'COMPLETED' && info.progress.failedPaths === 0)
+    ? exitCodes.ok.status
+    : exitCodes.failed.status
