@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { encodeOperator, type Account, type Operator } from '@nats-io/jwt'
+import { type Account, type ClaimsData, encodeOperator, type Operator } from '@nats-io/jwt'
 import { platformJwt } from './account-jwts.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
@@ -136,8 +136,8 @@ export function readIdentity(fields: Partial<Record<keyof IdentityFields, unknow
   requireSeed(complete, 'gantry.seed', 'A')
   requireSeed(complete, 'gantry.signingseed', 'A')
   const identity = keysOf(complete)
-  requireJwt<Operator>(complete, 'operator.jwt', identity.operator, [identity.operator.account])
-  requireJwt<Account>(complete, 'gantry.jwt', identity.PLATFORM, [
+  requireJwt(complete, 'operator.jwt', identity.operator, [identity.operator.account])
+  requireJwt(complete, 'gantry.jwt', identity.PLATFORM, [
     identity.operator.account,
     identity.operator.signing,
   ])
@@ -156,15 +156,15 @@ function requireSeed(fields: IdentityFields, name: keyof IdentityFields, role: K
 }
 
 /** The JWT must speak of the account's key, name its signing key, and be signed by one of the issuers. */
-function requireJwt<T extends Operator | Account>(
+function requireJwt(
   fields: IdentityFields,
   name: keyof IdentityFields,
   subject: AccountKeys,
   issuers: readonly NativeKeyPair[],
 ): void {
-  let claims: ReturnType<typeof verifyClaims<T>>
+  let claims: ClaimsData<Operator | Account>
   try {
-    claims = verifyClaims<T>(fields[name])
+    claims = verifyClaims<Operator | Account>(fields[name])
   } catch (cause) {
     throw new Error(`${name} is corrupt: ${(cause as Error).message}`, { cause })
   }

@@ -19,5 +19,5 @@ export function recordingLog(): { log: Log; lines: LogLine[]; text(): string } {
 /** Errors have no enumerable fields: what a log file shows of them is their stack. */
 const lineText = ({ level, details, message }: LogLine): string =>
   `${level} ${message} ${JSON.stringify(details, (_, value: unknown) =>
-    value instanceof Error ? { stack: value.stack, cause: value.cause, ...value } : value,
+    value instanceof Error ? [value.stack, value.cause, Object.entries(value)] : value,
   )}`

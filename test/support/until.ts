@@ -1,0 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const pollMs = 10
+/** Far longer than anything here takes, even on a machine that does a lot beside. */
+const patienceMs = 15_000
+
+/** Waits until a condition holds, and gives its value. @throws when it does not come to hold */
+export async function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+): Promise<Exclude<T, undefined | null | false>> {
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    const value = await condition()
+    if (holds(value)) return value
+    if (Date.now() > deadline) throw new Error(`in vain: ${what}`)
+    await delay(pollMs)
+  }
+}
+
+const holds = <T>(value: T): value is Exclude<T, undefined | null | false> =>
+  value !== undefined && value !== null && value !== false
