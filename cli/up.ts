@@ -5,7 +5,6 @@ import type { Context } from './context.ts'
 import { exitCodes } from './exit-codes.ts'
 import { oneLine } from './failure.ts'
 import { requireHome } from './home.ts'
-import { lockHome } from './instance-lock.ts'
 import { createLog } from './log.ts'
 import { startPlatform } from './platform.ts'
 import { stopSignals } from './signals.ts'
@@ -25,18 +24,14 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
   })
   try {
     requireHome(home)
-    const lock = lockHome(home)
-    try {
-      const { path: natsServer } = await findNatsServer({ log, env })
-      const platform = await startPlatform({ home, natsServer, log })
-      if (!stopping) terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
-      await signals.first
-      await platform.stop()
-      terminal.out('Stopped.\n')
-      return exitCodes.ok.status
-    } finally {
-      lock.release()
-    }
+    const { path: natsServer } = await findNatsServer({ log, env })
+    if (stopping) return exitCodes.ok.status
+    const platform = await startPlatform({ home, natsServer, log })
+    if (!stopping) terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
+    await signals.first
+    await platform.stop()
+    terminal.out('Stopped.\n')
+    return exitCodes.ok.status
   } catch (error) {
     const line = configurationLine(error)
     if (line === undefined) throw error
@@ -49,7 +44,7 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
 
 /** The one line that says what to mend, for faults of the configuration and the machine; undefined for our own. */
 function configurationLine(error: unknown): string | undefined {
-  if (error instanceof ConfigError || isGantryError(error)) return oneLine(error.message)
+  if (error instanceof ConfigError || isGantryError(error, 'INVALID_INPUT')) return oneLine(error.message)
   const { code, path, syscall } = error as NodeJS.ErrnoException
   if (path === undefined || syscall === undefined) return undefined
   return oneLine(`${path} cannot be used (${syscall}: ${code}): is it yours, and is there space on its disk?`)
