@@ -137,9 +137,12 @@ export function replaceLink(temporary: Buffer, path: Buffer, target: Buffer): vo
   }
 }
 
-/** Sets the time of the last change, exact to a microsecond. A store that knew none says 0: then it is now. */
+/** Sets the time of the last change, exact to a microsecond. */
 export function setModified(fd: number, modifiedMs: number): void {
-  if (modifiedMs > 0) futimesSync(fd, modifiedMs / 1000, modifiedMs / 1000)
+  const seconds = modifiedMs / 1000
+  // Node takes a negative number (before 1970) for a mistake and sets the present; as text it is taken.
+  const time = seconds < 0 ? `${seconds}` : seconds
+  futimesSync(fd, time, time)
 }
 
 /** Removes a temporary file; what cannot be removed is found by a sweep later. */

@@ -110,7 +110,7 @@ export class LocalDriver implements Driver {
   async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void> {
     locally(() => {
       const temporary = this.#beside(path, temporaryName(putTag))
-      replaceFile(temporary, this.#confine(path), attributes, (fd) => writeVerified(fd, bytes, 0))
+      replaceFile(temporary, this.#confine(path), timed(attributes), (fd) => writeVerified(fd, bytes, 0))
     })
   }
 
@@ -126,7 +126,7 @@ export class LocalDriver implements Driver {
   }
 
   async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<void> {
-    locally(() => commitUpload(this.#root, upload, attributes))
+    locally(() => commitUpload(this.#root, upload, timed(attributes)))
   }
 
   async abortUpload(upload: Upload): Promise<void> {
@@ -164,6 +164,10 @@ export class LocalDriver implements Driver {
     return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
   }
 }
+
+/** A store that gives no time says 0; the file is as old as its copy then. */
+const timed = (attributes: FileAttributes): FileAttributes =>
+  attributes.modifiedMs === 0 ? { ...attributes, modifiedMs: Date.now() } : attributes
 
 function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
   const names = Object.keys(given)

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A small file system of the test's own, gone with the scope. */
+export interface Mount extends Disposable {
+  readonly path: string
+  /** Lets nothing be written any more. */
+  makeReadOnly(): void
+}
+
+/** Mounts a file system in memory. Throws when this process may not. */
+export function mountMemory(sizeBytes: number): Mount {
+  const path = mkdtempSync(join(tmpdir(), 'gantry-mount-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'gantry', path], { stdio: 'pipe' })
+  } catch (error) {
+    rmdirSync(path)
+    throw error
+  }
+  return {
+    path,
+    makeReadOnly: () => execFileSync('mount', ['-o', 'remount,ro', path], { stdio: 'pipe' }),
+    [Symbol.dispose]: () => {
+      execFileSync('umount', ['--lazy', path], { stdio: 'pipe' })
+      rmdirSync(path)
+    },
+  }
+}
+
+/** Why this process cannot mount, or undefined when it can. */
+export function whyNoMount(): string | undefined {
+  if (process.platform !== 'linux') return 'only Linux has tmpfs'
+  if (process.getuid?.() !== 0) return 'only root may mount'
+  try {
+    mountMemory(4096)[Symbol.dispose]()
+    return undefined
+  } catch {
+    return 'this container may not mount'
+  }
+}
