@@ -1,12 +1,10 @@
 import {
   AckPolicy,
-  type ConsumerMessages,
   DiscardPolicy,
   type JetStreamClient,
   type JetStreamManager,
   jetstream,
   jetstreamManager,
-  type JsMsg,
   RetentionPolicy,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -15,16 +13,24 @@ import { roots } from '../subjects/names.ts'
 import { backoffMs } from './backoff.ts'
 import { fileStorage, isApiError, isStorageFull, isTransient, jetStreamCodes } from './jetstream.ts'
 import type { Log } from './log.ts'
+import { QueueConsumer } from './queue-consumer.ts'
+import { ackWaitMs, type QueueItem } from './queue-item.ts'
 
-/** An item that nobody finishes or keeps alive is handed to another worker after this. */
-const ackWaitMs = 30_000
-/** Three signs of life within the wait, so that one lost message does not hand the item on. */
-const workingIntervalMs = 10_000
+export type { QueueItem } from './queue-item.ts'
+
+/** Items handed out at once over all workers, those included that were handed back to come later. */
+const maxOutstanding = 1_024
 /**
- * Items handed out at once over all workers. Times the time of an item, divided by the slots, this must stay below the
- * wait above, or items come a second time.
+ * Items that a broker may have handed out without knowing it after a kill -9: its account of deliveries is written some
+ * tenths of a second behind. More than all workers of a platform have at once.
  */
-const maxOutstanding = 64
+const maxForgotten = 64
+/**
+ * How long two items with the same id are one: the children of an item that comes again must be recognised for as long
+ * as a migration may be stopped in the middle of it. An id takes some 200 bytes of the broker's memory, a million files
+ * need 4,000.
+ */
+const duplicateWindowMs = 24 * 3_600_000
 /** How long a publication waits for the stream's acknowledgement before it tries again with the same message id. */
 const publishTimeoutMs = 5_000
 
@@ -38,76 +44,38 @@ export class QueueGoneError extends Error {
   }
 }
 
-/** One item in the hands of a worker. Leaving its scope without `done` or `later` hands it back at once. */
-export class QueueItem implements AsyncDisposable {
-  readonly #message: JsMsg
-  readonly #alive: NodeJS.Timeout
-  #settled = false
-
-  constructor(message: JsMsg) {
-    this.#message = message
-    this.#alive = setInterval(() => message.working(), workingIntervalMs)
-  }
-
-  get data(): Uint8Array {
-    return this.#message.data
-  }
-
-  /** Unique in its queue and the same at each delivery. */
-  get sequence(): number {
-    return this.#message.seq
-  }
-
-  /** Whether it was handed out before, to a worker that did not finish it. */
-  get redelivered(): boolean {
-    return this.#message.redelivered
-  }
-
-  /** Its effect is durable: takes it off the queue, and waits until the queue says so. */
-  async done(): Promise<void> {
-    this.#settle()
-    await this.#message.ackAck()
-  }
-
-  /** Hands it back, to be delivered again not before this time. */
-  later(delayMs: number): void {
-    this.#settle()
-    this.#message.nak(delayMs)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#settled) this.later(0)
-  }
-
-  #settle(): void {
-    this.#settled = true
-    clearInterval(this.#alive)
-  }
-}
-
 /**
  * Work items on a JetStream work queue, in a few lanes that are consumed apart. An item stays until a worker has said
  * `done`, so nothing is lost with any process, and the work is finished exactly when the queue is empty.
  */
 export class Queue {
   readonly name: string
+  readonly #connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
   readonly #log: Log
+  /** By lane: up to which sequence items were handed out to workers that are gone. */
+  readonly #handedOut = new Map<string, number>()
 
-  private constructor(name: string, js: JetStreamClient, manager: JetStreamManager, log: Log) {
+  private constructor(name: string, connection: NatsConnection, manager: JetStreamManager, log: Log) {
     this.name = name
-    this.#js = js
+    this.#connection = connection
+    this.#js = jetstream(connection)
     this.#manager = manager
     this.#log = log
   }
 
-  /** Opens the queue, and makes it and its lanes if need be. @param name letters, digits and `-` */
+  /**
+   * Opens the queue, and makes it and its lanes if need be.
+   * @param name letters, digits and `-`
+   * @param options `takeBack`: nobody works on it any more; what was handed out comes again at once, and not after its wait
+   */
   static async open(
     connection: NatsConnection,
     name: string,
     lanes: readonly string[],
     log: Log,
+    { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
     await manager.streams.add({
@@ -116,8 +84,11 @@ export class Queue {
       retention: RetentionPolicy.Workqueue,
       storage: fileStorage,
       discard: DiscardPolicy.New,
+      duplicate_window: nanoseconds(duplicateWindowMs),
     })
+    const queue = new Queue(name, connection, manager, log)
     for (const lane of lanes) {
+      if (takeBack) await queue.#takeBack(lane)
       await manager.consumers.add(streamName(name), {
         durable_name: lane,
         filter_subject: subject(name, lane),
@@ -128,7 +99,20 @@ export class Queue {
         max_ack_pending: maxOutstanding,
       })
     }
-    return new Queue(name, jetstream(connection), manager, log)
+    return queue
+  }
+
+  /** A consumer that is made anew hands out all that is there. */
+  async #takeBack(lane: string): Promise<void> {
+    try {
+      const { delivered } = await this.#manager.consumers.info(streamName(this.name), lane)
+      this.#handedOut.set(lane, delivered.stream_seq)
+      await this.#manager.consumers.delete(streamName(this.name), lane)
+    } catch (error) {
+      if (!isApiError(error, jetStreamCodes.consumerNotFound)) throw error
+      // Whoever deleted it may not have lived to make it anew.
+      this.#handedOut.set(lane, 0)
+    }
   }
 
   /**
@@ -170,47 +154,19 @@ export class Queue {
     work: (item: QueueItem) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const inHand = new Set<Promise<void>>()
-    while (!signal.aborted) {
-      let messages: ConsumerMessages
-      try {
-        const consumer = await this.#js.consumers.get(streamName(this.name), lane)
-        messages = await consumer.consume({ max_messages: slots, abort_on_missing_resource: true })
-      } catch (error) {
-        if (isApiError(error, jetStreamCodes.streamNotFound, jetStreamCodes.consumerNotFound)) break
-        if (!isTransient(error)) throw error
-        await delay(backoffMs(1))
-        continue
-      }
-      const stop = () => messages.stop()
-      signal.addEventListener('abort', stop, { once: true })
-      try {
-        for await (const message of messages) {
-          const job = this.#take(message, work).finally(() => inHand.delete(job))
-          inHand.add(job)
-          if (inHand.size >= slots) await Promise.race(inHand)
-          if (signal.aborted) break
-        }
-      } catch (error) {
-        this.#log.debug({ err: error, queue: this.name, lane }, 'The consumer ended.')
-      } finally {
-        signal.removeEventListener('abort', stop)
-      }
-      if (!signal.aborted && (await this.#isGone())) break
-    }
-    await Promise.all(inHand)
-  }
-
-  async #take(message: JsMsg, work: (item: QueueItem) => Promise<void>): Promise<void> {
-    await using item = new QueueItem(message)
-    try {
-      await work(item)
-    } catch (error) {
-      this.#log.warn(
-        { err: error, queue: this.name, sequence: item.sequence },
-        'An item failed and is handed back.',
-      )
-    }
+    const handedOut = this.#handedOut.get(lane)
+    let forgotten = handedOut === undefined ? 0 : maxForgotten
+    const consumer = new QueueConsumer({
+      connection: this.#connection,
+      stream: streamName(this.name),
+      lane,
+      slots,
+      work,
+      wasOut: (sequence) => sequence <= (handedOut ?? 0) || forgotten-- > 0,
+      isGone: () => this.#isGone(),
+      log: this.#log,
+    })
+    await consumer.run(signal)
   }
 
   /** Items that are not done, exactly. A queue that is gone has none. */
@@ -239,14 +195,24 @@ export class Queue {
   static async names(connection: NatsConnection): Promise<string[]> {
     const manager = await jetstreamManager(connection)
     const names: string[] = []
-    for await (const name of manager.streams.names(`${roots.work}.>`)) names.push(name.slice(streamName('').length))
+    for await (const name of manager.streams.names(`${roots.work}.>`))
+      names.push(name.slice(streamName('').length))
     return names
   }
 
   /** Deletes the queue with all that is in it; no error when it is gone already. */
-  async delete(): Promise<void> {
+  delete(): Promise<void> {
+    return Queue.#delete(this.#manager, this.name)
+  }
+
+  /** Deletes a queue without opening it. */
+  static async deleteByName(connection: NatsConnection, name: string): Promise<void> {
+    await Queue.#delete(await jetstreamManager(connection), name)
+  }
+
+  static async #delete(manager: JetStreamManager, name: string): Promise<void> {
     try {
-      await this.#manager.streams.delete(streamName(this.name))
+      await manager.streams.delete(streamName(name))
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.streamNotFound)) throw error
     }

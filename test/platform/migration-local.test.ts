@@ -13,7 +13,7 @@ test(
     await using platform = await startTestPlatform()
     await addLocal(platform, 'from', 'source', folder.from)
     await addLocal(platform, 'to', 'target', folder.to)
-    const { progress, failures } = await migrate(platform, { source: 'from', target: 'to' })
+    const { failures } = await migrate(platform, { source: 'from', target: 'to' })
     expect(failures).toEqual([])
     expect(compareTrees(folder.from, folder.to)).toEqual([])
   },

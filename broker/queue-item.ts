@@ -1,0 +1,106 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from './backoff.ts'
+import { isTransient } from './jetstream.ts'
+
+/** An item that nobody finishes or keeps alive is handed to another worker after this. */
+export const ackWaitMs = 30_000
+/** Three signs of life within the wait, so that one lost message does not hand the item on. */
+const workingIntervalMs = ackWaitMs / 3
+/** The queue answers in a millisecond; after this the broker was away, and the question is asked again. */
+const ackTimeoutMs = 2_000
+/** With the pauses between them they outlast the wait above: then the item is another's, and comes again if it is not. */
+const maxAckAttempts = 15
+
+/** One item in the hands of a worker. Leaving its scope without `done` or `later` hands it back at once. */
+export class QueueItem implements AsyncDisposable {
+  readonly #connection: NatsConnection
+  readonly #wasOut: boolean
+  readonly #alive: NodeJS.Timeout
+  #message: Msg
+  #settled = false
+
+  /** @param wasOut a worker that is gone may have had it */
+  constructor(connection: NatsConnection, message: Msg, wasOut: boolean) {
+    this.#connection = connection
+    this.#message = message
+    this.#wasOut = wasOut
+    this.#alive = setInterval(() => this.#answer('+WPI'), workingIntervalMs)
+  }
+
+  get data(): Uint8Array {
+    return this.#message.data
+  }
+
+  /** Unique in its queue and the same at each delivery. */
+  get sequence(): number {
+    return deliveryOf(this.#message).sequence
+  }
+
+  /** The id that it was published with. */
+  get messageId(): string {
+    return this.#message.headers?.get('Nats-Msg-Id') ?? ''
+  }
+
+  /** Whether it was handed out before, to a worker that did not finish it. */
+  get redelivered(): boolean {
+    return this.#wasOut || deliveryOf(this.#message).count > 1
+  }
+
+  /** It was delivered once more while it is in hand: a broker that was killed has forgotten that it is. */
+  deliveredAgain(message: Msg): void {
+    this.#message = message
+  }
+
+  /** Its effect is durable: takes it off the queue, and waits until the queue says so. */
+  async done(): Promise<void> {
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await this.#connection.request(this.#reply, '+ACK', { timeout: ackTimeoutMs })
+          return
+        } catch (error) {
+          if (!isTransient(error) || attempt === maxAckAttempts) throw error
+          await delay(backoffMs(attempt))
+        }
+      }
+    } finally {
+      this.#settle()
+    }
+  }
+
+  /** Hands it back, to be delivered again not before this time. */
+  later(delayMs: number): void {
+    this.#settle()
+    this.#answer(`-NAK {"delay":${Math.ceil(delayMs) * 1e6}}`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#settled) this.later(0)
+  }
+
+  get #reply(): string {
+    return this.#message.reply ?? ''
+  }
+
+  /** What is not heard is made good: the item comes again after its wait. */
+  #answer(text: string): void {
+    if (!this.#connection.isClosed()) this.#connection.publish(this.#reply, text)
+  }
+
+  #settle(): void {
+    this.#settled = true
+    clearInterval(this.#alive)
+  }
+}
+
+/**
+ * What the reply subject of a message from a consumer says (NATS ADR-15):
+ * `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<count>.<sequence>.…`
+ */
+export function deliveryOf({ reply = '' }: Msg): { sequence: number; count: number } {
+  const tokens = reply.split('.')
+  // The longer form has a domain and an account in front, and one token more at its end.
+  const countAt = tokens.length > 9 ? 6 : 4
+  return { count: Number(tokens[countAt]), sequence: Number(tokens[countAt + 1]) }
+}
