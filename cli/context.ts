@@ -34,3 +34,22 @@ export async function withSession<T>(
     await session.close()
   }
 }
+
+/** What the process, or a test, gives a command to begin with. */
+export type Surroundings = Pick<Context, 'env' | 'cwd' | 'terminal' | 'readStdin'>
+
+/** A context whose connections present the token that is found there. */
+export function createContext(surroundings: Surroundings): Context {
+  return {
+    ...surroundings,
+    connect: async ({ server, tokenFile }) => {
+      // Loaded when a command needs them: help and completion answer sooner without.
+      const [{ findToken }, { openSession }] = await Promise.all([
+        import('./token.ts'),
+        import('./session.ts'),
+      ])
+      return openSession(findToken({ ...surroundings, tokenFile }), server)
+    },
+    exitCode: 0,
+  }
+}

@@ -1,5 +1,13 @@
-import { type Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import { product } from '../subjects/names.ts'
+import {
+  candidatesFor,
+  candidatesText,
+  completeCommand,
+  completionExamples,
+  completionScripts,
+  type Shell,
+} from './completion.ts'
 import type { Context, Globals } from './context.ts'
 import { examplesText } from './help.ts'
 import { jsonText } from './present.ts'
@@ -45,6 +53,7 @@ export function addHandWritten(program: Command, context: Context): void {
     .command('credential')
     .summary('the token in use')
     .description('About the API token in use.')
+    .helpCommand(false)
     .command('token')
     .summary('print the token in use')
     .description('Prints the API token that commands present; it works for HTTP, NATS and WebSocket.')
@@ -60,4 +69,20 @@ export function addHandWritten(program: Command, context: Context): void {
       const { token, source } = findToken({ ...context, tokenFile })
       context.terminal.out(json ? jsonText(context.terminal, { token, source }) : `${token}\n`)
     })
+  addCompletion(program, context)
+}
+
+/** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */
+function addCompletion(program: Command, { terminal }: Context): void {
+  program
+    .command('completion')
+    .summary('print a script that completes commands in a shell')
+    .description('Prints a script with which a shell completes commands and flags at TAB.')
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(completionScripts)))
+    .addHelpText('after', examplesText(completionExamples))
+    .action((shell: Shell) => terminal.out(completionScripts[shell]))
+  program
+    .command(completeCommand, { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) => terminal.out(candidatesText(candidatesFor(program, words))))
 }

@@ -1,4 +1,3 @@
-import addCompletion from '@bomb.sh/tab/commander'
 import { Command, type Option } from 'commander'
 import { version } from '../broker/version.ts'
 import type { Contract } from '../subjects/contract.ts'
@@ -52,8 +51,6 @@ export function createProgram(context: Context): Command {
   addHandWritten(program, context)
   program.commandsGroup('Resources:')
   addContracts(program, contracts, callContract(context))
-  program.commandsGroup('Commands:')
-  addCompletions(program)
   return program
 }
 
@@ -73,12 +70,3 @@ export function addContracts(program: Command, all: readonly Contract[], run: Ru
 
 const optionTerm = (option: Option): string =>
   option instanceof Switch ? option.flags.replace('--', '--[no-]') : option.flags
-
-/** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */
-function addCompletions(program: Command): void {
-  const completion = addCompletion(program, { completionCommandName: 'completion' })
-  const globals = program.options.filter(({ long }) => long !== '--version')
-  for (const command of completion.commands.values()) {
-    for (const { long, description } of globals) command.option(long!.slice(2), description)
-  }
-}
