@@ -105,9 +105,14 @@ compdef _${product} ${product}
 `,
   fish: `function __${product}_complete
     set -l words (commandline -opc) (commandline -ct)
-    ${ask} $words[2..] 2>/dev/null
+    set -l found (${ask} $words[2..] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c ${product} -a '(__${product}_complete)'
+complete -c ${product} -f -a '(__${product}_complete)'
 `,
 } as const
 
