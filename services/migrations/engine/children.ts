@@ -15,8 +15,11 @@ export interface ChildBatch {
   readonly transfers: Uint8Array<ArrayBuffer>[]
 }
 
-/** Items sent together: enough for the queue to store them at once, few enough that copying begins early. */
-const batchLength = 32
+/**
+ * Items sent together: a scan begins with few, so that the other threads have something to copy at once, and doubles
+ * them up to what the queue stores with the least effort.
+ */
+const batchLength = { first: 2, most: 32 } as const
 
 const first = { attempt: 1, notBeforeMs: 0 }
 
@@ -66,6 +69,7 @@ export class Children {
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
+  #batchLength: number = batchLength.first
   #batch: ChildBatch = { regions: [], transfers: [] }
 
   /** @param send resolves when another batch may follow */
@@ -107,7 +111,7 @@ export class Children {
   /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
   async sendFullBatch(): Promise<void> {
     const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length >= batchLength) await this.#sendBatch()
+    if (regions.length + transfers.length >= this.#batchLength) await this.#sendBatch()
   }
 
   /** Sends what is left. */
@@ -140,6 +144,7 @@ export class Children {
   #sendBatch(): Promise<void> {
     const batch = this.#batch
     this.#batch = { regions: [], transfers: [] }
+    this.#batchLength = Math.min(2 * this.#batchLength, batchLength.most)
     return this.#send(batch)
   }
 }
