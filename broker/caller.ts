@@ -13,11 +13,22 @@ const crossAccountReply = '_R_.'
  */
 export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
   if (!message.reply?.startsWith(crossAccountReply)) return { kind: 'platform' }
-  const text = message.headers?.get(requestInfoHeader)
-  if (!text) return undefined
+  const text = requestInfo(message)
+  if (text === undefined) return undefined
   const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
   const issued =
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
   return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+}
+
+/** The one line that the server wrote. Were there another, nobody could tell which is the server's. */
+function requestInfo(message: Msg): string | undefined {
+  try {
+    const lines = message.headers?.values(requestInfoHeader) ?? []
+    return lines.length === 1 ? lines[0] : undefined
+  } catch {
+    // The lines of a client that writes them by hand need not be headers.
+    return undefined
+  }
 }

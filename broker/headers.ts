@@ -9,6 +9,11 @@ export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
 export const requestIdHeader = messageHeaders.requestId
 
+/** Ids are short and of plain characters, so that they can stand in a log, a header and a message. */
+const maxRequestIdLength = 64
+export const isRequestId = (text: string): boolean =>
+  text.length <= maxRequestIdLength && /^[\w.:-]+$/.test(text)
+
 /** Any client's header lines cannot carry a line break. */
 export const headerText = (message: string): string => message.replaceAll(/[\r\n]+/g, ' ')
 

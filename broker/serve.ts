@@ -6,7 +6,13 @@ import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf } from './caller.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats } from './discovery.ts'
-import { headerText, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+import {
+  headerText,
+  isRequestId,
+  requestIdHeader,
+  serviceErrorCodeHeader,
+  serviceErrorHeader,
+} from './headers.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
 
@@ -50,7 +56,7 @@ export function serve<R extends Resource>(
     const handler = handlers[verb as keyof R] as Handler<Contract>
     const take = async (message: Msg): Promise<void> => {
       const started = performance.now()
-      const requestId = message.headers?.get(requestIdHeader) || nuid.next()
+      const requestId = requestIdOf(message)
       inHand.add()
       try {
         if (inHand.count > concurrency) {
@@ -84,7 +90,9 @@ export function serve<R extends Resource>(
           }
           // Without a reply nobody could learn the outcome; a capability is a request or nothing.
           if (!message.reply) return
-          void take(message)
+          take(message).catch((err: unknown) =>
+            log.error({ err, subject: contract.subject }, 'A reply could not be sent.'),
+          )
         },
       }),
     )
@@ -200,6 +208,17 @@ function knownError(contract: Contract, error: unknown, requestId: string, log: 
 
 const declared = (contract: Contract, code: ErrorCode): boolean =>
   contract.errors.includes(code) || (commonCodes as readonly ErrorCode[]).includes(code)
+
+/** The id that the caller gave the request, if it is fit to be logged; else a new one. */
+function requestIdOf(message: Msg): string {
+  try {
+    const given = message.headers?.get(requestIdHeader)
+    return given !== undefined && isRequestId(given) ? given : nuid.next()
+  } catch {
+    // The lines of a client that writes them by hand need not be headers.
+    return nuid.next()
+  }
+}
 
 function respondError(message: Msg, error: GantryError, requestId: string): void {
   const head = headers()

@@ -1,5 +1,5 @@
 import { encodeUser, type User } from '@nats-io/jwt'
-import { type AccountName, inboxPrefix } from '../subjects/names.ts'
+import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
 import { denyBeyond } from '../subjects/patterns.ts'
 import type { Identity } from './identity.ts'
 
@@ -9,8 +9,27 @@ export interface Capabilities {
   sub: { allow: string[] }
 }
 
+/** What nats-server is told of a user: the rules that let through, and the stronger ones that do not. */
+export interface Permissions {
+  readonly pub: { readonly allow: string[]; readonly deny: string[] }
+  readonly sub: { readonly allow: string[]; readonly deny: string[] }
+}
+
 /**
- * A user's JWT. Its name is the key id; replies to it arrive under its own inbox only, and it may answer anybody's.
+ * What a key with these capabilities may do: replies to it arrive under its own inbox only, and it may answer anybody's.
+ * The platform alone hears its requests (one is a secret of its caller, and an answer of another would be believed) and
+ * publishes its facts, whatever the rules of a key say.
+ */
+export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permissions => ({
+  pub: { allow: [...pub.allow, '_INBOX.>'], deny: [`${roots.events}.>`] },
+  sub: {
+    allow: [...sub.allow, `${inboxPrefix(keyId)}.>`],
+    deny: [`${roots.services}.>`, ...denyBeyond(sub.allow)],
+  },
+})
+
+/**
+ * A user's JWT; its name is the key id. Without capabilities it is one of the platform's own, with no bounds.
  * @param expires seconds since 1970
  */
 export async function userJwt(
@@ -20,15 +39,7 @@ export async function userJwt(
 ): Promise<string> {
   const keys = identity[account]
   const permissions: Partial<User> =
-    user.capabilities === undefined
-      ? {}
-      : {
-          pub: { allow: [...user.capabilities.pub.allow, '_INBOX.>'] },
-          sub: {
-            allow: [...user.capabilities.sub.allow, `${inboxPrefix(user.name)}.>`],
-            deny: denyBeyond(user.capabilities.sub.allow),
-          },
-        }
+    user.capabilities === undefined ? {} : permissionsOf(user.name, user.capabilities)
   return encodeUser(
     user.name,
     user.publicKey,

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError, send } from '../broker/client.ts'
-import { errorOf, serviceErrorCodeHeader, serviceErrorHeader } from '../broker/headers.ts'
+import { errorOf, isRequestId, serviceErrorCodeHeader, serviceErrorHeader } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { coerceField } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
@@ -11,8 +11,6 @@ import type { Authority } from './authority.ts'
 
 /** The largest body: a key with 400 rules is 100 kB; files never come this way. */
 const maxBodyBytes = 1 << 20
-/** A header section larger than this carries no token of ours. */
-const maxRequestIdLength = 64
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
 const requestTimeoutMs = 60_000
 /** Longer than the longest deadline of a contract, so that its own answer arrives. */
@@ -41,8 +39,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     logger: false,
   })
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.id.length > maxRequestIdLength || !/^[\w.:-]+$/.test(request.id))
-      request.id = crypto.randomUUID()
+    if (!isRequestId(request.id)) request.id = crypto.randomUUID()
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')

@@ -1,7 +1,7 @@
 import type { Authorise } from '../../broker/auth-callout.ts'
 import type { Log } from '../../broker/log.ts'
 import { parseToken, secretMatches } from '../../broker/token.ts'
-import type { KeyCollection, StoredKey } from './keys.ts'
+import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
 
 /** The last use is kept to the minute, so that a busy key does not write at each connect. */
 const lastUsedPrecisionMs = 60_000
@@ -24,9 +24,8 @@ export function authoriser(
     if (!secretMatches(salt, parsed.secret, key.secretHash)) {
       return { refused: `wrong secret for key ${key.id}, or storage.salt has changed` }
     }
-    if (key.revoked !== undefined) return { refused: `key ${key.id} was revoked` }
-    const expiresMs = key.expires === undefined ? undefined : Date.parse(key.expires)
-    if (expiresMs !== undefined && expiresMs <= Date.now()) return { refused: `key ${key.id} has expired` }
+    const invalid = whyInvalid(key)
+    if (invalid !== undefined) return { refused: invalid }
     noteUse(keys, key).catch((err: unknown) =>
       log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
     )
@@ -34,7 +33,7 @@ export function authoriser(
       keyId: key.id,
       account: key.kind === 'agent' ? 'PLATFORM' : 'GANTRY',
       capabilities: key.capabilities,
-      ...(expiresMs === undefined ? {} : { expires: Math.ceil(expiresMs / 1000) }),
+      ...(key.expires === undefined ? {} : { expires: Math.ceil(Date.parse(key.expires) / 1000) }),
     }
   }
 }

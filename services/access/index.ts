@@ -1,18 +1,14 @@
 import type { Collection } from '../../broker/collection.ts'
 import type { TokenLocation } from '../../broker/token.ts'
-import type {
-  Key,
-  keys as keyContracts,
-  rbac as rbacContracts,
-  Role,
-  roles as roleContracts,
-} from '../../subjects/access.ts'
+import type { keys as keyContracts, Role, roles as roleContracts } from '../../subjects/access.ts'
 import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import { inboxPrefix } from '../../subjects/names.ts'
-import { coveringRule, uncovered } from '../../subjects/patterns.ts'
-import { admin, builtInRoles, isBuiltIn } from './built-in-roles.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { builtInRoles, isBuiltIn } from './built-in-roles.ts'
+import { callersKey, isAdministrator, refuseExcess } from './callers.ts'
 import { issueKey, type KeyCollection, publicKey, type StoredKey } from './keys.ts'
+
+export { rbacHandlers } from './check.ts'
 
 export interface AccessDependencies {
   readonly keys: KeyCollection
@@ -22,8 +18,6 @@ export interface AccessDependencies {
   /** Drops every live connection of a key, on every node; resolves when they are gone. */
   readonly kick: (keyId: string) => Promise<void>
 }
-
-type Rules = Key['capabilities']
 
 const dayMs = 24 * 3600 * 1000
 
@@ -63,9 +57,10 @@ export function keyHandlers({
       )
       return { ...publicKey(key), token }
     },
-    list: async ({ limit, after }, call) => {
+    list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)
-      const all = await keys.list({ ...(after === undefined ? {} : { after }) })
+      // The page is cut from those that the caller may see.
+      const all = await keys.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
       return all
         .filter((key) => key.owner === own.owner || isAdministrator(own))
         .slice(0, limit)
@@ -95,8 +90,8 @@ export function roleHandlers({ keys, roles }: AccessDependencies): Handlers<type
       const key = await callersKey(keys, call.caller)
       return { roles: key.roles, permissions: key.capabilities }
     },
-    list: async ({ limit, after }) => {
-      const own = await roles.list()
+    list: async ({ limit = maxPageLength, after }) => {
+      const own = await roles.list({ limit: Infinity })
       return [...builtInRoles, ...own]
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .filter(({ name }) => after === undefined || name > after)
@@ -120,61 +115,4 @@ export function roleHandlers({ keys, roles }: AccessDependencies): Handlers<type
       return {}
     },
   }
-}
-
-/** The question whether a key may do something, answered as the broker would. */
-export function rbacHandlers({ keys }: AccessDependencies): Handlers<typeof rbacContracts> {
-  return {
-    check: async ({ action, subject, keyId }, call) => {
-      const own = await callersKey(keys, call.caller)
-      const key = keyId === undefined ? own : await keys.get(keyId)
-      if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
-        throw call.fail('NOT_FOUND', `there is no key ${keyId}`)
-      }
-      const rules = effectiveRules(key, action)
-      const rule = coveringRule(rules, subject)
-      if (key.revoked !== undefined) {
-        return { allowed: false, explanation: `denied: key ${key.id} was revoked at ${key.revoked}` }
-      }
-      return rule === undefined
-        ? {
-            allowed: false,
-            explanation:
-              `denied: no rule of key ${key.id} covers ${subject}; ${action} is allowed on ${rules.join(', ')}`.slice(
-                0,
-                2_000,
-              ),
-          }
-        : { allowed: true, rule, explanation: `allowed: ${rule} covers ${subject}` }
-    },
-  }
-}
-
-/** What the broker enforces for a key: its capabilities, and replies (see userJwt in broker/identity.ts). */
-const effectiveRules = (key: Key, action: 'publish' | 'subscribe'): string[] =>
-  action === 'publish'
-    ? [...key.capabilities.pub.allow, '_INBOX.>']
-    : [...key.capabilities.sub.allow, `${inboxPrefix(key.id)}.>`]
-
-const isAdministrator = (key: Key): boolean =>
-  uncovered(key.capabilities.pub.allow, admin.pub.allow).length === 0 &&
-  uncovered(key.capabilities.sub.allow, admin.sub.allow).length === 0
-
-async function callersKey(keys: KeyCollection, caller: Caller): Promise<StoredKey> {
-  if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself has no key')
-  const key = await keys.get(caller.keyId)
-  if (key === undefined) throw new GantryError('NOT_FOUND', `the key ${caller.keyId} is gone`)
-  return key
-}
-
-function refuseExcess(own: Rules, asked: Rules): void {
-  const excess = {
-    publish: uncovered(own.pub.allow, asked.pub.allow),
-    subscribe: uncovered(own.sub.allow, asked.sub.allow),
-  }
-  if (excess.publish.length + excess.subscribe.length === 0) return
-  const parts = Object.entries(excess).flatMap(([action, list]) =>
-    list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
-  )
-  throw new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
 }

@@ -38,3 +38,10 @@ export async function issueKey(
   await keys.create(id, key)
   return { key, token: formatToken(location, id, secret) }
 }
+
+/** Why nobody can connect with a key any more, or undefined when one can. */
+export function whyInvalid({ id, revoked, expires }: Key): string | undefined {
+  if (revoked !== undefined) return `key ${id} was revoked at ${revoked}`
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) return `key ${id} expired at ${expires}`
+  return undefined
+}

@@ -1,0 +1,42 @@
+import { permissionsOf } from '../../broker/user-jwt.ts'
+import type { rbac } from '../../subjects/access.ts'
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { coveringRule } from '../../subjects/patterns.ts'
+import { maxTextLength } from '../../subjects/schemas.ts'
+import { callersKey, isAdministrator } from './callers.ts'
+import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+
+type Decision = Output<(typeof rbac)['check']>
+
+/** The question whether a key may do something, answered as the broker would. */
+export function rbacHandlers({ keys }: { keys: KeyCollection }): Handlers<typeof rbac> {
+  return {
+    check: async ({ action, subject, keyId }, call) => {
+      const own = await callersKey(keys, call.caller)
+      const key = keyId === undefined ? own : await keys.get(keyId)
+      if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
+        throw call.fail('NOT_FOUND', `there is no key ${keyId}`)
+      }
+      return decide(key, action, subject)
+    },
+  }
+}
+
+function decide(key: StoredKey, action: 'publish' | 'subscribe', subject: string): Decision {
+  const invalid = whyInvalid(key)
+  if (invalid !== undefined) return denied(invalid)
+  const { allow, deny } = permissionsOf(key.id, key.capabilities)[action === 'publish' ? 'pub' : 'sub']
+  const rule = coveringRule(allow, subject)
+  if (rule === undefined) {
+    return denied(`no rule of key ${key.id} covers ${subject}; ${action} is allowed on ${allow.join(', ')}`)
+  }
+  const stronger = coveringRule(deny, subject)
+  if (stronger !== undefined)
+    return denied(`${rule} covers ${subject}, but no key may ${action} to ${stronger}`)
+  return { allowed: true, rule, explanation: `allowed: ${rule} covers ${subject}` }
+}
+
+const denied = (reason: string): Decision => ({
+  allowed: false,
+  explanation: `denied: ${reason}`.slice(0, maxTextLength),
+})

@@ -1,0 +1,29 @@
+import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import type { Capabilities } from '../../broker/user-jwt.ts'
+import { keys } from '../../subjects/access.ts'
+import type { TestPlatform } from './platform.ts'
+
+export const everything: Capabilities = {
+  pub: { allow: ['gantry.>', '$SRV.>'] },
+  sub: { allow: ['gantry.>'] },
+}
+
+/** Makes a key as the local operator. */
+export const createKey = (
+  platform: TestPlatform,
+  capabilities: Capabilities,
+  more: { name?: string; expiresInDays?: number } = {},
+) => platform.call(keys.create, { name: 'a key', capabilities, ...more })
+
+export interface Client extends AsyncDisposable {
+  readonly keyId: string
+  readonly token: string
+  readonly connection: NatsConnection
+}
+
+/** A new key with a connection. */
+export async function createClient(platform: TestPlatform, capabilities: Capabilities): Promise<Client> {
+  const { id, token } = await createKey(platform, capabilities)
+  const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+  return { keyId: id, token, connection, [Symbol.asyncDispose]: () => connection.close() }
+}
