@@ -50,6 +50,8 @@ export class QueueGoneError extends Error {
  */
 export class Queue {
   readonly name: string
+  /** Whether nothing was ever put into it before it was opened. */
+  readonly isNew: boolean
   readonly #connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
@@ -57,8 +59,15 @@ export class Queue {
   /** By lane: up to which sequence items were handed out to workers that are gone. */
   readonly #handedOut = new Map<string, number>()
 
-  private constructor(name: string, connection: NatsConnection, manager: JetStreamManager, log: Log) {
+  private constructor(
+    name: string,
+    connection: NatsConnection,
+    manager: JetStreamManager,
+    log: Log,
+    isNew: boolean,
+  ) {
     this.name = name
+    this.isNew = isNew
     this.#connection = connection
     this.#js = jetstream(connection)
     this.#manager = manager
@@ -78,7 +87,7 @@ export class Queue {
     { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
-    await manager.streams.add({
+    const { state } = await manager.streams.add({
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,
@@ -86,7 +95,7 @@ export class Queue {
       discard: DiscardPolicy.New,
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
-    const queue = new Queue(name, connection, manager, log)
+    const queue = new Queue(name, connection, manager, log, state.last_seq === 0)
     for (const lane of lanes) {
       if (takeBack) await queue.#takeBack(lane)
       await manager.consumers.add(streamName(name), {
@@ -175,6 +184,16 @@ export class Queue {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
+      throw error
+    }
+  }
+
+  /** Whether an item is not done yet. */
+  async has(sequence: number): Promise<boolean> {
+    try {
+      return (await this.#manager.streams.getMessage(streamName(this.name), { seq: sequence })) !== null
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound)) return false
       throw error
     }
   }

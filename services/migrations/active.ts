@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
@@ -7,18 +7,13 @@ import type { ItemResult } from './engine/counts.ts'
 import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
-import type { WorkerBook } from './progress.ts'
+import { Frontier } from './frontier.ts'
+import type { Progress } from './progress.ts'
+import { type CountListener, WorkerBook } from './worker-book.ts'
 
 const lanes = ['transfer', 'region'] as const
 type Lane = (typeof lanes)[number]
 
-/**
- * Transfers that may wait before listing pauses: the lister outruns the movers, and the queue would grow with the number
- * of files. 2,000 items are up to 512,000 files, some 40 MB.
- */
-const maxWaitingTransfers = 2_000
-/** How often a paused lister looks, in milliseconds; the movers need longer for what waits. */
-const frontierCheckMs = 100
 /** Look whether all is done at least so often: the last item may have been another process's. */
 const idleCheckMs = 500
 /** An item that failed for a reason of ours, not of a store, waits so long. */
@@ -29,9 +24,12 @@ export interface ActiveOptions {
   readonly spec: MoveSpec
   readonly mover: Mover
   readonly threads: number
-  readonly book: WorkerBook
+  readonly progress: Progress
+  readonly onCount: CountListener
   readonly failures: FailureLedger
   readonly log: Log
+  /** Nobody works on it any more, and what was handed out comes back at once. */
+  readonly takeBack: boolean
   /** Ends the work: what is in hand is handed back. */
   readonly signal: AbortSignal
 }
@@ -43,21 +41,40 @@ export interface ActiveOptions {
 export class ActiveMigration {
   readonly #options: ActiveOptions
   readonly #queue: Queue
+  readonly #book: WorkerBook
+  readonly #frontier: Frontier
   /** Aborts when the work is to end, be it finished or stopped. */
   readonly #end = new AbortController()
   #inHand = 0
   #wake = Promise.withResolvers<void>()
 
-  private constructor(options: ActiveOptions, queue: Queue) {
+  private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook) {
     this.#options = options
     this.#queue = queue
+    this.#book = book
+    this.#frontier = new Frontier(options.connection, queue, options.log)
     options.signal.addEventListener('abort', () => this.#finish(), { once: true })
     if (options.signal.aborted) this.#finish()
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
-    const queue = await Queue.open(options.connection, options.spec.id, lanes, options.log)
-    return new ActiveMigration(options, queue)
+    const { connection, spec, log, takeBack, progress, onCount } = options
+    const queue = await Queue.open(connection, spec.id, lanes, log, { takeBack })
+    // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
+    if (queue.isNew) await progress.forget((migration) => migration === spec.id)
+    const book = await WorkerBook.open({
+      progress,
+      migration: spec.id,
+      worker: crypto.randomUUID(),
+      isOpen: (sequence) => queue.has(sequence),
+      onCount,
+    })
+    return new ActiveMigration(options, queue, book)
+  }
+
+  /** Whether the root was never put into the queue. */
+  get isNew(): boolean {
+    return this.#queue.isNew
   }
 
   /** Puts the root into the queue; twice is harmless. */
@@ -75,13 +92,18 @@ export class ActiveMigration {
     const { threads } = this.#options
     // Two jobs a thread keep it busy while the answer to the last one is on its way.
     const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
-    const consumers = lanes.map((lane) =>
-      this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
+    const consuming = Promise.all(
+      lanes.map((lane) =>
+        this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
+      ),
     )
-    const finished = await this.#untilEmpty()
-    this.#finish()
-    await Promise.all(consumers)
-    return finished
+    try {
+      // Consumers end before they are told to only when they fail or the queue was deleted.
+      return await Promise.race([this.#untilEmpty(), consuming.then(() => false)])
+    } finally {
+      this.#finish()
+      await consuming
+    }
   }
 
   #finish(): void {
@@ -115,8 +137,10 @@ export class ActiveMigration {
     }
     this.#inHand += 1
     try {
-      const result = await this.#move(lane, item)
-      await this.#settle(lane, item, result)
+      if (await this.#book.includes(item)) await this.#book.stored()
+      else await this.#record(lane, item, await this.#move(lane, item))
+      await item.done()
+      this.#book.acked(item.sequence)
     } catch (error) {
       if (this.#end.signal.aborted || error instanceof QueueGoneError) return
       this.#options.log.warn(
@@ -135,7 +159,7 @@ export class ActiveMigration {
     const { signal } = this.#end
     if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
     const publish = async (children: ChildBatch) => {
-      await this.#roomForTransfers()
+      await this.#frontier.room(signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish('transfer', child, item)),
         ...children.regions.map((child) => this.#publish('region', child, item)),
@@ -149,13 +173,21 @@ export class ActiveMigration {
    * again is dropped, and what it lists differently now is not.
    */
   #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
-    const digest = createHash('sha256').update(child).digest('base64url')
-    return this.#queue.publish(lane, child, `${parent.sequence}.${digest}`, this.#end.signal)
+    return this.#publishAs(
+      lane,
+      child,
+      `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`,
+    )
   }
 
-  /** What came of an item becomes durable in this order: failures, what is to be tried again, counts, and then its end. */
-  async #settle(lane: Lane, item: QueueItem, { failures, retry, counts }: ItemResult): Promise<void> {
-    const { book, failures: ledger, spec } = this.#options
+  async #publishAs(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
+    if (this.#book.wasDone(messageId)) return
+    await this.#queue.publish(lane, child, messageId, this.#end.signal)
+  }
+
+  /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
+  async #record(lane: Lane, item: QueueItem, { failures, retry, counts }: ItemResult): Promise<void> {
+    const { failures: ledger, spec } = this.#options
     const { signal } = this.#end
     const timeMs = Date.now()
     await Promise.all(
@@ -163,15 +195,8 @@ export class ActiveMigration {
         ledger.append(spec.id, { ...failure, timeMs }, `${spec.id}.${item.sequence}.${index}`, signal),
       ),
     )
-    if (retry !== undefined) await this.#publish(lane, retry, item)
-    await book.count(item.sequence, counts, item.redelivered)
-    await item.done()
-    book.acked(item.sequence)
-  }
-
-  async #roomForTransfers(): Promise<void> {
-    while ((await this.#queue.pendingIn('transfer')) > maxWaitingTransfers) {
-      await delay(frontierCheckMs, undefined, { signal: this.#end.signal })
-    }
+    // Not by its content, which has the time of the next try in it.
+    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    await this.#book.count(item, counts)
   }
 }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../broker/collection.ts'
-import { emission } from '../../broker/events.ts'
+import { type Emission, emission } from '../../broker/events.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import {
@@ -9,31 +9,23 @@ import {
   type migrations,
   type migrationsInternal,
 } from '../../subjects/migrations.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import type { FailureLedger } from './failures.ts'
+import { onlySource, type PlaceDependencies, requireApart, requirePlaces, requireUnique } from './places.ts'
 import type { Progress } from './progress.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { RollingStats } from './rolling-stats.ts'
 import { requireNext, type Trigger } from './states.ts'
 import { countsOf, progressOf, publicMigration } from './view.ts'
 
-/** What a migration needs to know of a filesystem. */
-export interface Place {
-  readonly fileSystemId: string
-  readonly isSource: boolean
-  readonly isScanOnly: boolean
-}
-
-export interface MigrationDependencies {
+export interface MigrationDependencies extends PlaceDependencies {
   readonly records: Collection<typeof MigrationRecord>
   readonly progress: Progress
   readonly failures: FailureLedger
   readonly stats: RollingStats
-  /** @throws GantryError NOT_FOUND */
-  readonly place: (fileSystemId: string) => Promise<Place>
-  /** Names of all sources. */
-  readonly sources: () => Promise<string[]>
-  /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
-  readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
+  readonly removeQueue: (internalId: string) => Promise<void>
+  readonly publish: (emission: Emission) => Promise<void>
 }
 
 /** Longest page of failures unless the caller asks for more. */
@@ -74,7 +66,10 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     command(
       migrationId,
       trigger,
-      ({ abortReason: _, ...record }) => ({ ...record, started: record.started ?? new Date().toISOString() }),
+      (stopped) => {
+        const { abortReason: _reason, ...record } = stopped
+        return { ...record, started: record.started ?? new Date().toISOString() }
+      },
       'started',
     )
 
@@ -83,10 +78,10 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       const source = input.source ?? (await onlySource(dependencies))
       const {
         migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`,
-        path,
         target,
         autoStart = false,
       } = input
+      const path = textFromPath(pathFromText(input.path))
       const place = await requirePlaces(dependencies, source, target)
       if (!(input.scanOnlyMigration ?? place.isScanOnly)) {
         throw call.fail(
@@ -96,11 +91,12 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       }
       await requireUnique(records, { migrationId, path, source, target })
       await dependencies.requireFolder(source, path)
+      await requireApart(dependencies, { path, source, target })
       const now = new Date().toISOString()
       const record: MigrationRecord = {
         migrationId,
         internalId: crypto.randomUUID(),
-        path: withoutTrailingSlash(path),
+        path,
         source,
         target,
         policy: policyOf(input.actionPolicy),
@@ -121,7 +117,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       return view(record)
     },
     list: async ({ limit, after, fileSystemId }) => {
-      const page = after === undefined ? {} : { after }
+      const page = { limit: Number.POSITIVE_INFINITY, ...(after === undefined ? {} : { after }) }
       const [all, running, failed] = await Promise.all([
         records.list(page),
         progress.totals(),
@@ -132,7 +128,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
           ({ source, target }) =>
             fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
         )
-        .slice(0, limit)
+        .slice(0, limit ?? maxPageLength)
         .map((record) =>
           publicMigration(record, countsOf(record, running), failed.get(record.internalId) ?? 0),
         )
@@ -147,11 +143,15 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
         abortReason: 'MANUALLY_ABORTED_BY_USER',
       })),
     delete: async ({ migrationId }) => {
-      const { internalId } = await records.delete(migrationId, (current) => {
+      const record = await records.delete(migrationId, (current) => {
         requireNext(migrationId, current, 'delete')
       })
-      await failures.remove(internalId)
+      // What is not cleared here, because the process dies, is cleared at the next start.
+      const { internalId } = record
+      await dependencies.removeQueue(internalId)
       await progress.forget((migration) => migration === internalId)
+      await failures.remove(internalId)
+      await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
       return {}
     },
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
@@ -189,13 +189,17 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     },
     stats: () => stats.read(),
     summary: async () => {
-      const [all, running, failed] = await Promise.all([records.list(), progress.totals(), failures.counts()])
+      const [all, running, failed] = await Promise.all([
+        records.list({ limit: Number.POSITIVE_INFINITY }),
+        progress.totals(),
+        failures.counts(),
+      ])
       const inStates = (...states: MigrationRecord['state'][]) => {
         const chosen = all.filter(({ state }) => states.includes(state))
-        const infos = chosen.map((record) =>
-          progressOf(record, countsOf(record, running), failed.get(record.internalId) ?? 0),
-        )
-        return { migrations: infos, count: infos.length }
+        const infos = chosen
+          .slice(0, maxPageLength)
+          .map((record) => progressOf(record, countsOf(record, running), failed.get(record.internalId) ?? 0))
+        return { migrations: infos, count: chosen.length }
       }
       return {
         overallCount: all.length,
@@ -216,62 +220,17 @@ export function migrationInternalHandlers({
 }: MigrationDependencies): Handlers<typeof migrationsInternal> {
   return {
     uses: async ({ fileSystemId }) => {
-      const all = await records.list()
+      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
       return all
         .filter(({ source, target }) => source === fileSystemId || target === fileSystemId)
+        .slice(0, maxPageLength)
         .map(({ migrationId }) => migrationId)
     },
   }
 }
 
-const withoutTrailingSlash = (path: string): string =>
-  path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-
 /** A policy by its own name or by that of the existing product. */
 const policyOf = (name: string | undefined): ActionPolicy => {
   const known = Object.entries(actionPolicies).find(([short, long]) => name === short || name === long)
   return (known?.[0] ?? 'Overwrite') as ActionPolicy
-}
-
-async function onlySource({ sources }: MigrationDependencies): Promise<string> {
-  const [only, ...others] = await sources()
-  if (only !== undefined && others.length === 0) return only
-  const problem =
-    only === undefined
-      ? 'is required; there is no source yet'
-      : `is required; there are ${[only, ...others].join(', ')}`
-  throw new GantryError('INVALID_INPUT', `input: source ${problem}`, {
-    details: [{ field: 'source', problem }],
-  })
-}
-
-async function requirePlaces(
-  { place }: MigrationDependencies,
-  source: string,
-  target: string,
-): Promise<Place> {
-  const [from, to] = await Promise.all([place(source), place(target)])
-  if (!from.isSource)
-    throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
-  if (to.isSource)
-    throw new GantryError('NOT_FOUND', `${target} is a source; there is no target of that name`)
-  return from
-}
-
-async function requireUnique(
-  records: MigrationDependencies['records'],
-  asked: Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>,
-): Promise<void> {
-  for (const other of await records.list({ limit: Number.POSITIVE_INFINITY })) {
-    if (other.migrationId === asked.migrationId) {
-      throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
-    }
-    const samePlaces = other.source === asked.source && other.target === asked.target
-    if (samePlaces && other.path === withoutTrailingSlash(asked.path)) {
-      throw new GantryError(
-        'ALREADY_EXISTS',
-        `${other.migrationId} migrates ${asked.path} to ${asked.target} already`,
-      )
-    }
-  }
 }

@@ -4,20 +4,20 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import { Count } from '../../subjects/schemas.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 
-/** What one worker has done for one migration, and which items that includes whose ack may not be stored yet. */
+/** What one worker has done for one migration. */
 const WorkerProgress = Type.Object(
   {
     migration: Type.String({ minLength: 36, maxLength: 36 }),
     worker: Type.String({ maxLength: 40 }),
     counts: Type.Record(Type.String(), Count('Count')),
+    /** Sequences of items that the counts include, and whose acknowledgement may not be stored yet. */
     counted: Type.Array(Count('Sequence of an item in its queue')),
+    /** Items that were done before the item that made them was, by the sequence of that: it may make them again. */
+    early: Type.Record(Type.String(), Type.Array(Type.String({ maxLength: 64 }))),
   },
   { additionalProperties: false },
 )
-type WorkerProgress = Static<typeof WorkerProgress>
-
-/** Adds what an item brought to figures that are kept in memory. */
-export type CountListener = (counts: Readonly<Counts>) => void
+export type WorkerProgress = Static<typeof WorkerProgress>
 
 /** The progress of all migrations that are not completed, by worker. */
 export class Progress {
@@ -46,10 +46,10 @@ export class Progress {
     await this.#workers.put(keyOf(value), value)
   }
 
-  /** Whether some worker has counted an item of a migration. */
-  async includes(migration: string, sequence: number): Promise<boolean> {
+  /** What each worker has done for a migration. */
+  async of(migration: string): Promise<WorkerProgress[]> {
     const all = await this.#all()
-    return all.some((one) => one.migration === migration && one.counted.includes(sequence))
+    return all.filter((one) => one.migration === migration)
   }
 
   /** Forgets the migrations for which `gone` says so. */
@@ -66,68 +66,3 @@ export class Progress {
 
 const keyOf = ({ migration, worker }: Pick<WorkerProgress, 'migration' | 'worker'>) =>
   `${migration}.${worker}`
-
-/**
- * Counts each item once, whatever dies: a worker's totals are stored, with the sequences of the items that they include,
- * before those are acked. An item that comes again is looked up there and not counted a second time.
- */
-export class WorkerBook {
-  readonly #progress: Progress
-  readonly #migration: string
-  readonly #worker: string
-  readonly #onCount: CountListener
-  readonly #counts = noCounts()
-  /** Counted, and not known to be acked: no more than the queue hands out at once. */
-  readonly #counted = new Set<number>()
-  #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
-  #storing = false
-
-  /** @param worker unique to this life of this process */
-  constructor(progress: Progress, migration: string, worker: string, onCount: CountListener) {
-    this.#progress = progress
-    this.#migration = migration
-    this.#worker = worker
-    this.#onCount = onCount
-  }
-
-  /** Resolves when the counts are stored; those that come meanwhile are stored together. */
-  async count(sequence: number, counts: Counts, redelivered: boolean): Promise<void> {
-    const known =
-      this.#counted.has(sequence) ||
-      (redelivered && (await this.#progress.includes(this.#migration, sequence)))
-    if (!known) {
-      add(this.#counts, counts)
-      this.#counted.add(sequence)
-      this.#onCount(counts)
-    }
-    await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
-      if (!this.#storing) void this.#store()
-    })
-  }
-
-  /** The queue has confirmed that the item is done: it will not come again. */
-  acked(sequence: number): void {
-    this.#counted.delete(sequence)
-  }
-
-  async #store(): Promise<void> {
-    this.#storing = true
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting
-      this.#waiting = []
-      try {
-        await this.#progress.store({
-          migration: this.#migration,
-          worker: this.#worker,
-          counts: { ...this.#counts },
-          counted: [...this.#counted],
-        })
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        for (const { reject } of group) reject(error)
-      }
-    }
-    this.#storing = false
-  }
-}

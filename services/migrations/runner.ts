@@ -10,9 +10,11 @@ import { ActiveMigration } from './active.ts'
 import { noCounts } from './engine/counts.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
-import { type CountListener, type Progress, WorkerBook } from './progress.ts'
+import type { Progress } from './progress.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import { next } from './states.ts'
+import { sweep } from './sweep.ts'
+import type { CountListener } from './worker-book.ts'
 
 export interface RunnerOptions {
   readonly connection: NatsConnection
@@ -27,13 +29,26 @@ export interface RunnerOptions {
   readonly log: Log
 }
 
+/** A migration that is worked on. */
+interface Followed {
+  /** Ends the present work on it. */
+  halt: AbortController
+  /** Grows with every change of its record. */
+  changes: number
+}
+
 /**
  * Works on every migration whose record says RUNNING, and on no other: follows the records, and changes them only when
- * its work is done (COMPLETED) or has ended because somebody stopped it (STOPPED). Any number of processes may do so.
+ * its work is done (COMPLETED) or has ended because somebody stopped it (STOPPED).
  */
 export class Runner {
   readonly #options: RunnerOptions
-  readonly #working = new Map<string, { stop: AbortController; ended: Promise<void> }>()
+  /** By internal id. */
+  readonly #followed = new Map<string, Followed>()
+  readonly #working = new Set<Promise<void>>()
+  /** Queues that were there when this process began: whoever worked on them is gone. */
+  readonly #inherited = new Set<string>()
+  readonly #closing = new AbortController()
   #watch: { stop(): Promise<void> } | undefined
 
   constructor(options: RunnerOptions) {
@@ -42,81 +57,83 @@ export class Runner {
 
   /** Clears what processes that died have left, and begins to follow the records. */
   async start(): Promise<void> {
-    await this.#sweep()
-    this.#watch = await this.#options.records.watch((_, record) => {
+    const { connection, records, progress, failures } = this.#options
+    for (const name of await sweep({ connection, records, progress, failures })) this.#inherited.add(name)
+    this.#watch = await records.watch((_, record) => {
       if (record !== undefined) this.#follow(record)
     })
   }
 
-  /** Hands back all work; it goes on when the platform starts again, or in another process at once. */
+  /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
+    this.#closing.abort(new Error('the platform is stopping'))
     await this.#watch?.stop()
-    for (const { stop } of this.#working.values()) stop.abort()
-    await Promise.all([...this.#working.values()].map(({ ended }) => ended))
+    await Promise.all(this.#working)
   }
 
-  #follow(record: MigrationRecord): void {
-    const working = this.#working.get(record.internalId)
-    if (working !== undefined) {
-      if (record.state !== 'RUNNING') working.stop.abort()
+  #follow({ migrationId, internalId, state }: MigrationRecord): void {
+    const known = this.#followed.get(internalId)
+    if (known !== undefined) {
+      known.changes += 1
+      if (state !== 'RUNNING') known.halt.abort(new Error('the migration was stopped'))
       return
     }
-    if (record.state !== 'RUNNING' && record.state !== 'STOPPING') return
-    const stop = new AbortController()
-    const ended = this.#work(record, stop.signal)
-      .catch((err: unknown) =>
-        this.#options.log.error({ err, migration: record.migrationId }, 'A migration cannot go on.'),
-      )
-      .finally(() => this.#again(record))
-    this.#working.set(record.internalId, { stop, ended })
+    if (!isActive(state) || this.#closing.signal.aborted) return
+    const followed = { halt: new AbortController(), changes: 0 }
+    this.#followed.set(internalId, followed)
+    const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
+      this.#working.delete(working),
+    )
+    this.#working.add(working)
   }
 
-  /** The record may have changed while the last work on it ended: it is looked at once more. */
-  async #again({ migrationId, internalId }: MigrationRecord): Promise<void> {
-    const stopped = this.#working.get(internalId)?.stop.signal.aborted ?? false
-    this.#working.delete(internalId)
-    if (this.#watchEnded && stopped) return
-    const record = await this.#options.records.get(migrationId)
-    if (record !== undefined && record.internalId === internalId) this.#follow(record)
-  }
-
-  get #watchEnded(): boolean {
-    return this.#watch === undefined
+  /** Works until the record says that there is nothing to do; what fails is tried again. Never rejects. */
+  async #keepWorking(migrationId: string, internalId: string, followed: Followed): Promise<void> {
+    const { records, log } = this.#options
+    const { signal } = this.#closing
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        followed.halt = new AbortController()
+        const { changes } = followed
+        const record = await records.get(migrationId)
+        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) {
+          // Unless it was changed while the question was on its way.
+          if (followed.changes === changes) break
+          continue
+        }
+        await this.#work(record, AbortSignal.any([signal, followed.halt.signal]))
+        attempt = 0
+      } catch (error) {
+        if (signal.aborted) break
+        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
+        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      }
+    }
+    this.#followed.delete(internalId)
   }
 
   async #work(record: MigrationRecord, signal: AbortSignal): Promise<void> {
-    const { connection, mover, threads, failures, progress, onCount, log } = this.#options
+    const { records, resolve } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
-    const spec = await this.#resolve(record, signal)
-    const book = new WorkerBook(progress, record.internalId, crypto.randomUUID(), onCount)
-    const options = { connection, spec, mover, threads, book, failures, log, signal }
-    const active = await ActiveMigration.open(options)
-    if (!record.seeded) {
+    const { internalId, migrationId } = record
+    const takeBack = this.#inherited.has(internalId)
+    const active = await ActiveMigration.open({
+      ...this.#options,
+      spec: await resolve(record),
+      takeBack,
+      signal,
+    })
+    this.#inherited.delete(internalId)
+    if (!record.seeded || active.isNew) {
       await active.seed()
-      await this.#options.records.update(record.migrationId, (current) => ({ ...current, seeded: true }))
+      await records.update(migrationId, (current) => ({ ...current, seeded: true }))
     }
-    if (await active.run()) await this.#completed(record, active)
-    else await this.#drained(record)
+    if (await active.run()) await this.#completed(record)
+    else if (!this.#closing.signal.aborted) await this.#drained(record)
   }
 
-  /** A store that cannot be resolved now may be there later; the migration waits for it. */
-  async #resolve(record: MigrationRecord, signal: AbortSignal): Promise<MoveSpec> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#options.resolve(record)
-      } catch (error) {
-        signal.throwIfAborted()
-        this.#options.log.warn(
-          { err: error, migration: record.migrationId },
-          'A filesystem is not known; trying on.',
-        )
-        await delay(backoffMs(attempt), undefined, { signal })
-      }
-    }
-  }
-
-  async #completed({ migrationId, internalId }: MigrationRecord, active: ActiveMigration): Promise<void> {
-    const { records, progress, failures, log } = this.#options
+  async #completed({ migrationId, internalId }: MigrationRecord): Promise<void> {
+    const { connection, records, progress, failures, log } = this.#options
     const counts = (await progress.totals()).get(internalId) ?? noCounts()
     const failedPathCount = await failures.count(internalId)
     const completed = new Date().toISOString()
@@ -130,14 +147,15 @@ export class Runner {
         emission(migrationEvents.completed, migrationId, { ...factOf(changed), failedPathCount }),
       ],
     )
-    if (record.state === 'STOPPING') return this.#drained(record)
-    await active.deleteQueue()
+    // Somebody stopped it at the last moment.
+    if (record.state !== 'COMPLETED') return
+    await Queue.deleteByName(connection, internalId)
     await progress.forget((migration) => migration === internalId)
     log.info({ migration: migrationId, failedPathCount }, 'A migration is completed.')
   }
 
   async #drained({ migrationId, internalId }: MigrationRecord): Promise<void> {
-    const { records, connection, log } = this.#options
+    const { records, connection } = this.#options
     const record = await records.update(
       migrationId,
       (current) => {
@@ -146,28 +164,8 @@ export class Runner {
       },
       (changed) => [emission(migrationEvents.stopped, migrationId, factOf(changed))],
     )
-    if (record.state === 'STOPPED' && !record.resumable) {
-      const queue = await Queue.open(connection, internalId, [], log)
-      await queue.delete()
-    }
-  }
-
-  /** Queues and progress of migrations that have ended, whose process died before it could clear them. */
-  async #sweep(): Promise<void> {
-    const { connection, records, progress, log } = this.#options
-    const all = await records.list({ limit: Number.POSITIVE_INFINITY })
-    const alive = new Map(all.filter(needsQueue).map((record) => [record.internalId, record]))
-    for (const name of await Queue.names(connection)) {
-      if (alive.has(name)) continue
-      const queue = await Queue.open(connection, name, [], log)
-      await queue.delete()
-    }
-    const known = new Set(
-      all.filter(({ state }) => state !== 'COMPLETED').map(({ internalId }) => internalId),
-    )
-    await progress.forget((migration) => !known.has(migration))
+    if (record.state === 'STOPPED' && !record.resumable) await Queue.deleteByName(connection, internalId)
   }
 }
 
-const needsQueue = ({ state, resumable }: MigrationRecord): boolean =>
-  state === 'RUNNING' || state === 'STOPPING' || (state === 'STOPPED' && resumable)
+const isActive = (state: MigrationRecord['state']): boolean => state === 'RUNNING' || state === 'STOPPING'

@@ -2,8 +2,9 @@ import { availableParallelism } from 'node:os'
 import { call } from '../../broker/client.ts'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import type { Events } from '../../broker/events.ts'
+import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
+import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import type { ActionPolicy } from '../../subjects/migrations.ts'
@@ -11,6 +12,7 @@ import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { Mover, type MoveSpec } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
+import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
 import { MigrationRecord } from './record.ts'
@@ -74,6 +76,9 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       const known = await call(connection, filesystems.list, { role: 'source' })
       return known.map(({ fileSystemId }) => fileSystemId)
     },
+    localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
+    removeQueue: (internalId: string) => Queue.deleteByName(connection, internalId),
+    publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },

@@ -1,0 +1,31 @@
+import { realpathSync } from 'node:fs'
+import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { openDriver } from '../drivers/index.ts'
+import { LocalRoot, nameOf, parentOf } from '../drivers/local-root.ts'
+import { pathFromText } from '../drivers/path-text.ts'
+
+/**
+ * The folder of this host that a path of a filesystem is, symbolic links resolved as far as it is there; undefined for a
+ * filesystem that has none.
+ */
+export async function localFolder(spec: FilesystemSpec, path: string): Promise<Buffer | undefined> {
+  const driver = openDriver(spec)
+  try {
+    const { localRoot } = driver.features
+    return localRoot === undefined
+      ? undefined
+      : resolved(new LocalRoot(localRoot).absolute(pathFromText(path)))
+  } finally {
+    await driver.close()
+  }
+}
+
+function resolved(path: Buffer): Buffer {
+  try {
+    return realpathSync.native(path, { encoding: 'buffer' })
+  } catch {
+    // What is not there yet will be made in its parent.
+    const parent = parentOf(path)
+    return parent.length === 0 ? path : new LocalRoot(resolved(parent)).absolute(nameOf(path))
+  }
+}

@@ -1,0 +1,98 @@
+import type { Collection } from '../../broker/collection.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import type { MigrationRecord } from './record.ts'
+
+/** What a migration needs to know of a filesystem. */
+export interface Place {
+  readonly fileSystemId: string
+  readonly isSource: boolean
+  readonly isScanOnly: boolean
+}
+
+export interface PlaceDependencies {
+  /** @throws GantryError NOT_FOUND */
+  readonly place: (fileSystemId: string) => Promise<Place>
+  /** Names of all sources. */
+  readonly sources: () => Promise<string[]>
+  /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
+  readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
+  /** The folder of this host that a path of a filesystem is, links resolved; undefined where it is none. */
+  readonly localFolder: (fileSystemId: string, path: string) => Promise<Buffer | undefined>
+}
+
+/** The source when there is just one. @throws GantryError INVALID_INPUT */
+export async function onlySource({ sources }: PlaceDependencies): Promise<string> {
+  const [only, ...others] = await sources()
+  if (only !== undefined && others.length === 0) return only
+  const problem =
+    only === undefined
+      ? 'is required; there is no source yet'
+      : `is required; there are ${[only, ...others].join(', ')}`
+  throw new GantryError('INVALID_INPUT', `input: source ${problem}`, {
+    details: [{ field: 'source', problem }],
+  })
+}
+
+/** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */
+export async function requirePlaces(
+  { place }: PlaceDependencies,
+  source: string,
+  target: string,
+): Promise<Place> {
+  const [from, to] = await Promise.all([place(source), place(target)])
+  if (!from.isSource)
+    throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
+  if (to.isSource)
+    throw new GantryError('NOT_FOUND', `${target} is a source; there is no target of that name`)
+  return from
+}
+
+/** @throws GantryError ALREADY_EXISTS for a name that is taken, and for a path that is migrated between these two already */
+export async function requireUnique(
+  records: Collection<typeof MigrationRecord>,
+  asked: Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>,
+): Promise<void> {
+  for (const other of await records.list({ limit: Number.POSITIVE_INFINITY })) {
+    if (other.migrationId === asked.migrationId) {
+      throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
+    }
+    const samePlaces = other.source === asked.source && other.target === asked.target
+    if (samePlaces && other.path === asked.path) {
+      throw new GantryError(
+        'ALREADY_EXISTS',
+        `${other.migrationId} migrates ${asked.path} to ${asked.target} already`,
+      )
+    }
+  }
+}
+
+/**
+ * A migration into its own source would find what it has written, and copy that again and again.
+ * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
+ */
+export async function requireApart(
+  { localFolder }: PlaceDependencies,
+  { path, source, target }: Pick<MigrationRecord, 'path' | 'source' | 'target'>,
+): Promise<void> {
+  const [from, to] = await Promise.all([localFolder(source, path), localFolder(target, path)])
+  if (from === undefined || to === undefined) return
+  const relation = from.equals(to)
+    ? 'is the same folder as'
+    : contains(from, to)
+      ? 'lies inside'
+      : contains(to, from)
+        ? 'contains'
+        : undefined
+  if (relation === undefined) return
+  const problem = `must be apart from the source: ${path} in ${target} ${relation} ${path} in ${source}`
+  throw new GantryError('INVALID_INPUT', `input: target ${problem}`, {
+    details: [{ field: 'target', problem }],
+  })
+}
+
+const slash = Buffer.from('/')
+
+const contains = (folder: Buffer, other: Buffer): boolean => {
+  const prefix = folder.equals(slash) ? folder : Buffer.concat([folder, slash])
+  return other.subarray(0, prefix.length).equals(prefix)
+}

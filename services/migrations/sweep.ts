@@ -1,0 +1,39 @@
+import type { Collection } from '../../broker/collection.ts'
+import type { NatsConnection } from '../../broker/connection.ts'
+import { Queue } from '../../broker/queue.ts'
+import type { FailureLedger } from './failures.ts'
+import type { Progress } from './progress.ts'
+import type { MigrationRecord } from './record.ts'
+
+export interface SweepOptions {
+  readonly connection: NatsConnection
+  readonly records: Collection<typeof MigrationRecord>
+  readonly progress: Progress
+  readonly failures: FailureLedger
+}
+
+/**
+ * Deletes queues, progress and failures that no migration needs: the process that ended or deleted it died before it
+ * could clear them. Returns the names of the queues that are left.
+ */
+export async function sweep({ connection, records, progress, failures }: SweepOptions): Promise<string[]> {
+  const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+  const inNeed = (needs: (record: MigrationRecord) => boolean) =>
+    new Set(all.filter(needs).map(({ internalId }) => internalId))
+  const left: string[] = []
+  const withQueue = inNeed(needsQueue)
+  for (const name of await Queue.names(connection)) {
+    if (withQueue.has(name)) left.push(name)
+    else await Queue.deleteByName(connection, name)
+  }
+  const withProgress = inNeed(({ state }) => state !== 'COMPLETED')
+  await progress.forget((migration) => !withProgress.has(migration))
+  const withFailures = inNeed(() => true)
+  for (const book of (await failures.counts()).keys()) {
+    if (!withFailures.has(book)) await failures.remove(book)
+  }
+  return left
+}
+
+const needsQueue = ({ state, resumable }: MigrationRecord): boolean =>
+  state === 'RUNNING' || state === 'STOPPING' || (state === 'STOPPED' && resumable)

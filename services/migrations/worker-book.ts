@@ -1,0 +1,159 @@
+import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { Progress } from './progress.ts'
+
+/** Adds what an item brought to figures that are kept in memory. */
+export type CountListener = (counts: Readonly<Counts>) => void
+
+/** What the book needs to know of an item. */
+export interface CountedItem {
+  /** Unique in its queue. */
+  readonly sequence: number
+  /** Id that it was published with: the sequence of the item that made it, a dot, and what tells it from its siblings. */
+  readonly messageId: string
+  readonly redelivered: boolean
+}
+
+export interface WorkerBookOptions {
+  readonly progress: Progress
+  readonly migration: string
+  /** Unique to this life of this process. */
+  readonly worker: string
+  /** Whether an item is still in the queue. */
+  readonly isOpen: (sequence: number) => Promise<boolean>
+  readonly onCount: CountListener
+}
+
+/**
+ * Early items that are remembered: of a folder of 2.5 million files, all. Each takes some 30 bytes of a record that is
+ * written with every group of items while such a folder is being listed, and of those beyond it some may be counted twice
+ * if the process dies meanwhile.
+ */
+const maxEarly = 10_000
+/** Items known to be done, so that the queue is not asked for each of their children. */
+const maxKnownDone = 256
+
+/**
+ * Counts each item once, whatever dies: a worker's totals are stored, with the sequences of the items that they include,
+ * before those are acknowledged. An item that comes again and is in some worker's book is not done a second time.
+ *
+ * An item that makes others may die when some of them are done and gone from the queue, and make them again: as long as it
+ * is open, the book remembers which ones those are.
+ */
+export class WorkerBook {
+  readonly #options: WorkerBookOptions
+  readonly #counts = noCounts()
+  /** Counted, and not known to be acknowledged: no more than the queue hands out at once. */
+  readonly #counted = new Set<number>()
+  /** Ids of done items by the open item that made them. */
+  readonly #early = new Map<number, Set<string>>()
+  /** What books of workers that are gone say. */
+  readonly #oldCounted = new Set<number>()
+  readonly #oldEarly = new Set<string>()
+  readonly #knownDone = new Set<number>()
+  #earlyLeft = maxEarly
+  #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
+  #storing = false
+
+  private constructor(options: WorkerBookOptions) {
+    this.#options = options
+  }
+
+  /** Opens a book, and looks into those that other workers have left. */
+  static async open(options: WorkerBookOptions): Promise<WorkerBook> {
+    const book = new WorkerBook(options)
+    for (const { counted, early } of await options.progress.of(options.migration)) {
+      for (const sequence of counted) book.#oldCounted.add(sequence)
+      for (const id of Object.values(early).flat()) book.#oldEarly.add(id)
+    }
+    return book
+  }
+
+  /** Whether an item was done and counted, here or elsewhere: nothing is left to do but to acknowledge it. */
+  async includes({ sequence, redelivered }: CountedItem): Promise<boolean> {
+    if (this.#counted.has(sequence) || this.#oldCounted.has(sequence)) return true
+    if (!redelivered) return false
+    const books = await this.#options.progress.of(this.#options.migration)
+    return books.some(({ counted }) => counted.includes(sequence))
+  }
+
+  /** Whether an item of this id was done before the one that makes it now came again. */
+  wasDone(messageId: string): boolean {
+    return this.#oldEarly.has(messageId) || (this.#early.get(parentOf(messageId))?.has(messageId) ?? false)
+  }
+
+  /** Resolves when the counts are stored. */
+  async count({ sequence, messageId }: CountedItem, counts: Counts): Promise<void> {
+    const isEarly = await this.#isOpen(parentOf(messageId))
+    if (!this.#counted.has(sequence)) {
+      add(this.#counts, counts)
+      this.#counted.add(sequence)
+      if (isEarly) this.#remember(messageId)
+      this.#options.onCount(counts)
+    }
+    await this.stored()
+  }
+
+  /** Resolves when all that was counted so far is stored; what comes meanwhile is stored together. */
+  async stored(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      if (!this.#storing) void this.#store()
+    })
+  }
+
+  /** The queue has confirmed that the item is done: it will not come again. */
+  acked(sequence: number): void {
+    this.#counted.delete(sequence)
+    this.#forget(sequence)
+  }
+
+  async #isOpen(parent: number): Promise<boolean> {
+    if (Number.isNaN(parent) || this.#knownDone.has(parent)) return false
+    if (await this.#options.isOpen(parent)) return true
+    if (this.#knownDone.size >= maxKnownDone) this.#knownDone.clear()
+    this.#knownDone.add(parent)
+    this.#forget(parent)
+    return false
+  }
+
+  #remember(messageId: string): void {
+    const parent = parentOf(messageId)
+    const siblings = this.#early.get(parent) ?? new Set()
+    this.#early.set(parent, siblings.add(messageId))
+    this.#earlyLeft -= 1
+    while (this.#earlyLeft < 0) this.#forget([...this.#early.keys()].find((one) => one !== parent) ?? parent)
+  }
+
+  #forget(parent: number): void {
+    this.#earlyLeft += this.#early.get(parent)?.size ?? 0
+    this.#early.delete(parent)
+  }
+
+  async #store(): Promise<void> {
+    const { progress, migration, worker } = this.#options
+    this.#storing = true
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting
+      this.#waiting = []
+      try {
+        await progress.store({
+          migration,
+          worker,
+          counts: { ...this.#counts },
+          counted: [...this.#counted],
+          early: Object.fromEntries([...this.#early].map(([parent, ids]) => [parent, [...ids]])),
+        })
+        for (const { resolve } of group) resolve()
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#storing = false
+  }
+}
+
+/** Sequence of the item that made the one of this id; NaN for one that no item made. */
+const parentOf = (messageId: string): number => {
+  const dot = messageId.indexOf('.')
+  return dot > 0 ? Number(messageId.slice(0, dot)) : Number.NaN
+}
