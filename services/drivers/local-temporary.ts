@@ -106,12 +106,15 @@ function temporaryNames(absoluteFolder: Buffer, tag: string): Buffer[] {
   return names
 }
 
+/** Number of the thread that lives as long as its process. */
+const mainThread = 0
+
 function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[]): boolean {
   const [, , itsHost, itsProcess, itsIncarnation, itsThread] = pattern.exec(name.toString('latin1')) ?? []
   if (itsHost === host) {
     const pid = Number.parseInt(itsProcess ?? '', 36)
     const thread = Number.parseInt(itsThread ?? '', 36)
-    if (itsIncarnation === incarnation) return thread !== threadId && !liveThreads.includes(thread)
+    if (itsIncarnation === incarnation) return ![mainThread, threadId, ...liveThreads].includes(thread)
     if (pid === process.pid || !isRunning(pid)) return true
   }
   const stat = lstatSync(path, { throwIfNoEntry: false })

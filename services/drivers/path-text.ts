@@ -60,7 +60,7 @@ export function pathFromText(text: string, field = 'path'): StorePath {
     return Buffer.from(part)
   })
   const joined = Buffer.concat(bytes)
-  const path = joined.at(-1) === 0x2f ? joined.subarray(0, -1) : joined
+  const path = joined.length > 1 && joined.at(-1) === 0x2f ? joined.subarray(0, -1) : joined
   const problem = problemOfPath(path)
   if (problem !== undefined) throw refuse(problem)
   return path

@@ -66,7 +66,7 @@ export async function copyOther(run: Run, path: StorePath): Promise<number | und
     return 0
   }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
-  if (target.makeLink === undefined)
+  if (!target.features.symlinks || target.makeLink === undefined)
     throw new StoreError('unsupported', 'target: it cannot hold symbolic links')
   checkAccepted(run, path, 'symlink', 0)
   const link = await source.readLink(path)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Entry, StorePath } from '../../drivers/driver.ts'
+import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
@@ -9,7 +9,7 @@ import { makeFolder, makeFolders } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
 import { knownFiles } from './known-files.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { joinPath } from './paths.ts'
+import { isName, joinPath } from './paths.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
@@ -24,6 +24,21 @@ interface RegionFolder {
   readonly mode: number | undefined
 }
 
+/** What the listing of one folder came to, besides its children. */
+interface Found {
+  readonly counts: Counts
+  /** Names that are empty, `.` or `..`: object stores have such, and no item can name them. */
+  readonly unusable: Buffer[]
+}
+
+/** For the ledger alone. */
+function unusablePath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
+  const path = storePath(run, folder.path)
+  return path.length === 0 ? name : Buffer.concat([path, Buffer.from('/'), name])
+}
+
+const unusableName = 'source: its name is empty, . or .., which no path can have'
+
 /**
  * Lists the folders of an item, makes them at the target, and turns what is in them into items. A folder that cannot be
  * listed is tried again as a whole: its counts are left out until it succeeds or is given up. Throws when it was stopped
@@ -33,9 +48,10 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const counts = noCounts()
+    const found: Found = { counts: noCounts(), unusable: [] }
+    const { counts, unusable } = found
     try {
-      await scanFolder(run, region, folder, children, counts)
+      await scanFolder(run, region, folder, children, found)
     } catch (error) {
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
@@ -46,6 +62,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
         return
       }
     }
+    for (const name of unusable)
+      outcome.failed(unusablePath(run, folder, name), new StoreError('name', unusableName))
     counts.foldersScanned++
     add(outcome.counts, counts)
   })
@@ -79,7 +97,7 @@ async function scanFolder(
   region: Region,
   folder: RegionFolder,
   children: Children,
-  counts: Counts,
+  found: Found,
 ): Promise<void> {
   const path = storePath(run, folder.path)
   checkAccepted(run, path, 'folder', 0)
@@ -89,12 +107,12 @@ async function scanFolder(
     let batch = await batches.next()
     const findKnown = run.spec.policy === 'overwrite' ? undefined : await knownFiles(run, path)
     await makeTarget(run, region, folder, path)
-    counts.foldersMigrated++
+    found.counts.foldersMigrated++
     sweep(run, path)
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
       const known = await findKnown?.(batch.value)
-      for (const entry of batch.value) take(folder.path, entry, known?.has(entry) === true, children, counts)
+      for (const entry of batch.value) take(folder.path, entry, known?.has(entry) === true, children, found)
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue
       await nextTurn()
@@ -117,8 +135,9 @@ async function makeTarget(
   await makeFolder(run, path, itsMode)
 }
 
-function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Children, counts: Counts): void {
+function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Children, found: Found): void {
   const { type, name, sizeBytes } = entry
+  const { counts, unusable } = found
   switch (type) {
     case 'folder':
       return children.folder(folder, name, entry.mode)
@@ -127,7 +146,9 @@ function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Child
       return children.other(folder, name)
     case 'other':
       counts.othersScanned++
-      return children.other(folder, name)
+      if (isName(name)) children.other(folder, name)
+      else unusable.push(name)
+      return
     case 'file':
       counts.filesScanned++
       counts.bytesScanned += sizeBytes

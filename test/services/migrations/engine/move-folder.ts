@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { createFolder } from '../../../support/migrations.ts'
+import { walkTree } from '../../../support/compare-trees.ts'
+import { drive, type Driven, type DriveOptions } from './drive.ts'
+
+/** Folders to move between, and a mover with two threads; gone with the scope. */
+export function createMove(options: Partial<MoveSpec> = {}) {
+  const folder = createFolder('from', 'to')
+  const logged: object[] = []
+  const mover = new Mover({ threads: 2, log: { error: (fields) => logged.push(fields) } })
+  const spec: MoveSpec = {
+    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
+    generation: 1,
+    root: new Uint8Array(0),
+    source: { kind: 'local', options: { fsRoot: folder.from } },
+    target: { kind: 'local', options: { fsRoot: folder.to } },
+    policy: 'overwrite',
+    ...options,
+  }
+  return {
+    from: folder.from,
+    to: folder.to,
+    root: folder.root,
+    at: (...segments: string[]) => join(folder.root, ...segments),
+    mover,
+    spec,
+    logged,
+    run: (how: DriveOptions = {}, changes: Partial<MoveSpec> = {}): Promise<Driven> =>
+      drive(mover, { ...spec, ...changes }, how),
+    /** Names under construction that are left at the target. */
+    leftovers: () =>
+      [...walkTree(folder.to)]
+        .map(({ path }) => path.toString('latin1'))
+        .filter((path) => path.includes('.gantry~8d7c')),
+    [Symbol.asyncDispose]: async () => {
+      await mover.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
