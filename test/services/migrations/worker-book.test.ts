@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Counts, noCounts } from '../../../services/migrations/engine/counts.ts'
+import { Progress } from '../../../services/migrations/progress.ts'
+import { WorkerBook } from '../../../services/migrations/worker-book.ts'
+import { startTestBroker, type TestBroker } from '../../support/broker.ts'
+
+let broker: TestBroker
+let progress: Progress
+beforeAll(async () => {
+  broker = await startTestBroker()
+  progress = await Progress.open(await broker.connect('PLATFORM'))
+})
+afterAll(() => broker[Symbol.asyncDispose]())
+
+const files = (filesMigrated: number): Counts => ({ ...noCounts(), filesMigrated })
+const item = (sequence: number, messageId = '', redelivered = false) => ({ sequence, messageId, redelivered })
+
+/** A migration of its own, and a new book on it for each worker; `open` are the items that are still in the queue. */
+function migration() {
+  const id = crypto.randomUUID()
+  const open = new Set<number>()
+  let told = 0
+  return {
+    id,
+    open,
+    told: () => told,
+    book: () =>
+      WorkerBook.open({
+        progress,
+        migration: id,
+        worker: crypto.randomUUID(),
+        isOpen: (sequence) => Promise.resolve(open.has(sequence)),
+        onCount: ({ filesMigrated }) => (told += filesMigrated),
+      }),
+    total: async () => (await progress.totals()).get(id)?.filesMigrated,
+  }
+}
+
+test('items are counted, and those of several workers added up', async () => {
+  const { book, total, told } = migration()
+  const [one, two] = [await book(), await book()]
+  await Promise.all([
+    one.count(item(1), files(3)),
+    one.count(item(2), files(4)),
+    two.count(item(3), files(5)),
+  ])
+  expect(await total()).toBe(12)
+  expect(told()).toBe(12)
+})
+
+test('an item that comes again to the same worker is not counted twice', async () => {
+  const { book, total, told } = migration()
+  const one = await book()
+  await one.count(item(1), files(3))
+  expect(await one.includes(item(1, '', true))).toBe(true)
+  await one.count(item(1, '', true), files(3))
+  expect(await total()).toBe(3)
+  expect(told()).toBe(3)
+})
+
+test('nor is one whose worker died between its count and its end, by a later worker or one beside it', async () => {
+  const { book, total } = migration()
+  const [dead, beside] = [await book(), await book()]
+  await dead.count(item(1), files(3))
+  const later = await book()
+  // A broker that was killed may not know that it had handed the item out.
+  expect(await later.includes(item(1))).toBe(true)
+  expect(await beside.includes(item(1, '', true))).toBe(true)
+  expect(await total()).toBe(3)
+})
+
+test('an item whose worker died before it was counted is done again', async () => {
+  const { book } = migration()
+  await (await book()).count(item(1), files(3))
+  expect(await (await book()).includes(item(2, '', true))).toBe(false)
+})
+
+test('after its end an item is forgotten, and the book does not grow', async () => {
+  const { book } = migration()
+  const one = await book()
+  for (let sequence = 1; sequence <= 50; sequence++) {
+    await one.count(item(sequence, '1000.x'), files(1))
+    one.acked(sequence)
+  }
+  await one.stored()
+  expect(await (await book()).includes(item(50, '', true))).toBe(false)
+})
+
+test('what an open item had made and was done is known to whoever makes it again', async () => {
+  const { book, open } = migration()
+  open.add(7)
+  const dead = await book()
+  await dead.count(item(8, '7.early'), files(1))
+  dead.acked(8)
+  await dead.stored()
+  const later = await book()
+  expect(later.wasDone('7.early')).toBe(true)
+  expect(dead.wasDone('7.early')).toBe(true)
+  expect(later.wasDone('7.other')).toBe(false)
+})
+
+test('of what an item made that is done itself nothing is kept', async () => {
+  const { book, open } = migration()
+  open.add(7)
+  const one = await book()
+  await one.count(item(8, '7.early'), files(1))
+  one.acked(7)
+  open.delete(7)
+  await one.count(item(9, '7.late'), files(1))
+  const later = await book()
+  expect(later.wasDone('7.early')).toBe(false)
+  expect(later.wasDone('7.late')).toBe(false)
+})
+
+test('a root has no item that made it', async () => {
+  const { book, total } = migration()
+  const one = await book()
+  await one.count(item(1, 'start.1'), files(2))
+  expect(await total()).toBe(2)
+})
+
+test('what cannot be stored is told to those who wait, and stored with the next', async () => {
+  const { total, book } = migration()
+  const one = await book()
+  const store = progress.store.bind(progress)
+  progress.store = () => Promise.reject(new Error('the broker is away'))
+  await expect(one.count(item(1), files(3))).rejects.toThrow('the broker is away')
+  progress.store = store
+  expect(await one.includes(item(1, '', true))).toBe(true)
+  await one.stored()
+  expect(await total()).toBe(3)
+})
+
+test('forgetting takes all of a migration and nothing of another', async () => {
+  const [one, two] = [migration(), migration()]
+  await (await one.book()).count(item(1), files(1))
+  await (await two.book()).count(item(1), files(2))
+  await progress.forget((id) => id === one.id)
+  expect(await one.total()).toBeUndefined()
+  expect(await two.total()).toBe(2)
+})
