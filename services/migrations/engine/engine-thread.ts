@@ -42,6 +42,7 @@ export class EngineThread {
    * job was done.
    */
   async run(job: Job, signal: AbortSignal, publish: Publish | undefined): Promise<Reply> {
+    signal.throwIfAborted()
     const id = ++this.#lastId
     const running = new ThreadJob(id, job, publish, (message: ToThread) =>
       this.#worker.postMessage(message, []),
