@@ -1,0 +1,8 @@
+import pino from 'pino'
+import { findNatsServer } from '../../broker/nats-server.ts'
+
+/** Finds or installs nats-server once, before any test: an installation takes longer than a test may. */
+export async function setup(): Promise<void> {
+  const log = pino({ level: 'warn' }, pino.destination(2))
+  process.env['NATS_SERVER'] = (await findNatsServer({ log })).path
+}
