@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/nats-server.setup.ts'],
     // Kills processes for many minutes: `npm run test:crash`.
     exclude: ['test/crash/**'],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
