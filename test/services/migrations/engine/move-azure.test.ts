@@ -1,0 +1,39 @@
+import { mkdirSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { azuriteOptions } from '../../../support/azure-driver.ts'
+import { startAzurite } from '../../../support/azurite.ts'
+import { compareTrees } from '../../../support/compare-trees.ts'
+import { textFromPath } from '../../../../services/drivers/path-text.ts'
+import { makeTree } from '../../../support/tree.ts'
+import { createMove } from './move-folder.ts'
+
+test(
+  'to Azure and back: what arrived is the same, what could not is listed',
+  { timeout: 120_000 },
+  async () => {
+    await using azurite = await startAzurite()
+    await azurite.createContainer('moved')
+    const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'moved') } as const
+    await using move = createMove()
+    makeTree(move.from, { seed: 9, files: 400, largeBytes: 40_000_000 })
+    const there = await move.run({}, { target: azure })
+    const refused = new Set(there.failures.map(({ path }) => path))
+    for (const { failure, message } of there.failures) {
+      expect(['name', 'unsupported']).toContain(failure)
+      expect(message).toMatch(/^target: /)
+    }
+    const back = move.at('back')
+    mkdirSync(back)
+    const again = await move.run({}, { source: azure, target: { kind: 'local', options: { fsRoot: back } } })
+    expect(again.failures).toEqual([])
+    expect(again.counts.filesScanned).toBe(there.counts.filesMigrated)
+    const isRefused = (path: Buffer) => {
+      const segments = textFromPath(path).split('/')
+      return segments.some((_, i) => refused.has(segments.slice(0, i + 1).join('/')))
+    }
+    expect(compareTrees(move.from, back, isRefused)).toEqual([])
+
+    const skipped = await move.run({}, { target: azure, policy: 'skip-if-size-matches' })
+    expect(skipped.counts).toMatchObject({ filesMigrated: 0, filesSkipped: there.counts.filesMigrated })
+  },
+)
