@@ -158,6 +158,13 @@ export class Collection<S extends TSchema> {
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
   }
 
+  /** Removes a value that has one writer only, and all trace of it: those who watch are not told. */
+  async erase(id: string): Promise<void> {
+    const { bucket } = this.#options
+    const manager = await this.#js.jetstreamManager(false)
+    await manager.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${subjectToken(id)}` })
+  }
+
   /**
    * Tells of every value, then of every change until `stop`; `undefined` means deleted, with the id as a subject token
    * where the value is not known any more. Resolves when the present values have been told.

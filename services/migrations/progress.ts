@@ -55,7 +55,7 @@ export class Progress {
   /** Forgets the migrations for which `gone` says so. */
   async forget(gone: (migration: string) => boolean): Promise<void> {
     for (const one of await this.#all()) {
-      if (gone(one.migration)) await this.#workers.delete(keyOf(one))
+      if (gone(one.migration)) await this.#workers.erase(keyOf(one))
     }
   }
 

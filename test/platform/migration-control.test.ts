@@ -1,0 +1,172 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
+import { compareTrees } from '../support/compare-trees.ts'
+import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
+import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { makeTree } from '../support/tree.ts'
+import { until } from '../support/until.ts'
+
+const folder = createFolder('small', 'many')
+let platform: TestPlatform
+let targets = 0
+beforeAll(async () => {
+  makeTree(folder.small, { seed: 2, files: 200 })
+  makeTree(folder.many, { seed: 3, files: 6_000 })
+  platform = await startTestPlatform()
+  await addLocal(platform, 'small', 'source', folder.small)
+  await addLocal(platform, 'many', 'source', folder.many)
+}, 60_000)
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+}, 60_000)
+
+/** A new target, and the folder that it is. */
+async function newTarget(): Promise<{ target: string; path: string }> {
+  const target = `target-${++targets}`
+  const path = join(folder.root, target)
+  mkdirSync(path)
+  await addLocal(platform, target, 'target', path)
+  return { target, path }
+}
+
+const progressOf = async (migrationId: string) =>
+  (await platform.call(migrations.progress, { migrationId })).progress
+
+/** Starts a migration of many files, and stops it when some have arrived and others have not. */
+async function stopInTheMiddle(migrationId: string, options: { resumable?: boolean } = {}) {
+  const { target, path } = await newTarget()
+  const stopped = await nextEvent(platform, 'stopped', migrationId)
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'many', target, autoStart: true })
+  await until('some files have arrived', async () => (await progressOf(migrationId)).filesMigrated > 0)
+  const stopping = await platform.call(migrations.stop, { migrationId, ...options })
+  expect(['STOPPING', 'STOPPED']).toContain(stopping.state)
+  expect(stopping.abortReason).toBe('MANUALLY_ABORTED_BY_USER')
+  expect(await stopped.payload).toMatchObject({ migrationId, state: 'STOPPED' })
+  return { target, path }
+}
+
+test('stopped in the middle and resumed, again and again: all arrives, and is counted once', async () => {
+  const migrationId = 'stop and go'
+  const { path } = await stopInTheMiddle(migrationId)
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  for (let round = 0; round < 3; round++) {
+    const before = (await progressOf(migrationId)).filesMigrated
+    const started = await nextEvent(platform, 'started', migrationId)
+    const stopped = await nextEvent(platform, 'stopped', migrationId)
+    const resumed = await platform.call(round % 2 === 0 ? migrations.resume : migrations.start, {
+      migrationId,
+    })
+    expect(resumed.state).toBe('RUNNING')
+    expect(resumed.abortReason).toBeUndefined()
+    expect(await started.payload).toMatchObject({ state: 'RUNNING' })
+    await until('it goes on', async () => (await progressOf(migrationId)).filesMigrated > before)
+    await platform.call(migrations.stop, { migrationId })
+    await stopped.payload
+  }
+  await platform.call(migrations.resume, { migrationId })
+  expect(await completed.payload).toMatchObject({ state: 'COMPLETED', failedPathCount: 0 })
+  expect(compareTrees(folder.many, path)).toEqual([])
+  const { progress, failures } = await outcomeOf(platform, migrationId)
+  expect(failures).toEqual([])
+  expect(progress.filesMigrated).toBe(progress.filesScanned)
+  expect(progress.migratedPercentage).toBe(100)
+  expect(progress.totalMigratedBytes).toBe(progress.totalBytes)
+})
+
+test('stopped for good, it cannot be started, and nothing is kept but its record', async () => {
+  const migrationId = 'for good'
+  await stopInTheMiddle(migrationId, { resumable: false })
+  for (const verb of ['start', 'resume'] as const) {
+    const { status, body } = await platform.rest('migrator', 'POST', `/migrations/for%20good/${verb}`)
+    expect(status).toBe(409)
+    expect(body).toMatchObject({
+      code: 'NOT_ALLOWED_IN_STATE',
+      message: `for good is STOPPED and not resumable: cannot ${verb}; allowed: delete`,
+      details: { state: 'STOPPED', resumable: false, allowed: ['delete'] },
+    })
+  }
+  const { internalId } = await platform.call(migrations.get, { migrationId })
+  const connection = await connectAsPlatform(platform)
+  expect(Object.keys(await keptFor(connection, internalId))).not.toContain(`WORK_${internalId}`)
+  await connection.close()
+})
+
+test('what runs cannot be deleted; what is deleted leaves nothing', async () => {
+  const migrationId = 'gone'
+  const { target } = await newTarget()
+  const created = { migrationId, path: '/', source: 'many', target, autoStart: true }
+  const { internalId } = await platform.call(migrations.create, created)
+  const refused = await platform.rest('migrator', 'DELETE', '/migrations/gone')
+  expect(refused.status).toBe(409)
+  expect(refused.body).toMatchObject({
+    code: 'NOT_ALLOWED_IN_STATE',
+    details: { state: 'RUNNING', resumable: true, allowed: ['stop'] },
+  })
+  const connection = await connectAsPlatform(platform)
+  await until('it has a queue and progress', async () => {
+    const kept = await keptFor(connection, internalId)
+    return kept[`WORK_${internalId}`] !== undefined && kept['KV_progress'] !== undefined
+  })
+  const stopped = await nextEvent(platform, 'stopped', migrationId)
+  await platform.call(migrations.stop, { migrationId })
+  await stopped.payload
+  const deleted = await nextEvent(platform, 'deleted', migrationId)
+  await platform.call(migrations.delete, { migrationId })
+  expect(await deleted.payload).toMatchObject({ migrationId, internalId })
+  expect(await keptFor(connection, internalId)).toEqual({})
+  await connection.close()
+  await expect(platform.call(migrations.get, { migrationId })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  // The name and the path are free again.
+  await platform.call(migrations.create, { ...created, autoStart: false })
+  await platform.call(migrations.delete, { migrationId })
+})
+
+test('several migrations at once', async () => {
+  const all = await Promise.all(
+    Array.from({ length: 5 }, async (_, index) => {
+      const { target, path } = await newTarget()
+      const { progress, failures } = await migrate(platform, {
+        migrationId: `beside ${index}`,
+        source: 'small',
+        target,
+      })
+      return { path, progress, failures }
+    }),
+  )
+  for (const { path, progress, failures } of all) {
+    expect(failures).toEqual([])
+    expect(compareTrees(folder.small, path)).toEqual([])
+    expect(progress.filesMigrated).toBe(progress.filesScanned)
+  }
+})
+
+test('a platform that is stopped in the middle goes on by itself when it starts again', async () => {
+  using own = createFolder('home', 'to')
+  await using first = await startTestPlatform({ home: own.home })
+  await addLocal(first, 'many', 'source', folder.many)
+  await addLocal(first, 'to', 'target', own.to)
+  await first.call(migrations.create, {
+    migrationId: 'one',
+    path: '/',
+    source: 'many',
+    target: 'to',
+    autoStart: true,
+  })
+  await until('some files have arrived', async () => {
+    const { progress } = await first.call(migrations.progress, { migrationId: 'one' })
+    return progress.filesMigrated > 0
+  })
+  await first[Symbol.asyncDispose]()
+  await using second = await startTestPlatform({ home: own.home })
+  await until('it is completed', async () => {
+    const { state } = await second.call(migrations.get, { migrationId: 'one' })
+    return state === 'COMPLETED'
+  })
+  expect(compareTrees(folder.many, own.to)).toEqual([])
+  const { progress } = await outcomeOf(second, 'one')
+  expect(progress.filesMigrated).toBe(progress.filesScanned)
+})
