@@ -7,7 +7,7 @@ import { subjectToken } from '../subjects/names.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'
 import type { Emission, Events } from './events.ts'
-import { isApiError, isStorageFull, jetStreamCodes, lastOfEach } from './jetstream.ts'
+import { isApiError, isStorageFull, jetStreamCodes, lastOfEach, followLast } from './jetstream.ts'
 
 /** A document of an older version, brought one version up. */
 export type Upcaster = (document: unknown) => unknown
@@ -42,11 +42,13 @@ const maxAttempts = 50
 export class Collection<S extends TSchema> {
   readonly #kv: KV
   readonly #js: JetStreamClient
+  readonly #connection: NatsConnection
   readonly #options: CollectionOptions<S>
 
-  private constructor(kv: KV, js: JetStreamClient, options: CollectionOptions<S>) {
+  private constructor(kv: KV, connection: NatsConnection, options: CollectionOptions<S>) {
     this.#kv = kv
-    this.#js = js
+    this.#js = jetstream(connection)
+    this.#connection = connection
     this.#options = options
   }
 
@@ -56,7 +58,7 @@ export class Collection<S extends TSchema> {
     options: CollectionOptions<S>,
   ): Promise<Collection<S>> {
     const kv = await new Kvm(connection).create(options.bucket, { history: 1 })
-    const collection = new Collection<S>(kv, jetstream(connection), options)
+    const collection = new Collection<S>(kv, connection, options)
     if (options.events !== undefined) await collection.#relayAll()
     return collection
   }
@@ -79,17 +81,7 @@ export class Collection<S extends TSchema> {
 
   async #all(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
-    await lastOfEach(
-      this.#js,
-      `KV_${this.#options.bucket}`,
-      `$KV.${this.#options.bucket}.>`,
-      (message) => {
-        if (message.headers?.get('KV-Operation')) return
-        const envelope = message.json<Envelope>()
-        values.set(envelope.id, this.#decode(envelope))
-      },
-      false,
-    )
+    await this.#eachEnvelope((envelope) => values.set(envelope.id, this.#decode(envelope)))
     return values
   }
 
@@ -167,23 +159,17 @@ export class Collection<S extends TSchema> {
 
   /**
    * Tells of every value, then of every change until `stop`; `undefined` means deleted, with the id as a subject token
-   * where the value is not known any more. Resolves when the present values have been told.
+   * where the value is not known any more.
    */
   async watch(
     onChange: (token: string, value: Static<S> | undefined) => void,
   ): Promise<{ stop(): Promise<void> }> {
     const prefix = `$KV.${this.#options.bucket}.`
-    return lastOfEach(
-      this.#js,
-      `KV_${this.#options.bucket}`,
-      `${prefix}>`,
-      (message) => {
-        const token = message.subject.slice(prefix.length)
-        const deleted = Boolean(message.headers?.get('KV-Operation'))
-        onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
-      },
-      true,
-    )
+    return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}>`, (message) => {
+      const token = message.subject.slice(prefix.length)
+      const deleted = Boolean(message.headers?.get('KV-Operation'))
+      onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
+    })
   }
 
   async #read(id: string): Promise<{ value: Static<S>; outbox: Emission[]; revision: number } | undefined> {
@@ -228,19 +214,22 @@ export class Collection<S extends TSchema> {
   }
 
   async #relayAll(): Promise<void> {
-    const left: { envelope: Envelope; revision: number }[] = []
-    await lastOfEach(
-      this.#js,
-      `KV_${this.#options.bucket}`,
-      `$KV.${this.#options.bucket}.>`,
-      (message) => {
-        if (message.headers?.get('KV-Operation')) return
-        const envelope = message.json<Envelope>()
-        if (envelope.outbox !== undefined) left.push({ envelope, revision: message.seq })
-      },
-      false,
-    )
-    for (const { envelope, revision } of left) await this.#relay(envelope.id, envelope, revision)
+    const left: string[] = []
+    await this.#eachEnvelope((envelope) => {
+      if (envelope.outbox !== undefined) left.push(envelope.id)
+    })
+    for (const id of left) {
+      const entry = await this.#kv.get(subjectToken(id))
+      if (entry?.operation === 'PUT') await this.#relay(id, entry.json<Envelope>(), entry.revision)
+    }
+  }
+
+  /** Every document that is stored, as it is stored. */
+  #eachEnvelope(take: (envelope: Envelope) => void): Promise<void> {
+    const { bucket } = this.#options
+    return lastOfEach(this.#connection, `KV_${bucket}`, `$KV.${bucket}.>`, (message) => {
+      if (!message.headers?.get('KV-Operation')) take(message.json<Envelope>())
+    })
   }
 }
 

@@ -1,11 +1,20 @@
 import {
+  AckPolicy,
   DeliverPolicy,
   type JetStreamClient,
   JetStreamApiError,
+  jetstreamManager,
   type JsMsg,
   StorageType,
 } from '@nats-io/jetstream'
-import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node'
+import {
+  createInbox,
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node'
 
 /** Error codes of the JetStream API that decisions are made on. */
 export const jetStreamCodes = {
@@ -42,37 +51,90 @@ export function isTransient(error: unknown): boolean {
 
 export const fileStorage = StorageType.File
 
-/** All messages that are the last of their subject, then, with `follow`, each new one until `stop`. */
+/** Messages asked for at once; a page of a list is no longer. */
+const snapshotBatch = 1_000
+/** The server answers at once with what it has; without any answer it is away. */
+const snapshotTimeoutMs = 5_000
+/** How long the server keeps a reader whose process died. */
+const abandonedReaderNs = 10e9
+
+/**
+ * Hands over the last message of each subject, as they are now. A message that is replaced or purged meanwhile may be
+ * told in its new form or not at all; none is missed or waited for.
+ */
 export async function lastOfEach(
+  connection: NatsConnection,
+  stream: string,
+  filter: string,
+  onMessage: (message: Msg) => void,
+): Promise<void> {
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  const { name } = await manager.consumers.add(stream, {
+    filter_subject: filter,
+    deliver_policy: DeliverPolicy.LastPerSubject,
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: abandonedReaderNs,
+  })
+  try {
+    while ((await readBatch(connection, stream, name, onMessage)) === snapshotBatch);
+  } finally {
+    // Its end is not waited for: were it to fail, the server forgets the reader by itself.
+    manager.consumers.delete(stream, name).catch(() => undefined)
+  }
+}
+
+/** Number of messages that were there, at most a batch. */
+async function readBatch(
+  connection: NatsConnection,
+  stream: string,
+  consumer: string,
+  onMessage: (message: Msg) => void,
+): Promise<number> {
+  const inbox = createInbox()
+  const end = Promise.withResolvers<number>()
+  let count = 0
+  const timer = setTimeout(() => end.reject(new TimeoutError()), snapshotTimeoutMs)
+  const subscription = connection.subscribe(inbox, {
+    callback: (error, message) => {
+      if (error !== null) return end.reject(error)
+      // A status instead of a message: there are no more.
+      if (!message.reply) return end.resolve(count)
+      try {
+        onMessage(message)
+      } catch (fault) {
+        return end.reject(fault)
+      }
+      count += 1
+      if (count === snapshotBatch) end.resolve(count)
+    },
+  })
+  try {
+    const request = JSON.stringify({ batch: snapshotBatch, no_wait: true })
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, request, { reply: inbox })
+    return await end.promise
+  } finally {
+    clearTimeout(timer)
+    subscription.unsubscribe()
+  }
+}
+
+/** Hands over the last message of each subject, then each new one until `stop`, over restarts of the broker. */
+export async function followLast(
   js: JetStreamClient,
   stream: string,
   filter: string,
   onMessage: (message: JsMsg) => void,
-  follow: boolean,
 ): Promise<{ stop(): Promise<void> }> {
   const consumer = await js.consumers.getPushConsumer(stream, {
     filter_subjects: [filter],
     deliver_policy: DeliverPolicy.LastPerSubject,
   })
-  let outstanding = (await consumer.info(true)).num_pending
-  const complete = Promise.withResolvers<void>()
-  if (outstanding === 0) complete.resolve()
-  const messages = await consumer.consume({
-    callback: (message) => {
-      onMessage(message)
-      outstanding -= 1
-      if (outstanding === 0) complete.resolve()
+  const messages = await consumer.consume({ callback: onMessage })
+  return {
+    stop: async () => {
+      await messages.close()
     },
-  })
-  const closed = messages.closed().then((reason) => {
-    complete.reject(reason instanceof Error ? reason : new Error('the broker closed the subscription'))
-  })
-  const stop = async () => {
-    await messages.close()
-    await closed
   }
-  complete.promise.catch(() => undefined)
-  if (outstanding > 0) await complete.promise
-  if (!follow) await stop()
-  return { stop }
 }
