@@ -76,9 +76,11 @@ const optionsOf = (command: Command): Option[] => [
   ...(command.parent === null ? [] : optionsOf(command.parent)),
 ]
 
-/** The lines that a shell reads: a word, a tab, its meaning. */
+/** The lines that a shell reads: a word, and after a tab its meaning. */
 export const candidatesText = (candidates: readonly Candidate[]): string =>
-  candidates.map(({ word, meaning }) => `${word}\t${meaning.split('\n')[0]}\n`).join('')
+  candidates
+    .map(({ word, meaning }) => (meaning === '' ? `${word}\n` : `${word}\t${meaning.split('\n')[0]}\n`))
+    .join('')
 
 const ask = `${product} ${completeCommand} --`
 

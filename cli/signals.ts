@@ -1,14 +1,16 @@
 /** npm passes Ctrl-C on to its child, which the terminal has told already: within this time it is the same keypress. */
 const sameKeypressMs = 500
 
+const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 /** Waits for the end of this process to be asked for. */
 export interface StopSignals {
-  /** Resolves at the first SIGINT or SIGTERM. */
+  /** Resolves at the first of them. */
   readonly first: Promise<NodeJS.Signals>
   dispose(): void
 }
 
-/** Listens to SIGINT and SIGTERM: the first one resolves `first`, each later keypress calls `again`. */
+/** Listens to Ctrl-C, SIGTERM and the end of the terminal: the first one resolves `first`, each later keypress calls `again`. */
 export function stopSignals(again: () => void): StopSignals {
   const { promise: first, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let firstAt: number | undefined
@@ -21,13 +23,11 @@ export function stopSignals(again: () => void): StopSignals {
       again()
     }
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  for (const signal of stopping) process.on(signal, onSignal)
   return {
     first,
     dispose: () => {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
+      for (const signal of stopping) process.off(signal, onSignal)
     },
   }
 }

@@ -1,0 +1,165 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { formatToken, parseToken } from '../../broker/token.ts'
+import { createFolder } from '../support/migrations.ts'
+import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { resources } from '../../subjects/index.ts'
+import { gantry } from './support.ts'
+
+let platform: TestPlatform
+let folder: ReturnType<typeof createFolder<'data'>>
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  folder = createFolder('data')
+  writeFileSync(join(folder.data, 'a b'), 'x'.repeat(2048))
+})
+afterAll(async () => {
+  folder[Symbol.dispose]()
+  await platform[Symbol.asyncDispose]()
+})
+
+/** As somebody beside the platform types it: the token is found in the configuration folder. */
+const operator = (...args: string[]) => gantry(args, { env: { GANTRY_HOME: platform.home } })
+
+const withToken = (token: string, ...args: string[]) => gantry(args, { env: { GANTRY_TOKEN: token } })
+
+test('a command calls the capability of its contract, and prints the reply', async () => {
+  const { code, out, err } = await operator('platform', 'info', '--json')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(JSON.parse(out)).toEqual(await platform.call(resources.platform.info, {}))
+})
+
+test('info says what platform this is, and that it is healthy', async () => {
+  const { code, out } = await operator('info')
+  expect(code).toBe(0)
+  expect(out).toMatch(/^Gantry +\d+\.\d+\.\d+\n/)
+  expect(out).toMatch(/\nhealth +healthy\n/)
+  expect(out).toContain(platform.httpUrls.migrator)
+  const { out: json } = await operator('info', '--json')
+  expect(JSON.parse(json)).toMatchObject({ instance: platform.instance, health: { status: 'healthy' } })
+})
+
+test('texts arrive as values: what was made is listed', async () => {
+  const made = await operator(
+    'filesystems',
+    'create-local',
+    'cli',
+    '--role',
+    'source',
+    '--fs-root',
+    folder.data,
+  )
+  expect(made.code).toBe(0)
+  expect(made.out).toMatch(/fsRoot +\//)
+  expect((await operator('filesystems', 'list-paths', 'cli', '/')).out).toMatch(
+    /^path.+\n\/a(?: |%20)b +no +2\.0 KiB/,
+  )
+  expect((await operator('filesystems', 'delete', 'cli')).out).toBe('done\n')
+  expect((await operator('filesystems', 'list')).out).toBe('none\n')
+})
+
+test('input that the service refuses is named as it was typed, exit code 2', async () => {
+  const { code, out, err } = await operator('filesystems', 'create-local', 'x', '--fs-root', 'relative')
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(/^error: .*--role \(role\) is required.*\(INVALID_INPUT, request \w+\)\n$/)
+  expect(err).toMatch(/--fs-root \(fsRoot\) must/)
+  const json = await operator('filesystems', 'create-local', 'x', '--json')
+  expect(JSON.parse(json.err)).toMatchObject({
+    code: 'INVALID_INPUT',
+    details: [{ field: 'role', problem: 'is required' }],
+    requestId: expect.any(String) as string,
+  })
+})
+
+test('a field inside an object is named by its flag, too', async () => {
+  const { code, err } = await operator('keys', 'create', 'x', '--capabilities', '{"pub":{"allow":["a b"]}}')
+  expect(code).toBe(2)
+  expect(err).toContain('--capabilities (capabilities.pub.allow[0])')
+  expect(err).toContain('--capabilities (capabilities.sub) is required')
+})
+
+test('what the platform refuses is exit code 1, with the request id', async () => {
+  const { code, err } = await operator('filesystems', 'get', 'nobody')
+  expect(code).toBe(1)
+  expect(err).toMatch(/^error: there is no filesystem nobody \(NOT_FOUND, request \w+\)\n$/)
+})
+
+test.for([
+  [['filesystms'], /unknown command 'filesystms' \(Did you mean filesystems\?\); see gantry --help/],
+  [['keys', 'lst'], /unknown command 'lst' \(Did you mean list\?\); see gantry keys --help/],
+  [
+    ['keys', 'get', 'k1', '--jsn'],
+    /unknown option '--jsn' \(Did you mean --json\?\); see gantry keys get --help/,
+  ],
+  [['keys', 'get'], /missing required argument 'id'; see gantry keys get --help/],
+  [['keys', 'get', 'k1', 'k2'], /too many arguments.*; see gantry keys get --help/],
+  [['filesystems', 'clear', '--role', 'both'], /'both' is invalid\. Allowed choices are source, target; see/],
+] as const)('gantry %s is wrong usage, exit code 2', async ([args, message]) => {
+  const { code, out, err } = await operator(...args)
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(message)
+  expect(err.trimEnd()).not.toContain('\n')
+  const json = await operator(...args, '--json')
+  expect(JSON.parse(json.err)).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+test('without a token: one line that says how to get one, exit code 4', async () => {
+  const { code, err } = await gantry(['info'], { cwd: folder.data })
+  expect(code).toBe(4)
+  expect(err).toMatch(/^error: no token: .*\.gantry\/credentials is not there; "npm start" makes it.*\n$/)
+  const { err: inFile } = await gantry(['info', '--token-file', 'nope'], { cwd: folder.data })
+  expect(inFile).toMatch(/^error: --token-file nope is not there \(UNAUTHENTICATED\)\n$/)
+})
+
+test('--token-file goes before the variable, and that before the folder', async () => {
+  const path = join(folder.root, 'token')
+  writeFileSync(path, `${platform.operatorToken}\n`)
+  const env = { GANTRY_TOKEN: 'nonsense', GANTRY_HOME: platform.home }
+  expect((await gantry(['info'], { env })).err).toBe(
+    'error: what is in GANTRY_TOKEN is no API token of this platform (UNAUTHENTICATED)\n',
+  )
+  const { code, out } = await gantry(['credential', 'token', '--token-file', path], { env })
+  expect({ code, out }).toEqual({ code: 0, out: `${platform.operatorToken}\n` })
+  expect((await gantry(['info', '--token-file', path], { env })).code).toBe(0)
+  expect((await operator('credential', 'token')).out).toBe(`${platform.operatorToken}\n`)
+})
+
+test('a token that the broker refuses is exit code 4', async () => {
+  const { location, keyId } = parseToken(platform.operatorToken)!
+  const { code, err } = await withToken(formatToken(location, keyId, 'wrong'), 'info')
+  expect(code).toBe(4)
+  expect(err).toMatch(/^error: nats:\S+ refuses the token of GANTRY_TOKEN: .+ \(UNAUTHENTICATED\)\n$/)
+})
+
+test('a key that may not do this is exit code 4', async () => {
+  const { token } = await platform.call(resources.keys.create, {
+    name: 'narrow',
+    capabilities: { pub: { allow: [resources.platform.info.subject] }, sub: { allow: [] } },
+  })
+  expect((await withToken(token, 'platform', 'info')).code).toBe(0)
+  const { code, err } = await withToken(token, 'keys', 'list')
+  expect(code).toBe(4)
+  expect(err).toMatch(/^error: this key may not publish to \S+keys\.list \(DENIED\)\n$/)
+  const exceeding = [
+    'keys',
+    'create',
+    'more',
+    '--capabilities',
+    '{"pub":{"allow":["$SYS.>"]},"sub":{"allow":[]}}',
+  ]
+  const { code: exceeds, err: why } = await operator(...exceeding)
+  expect(exceeds).toBe(4)
+  expect(why).toContain('EXCEEDS_ROLE')
+})
+
+test('a platform that is not there is exit code 3', async () => {
+  const server = `nats://127.0.0.1:${await freePort()}`
+  const { code, err } = await operator('info', '--server', server)
+  expect(code).toBe(3)
+  expect(err).toMatch(
+    /^error: nobody answers at nats:\S+: start the platform with "npm start".*\(UNAVAILABLE\)\n$/,
+  )
+  const json = await operator('info', '--server', server, '--json')
+  expect(JSON.parse(json.err)).toMatchObject({ code: 'UNAVAILABLE' })
+})

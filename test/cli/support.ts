@@ -1,0 +1,90 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { delimiter, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { createContext } from '../../cli/context.ts'
+import { main } from '../../cli/main.ts'
+import type { Terminal } from '../../cli/terminal.ts'
+import { until } from '../support/until.ts'
+
+export const root = join(import.meta.dirname, '..', '..')
+
+/** A terminal that keeps what is written to it. */
+export interface TestTerminal extends Terminal {
+  readonly written: { out: string; err: string }
+}
+
+export function testTerminal({ isTty = false, columns = 100, colours = false } = {}): TestTerminal {
+  const written = { out: '', err: '' }
+  const style: Terminal['style'] = (format, text) =>
+    colours ? styleText(format, text, { validateStream: false }) : text
+  return {
+    written,
+    isTty,
+    columns,
+    rows: 24,
+    errColours: colours,
+    out: (text) => void (written.out += text),
+    err: (text) => void (written.err += text),
+    style,
+    errStyle: style,
+  }
+}
+
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command line in this process. */
+export async function gantry(
+  args: readonly string[],
+  options: { env?: NodeJS.ProcessEnv; cwd?: string; stdin?: string; isTty?: boolean } = {},
+): Promise<Ran> {
+  const { env = {}, cwd = '/nowhere', stdin = '', isTty = false } = options
+  const terminal = testTerminal({ isTty })
+  const code = await main(
+    args,
+    createContext({ env, cwd, terminal, readStdin: () => Promise.resolve(stdin) }),
+  )
+  return { code, ...terminal.written }
+}
+
+/** A command in a process of its own, as a shell starts it. */
+export interface CliProcess extends AsyncDisposable {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>
+  /** All that it has written, without colours. */
+  readonly written: { out: string; err: string }
+  /** Waits until it has written this to stdout. */
+  said(text: string): Promise<unknown>
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>
+}
+
+export function spawnGantry(args: readonly string[], env: NodeJS.ProcessEnv): CliProcess {
+  const bin = join(root, 'node_modules', '.bin')
+  const child = spawn(join(root, 'cli', 'gantry.mjs'), args, {
+    cwd: root,
+    env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const written = { out: '', err: '' }
+  child.stdout.on('data', (chunk) => (written.out += stripVTControlCharacters(String(chunk))))
+  child.stderr.on('data', (chunk) => (written.err += stripVTControlCharacters(String(chunk))))
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  return {
+    child,
+    written,
+    ended,
+    said: (text) =>
+      until(`gantry ${args.join(' ')} says ${text}; it said ${JSON.stringify(written)}`, () =>
+        written.out.includes(text),
+      ),
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await ended
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Field, shapeOf } from '../../cli/shape.ts'
+import { inputOf } from '../../cli/values.ts'
+import { filesystemKinds } from '../../subjects/filesystem-kinds.ts'
+import { resources } from '../../subjects/index.ts'
+import { gantry } from './support.ts'
+
+const { filesystems, keys, roles } = resources
+const create = filesystems['create-adls2-shared-key']
+const shape = shapeOf(create)
+const field = (name: string): Field => shape.flags.find((one) => one.name === name)!
+
+const read = (
+  given: readonly (readonly [Field, string])[],
+  { cwd = '/', stdin = '' }: { cwd?: string; stdin?: string } = {},
+) => inputOf(create, shape, new Map(given), { cwd, readStdin: () => Promise.resolve(stdin) })
+
+test('the secrets of all kinds are known', () => {
+  for (const [kind, { secrets }] of Object.entries(filesystemKinds)) {
+    for (const verb of [`create-${kind}`, `update-${kind}`] as (keyof typeof filesystems)[]) {
+      const found = shapeOf(filesystems[verb]).flags.filter(({ secret }) => secret)
+      expect(found.map(({ name }) => name)).toEqual(secrets)
+    }
+  }
+})
+
+test('a secret may be in a file or on stdin; the line break at its end is not part of it', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  writeFileSync(join(folder.path, 'key'), 'c2VjcmV0\n')
+  const inCwd = { cwd: folder.path }
+  expect(await read([[field('sharedKey'), '@key']], inCwd)).toEqual({ sharedKey: 'c2VjcmV0' })
+  expect(await read([[field('sharedKey'), `@${folder.path}/key`]])).toEqual({ sharedKey: 'c2VjcmV0' })
+  expect(await read([[field('sharedKey'), '-']], { stdin: 'c2VjcmV0\r\n' })).toEqual({
+    sharedKey: 'c2VjcmV0',
+  })
+  expect(await read([[field('sharedKey'), 'c2VjcmV0']])).toEqual({ sharedKey: 'c2VjcmV0' })
+})
+
+test('what is no secret is taken as it is', async () => {
+  expect(await read([[field('containerName'), '@key']])).toEqual({ containerName: '@key' })
+  expect(await read([[field('containerName'), '-']])).toEqual({ containerName: '-' })
+})
+
+test.for([
+  ['@not-there', '', /--shared-key: \/not-there cannot be read \(ENOENT\)/],
+  ['@', '', /--shared-key: \/ cannot be read \(EISDIR\)/],
+  ['-', '\n', /--shared-key: stdin is empty/],
+  ['-', 'x'.repeat(2 ** 20 + 2), /--shared-key: stdin is longer than/],
+] as const)('%s is refused by the flag’s name', async ([text, stdin, message]) => {
+  await expect(read([[field('sharedKey'), text]], { stdin })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringMatching(message) as string,
+  })
+})
+
+test('stdin is for one flag', async () => {
+  const roleShape = shapeOf(roles.put)
+  const [, pub, sub] = roleShape.flags
+  const given = new Map([pub!, sub!].map((one) => [one, '-']))
+  const reading = inputOf(roles.put, roleShape, given, { cwd: '/', readStdin: () => Promise.resolve('{}') })
+  await expect(reading).rejects.toThrow('--pub and --sub cannot both be read from stdin')
+})
+
+test('an object may be in a file too', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  const capabilities = { pub: { allow: ['a.>'] }, sub: { allow: [] } }
+  writeFileSync(join(folder.path, 'c.json'), JSON.stringify(capabilities, null, 2))
+  const keyShape = shapeOf(keys.create)
+  const flag = keyShape.flags.find(({ name }) => name === 'capabilities')!
+  const sources = { cwd: folder.path, readStdin: () => Promise.resolve('') }
+  expect(await inputOf(keys.create, keyShape, new Map([[flag, '@c.json']]), sources)).toEqual({
+    capabilities,
+  })
+})
+
+test('a file that is missing is wrong usage, told before anybody is called', async () => {
+  const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '@/not/there'])
+  expect(code).toBe(2)
+  expect(err).toBe('error: --capabilities: /not/there cannot be read (ENOENT) (INVALID_INPUT)\n')
+})
+
+test('help says how to keep a secret out of the process list', async () => {
+  const { out } = await gantry(['filesystems', 'create-adls2-shared-key', '--help'])
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(
+    'or @file, or - for stdin, both keep it out of the process list',
+  )
+})
