@@ -15,9 +15,9 @@ test('a list misses nothing and waits for nothing while others write and delete'
     Collection.open(connection, { bucket: 'numbers', schema: Type.Object({ n: Type.Integer() }), version: 1 })
   const [reader, writer] = await Promise.all([open(), open()])
   for (let n = 0; n < 50; n++) await writer.create(`kept-${n}`, { n })
-  let isReading = true
+  const end = new AbortController()
   const writing = (async () => {
-    for (let n = 0; isReading; n++) {
+    for (let n = 0; !end.signal.aborted; n++) {
       await writer.put(`kept-${n % 50}`, { n })
       await writer.put('fleeting', { n })
       await writer.delete('fleeting')
@@ -28,7 +28,7 @@ test('a list misses nothing and waits for nothing while others write and delete'
     expect(kept).toBeGreaterThanOrEqual(50)
     expect(kept).toBeLessThanOrEqual(51)
   }
-  isReading = false
+  end.abort()
   await writing
   await connection.close()
 })
