@@ -1,6 +1,8 @@
 /** All measurements, one after the other: `npm run bench`. Each is a ratio against a peer in the same run. */
+import { benchMemory } from './memory.ts'
 import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
 
 await benchRest()
 await benchMigrate()
+await benchMemory()

@@ -53,7 +53,7 @@ function makeLarge(folder: string): void {
 }
 
 /** A migration from its definition to the event that it is completed. */
-function byGantry(connection: NatsConnection): Copier {
+export function byGantry(connection: NatsConnection): Copier {
   let count = 0
   return async (source, target) => {
     const id = `bench-${count++}`
