@@ -1,4 +1,4 @@
-import { headers, type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
+import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
 import type { Call, Caller, Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import { product, serviceQueue } from '../subjects/names.ts'
@@ -6,18 +6,17 @@ import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf } from './caller.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats } from './discovery.ts'
-import {
-  headerText,
-  isRequestId,
-  requestIdHeader,
-  serviceErrorCodeHeader,
-  serviceErrorHeader,
-} from './headers.ts'
+import { errorReply, fits } from './error-reply.ts'
+import { isRequestId, requestIdHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
+import { maxPayloadBytes } from './server-config.ts'
 
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */
 const defaultConcurrency = 256
+
+/** The largest input, on every way in: a key with 400 rules is 100 kB; files never come this way. */
+export const maxRequestBytes = 2 ** 20
 
 export interface ServeOptions {
   readonly identity: Pick<Identity, 'GANTRY'>
@@ -46,6 +45,7 @@ export function serve<R extends Resource>(
 ): Service {
   const id = nuid.next()
   const inHand = new InHand()
+  const maxReplyBytes = () => connection.info?.max_payload ?? maxPayloadBytes
   const subscriptions: Subscription[] = []
   const endpoints: EndpointStats[] = []
   let resource = ''
@@ -70,11 +70,14 @@ export function serve<R extends Resource>(
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         const output = answer(contract, handler, message, caller, requestId)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
-        message.respond(typeof output === 'string' ? output : await output)
+        const body = typeof output === 'string' ? output : await output
+        if (!fits(body, maxReplyBytes())) throw tooLargeReply()
+        message.respond(body)
         stats.count(started)
       } catch (error) {
         const known = knownError(contract, error, requestId, log)
-        respondError(message, known, requestId)
+        const { body, headers } = errorReply(known, requestId, maxReplyBytes())
+        message.respond(body, { headers })
         stats.count(started, known)
       } finally {
         inHand.remove()
@@ -99,14 +102,12 @@ export function serve<R extends Resource>(
   }
   const name = `${product}-${resource}`
   subscriptions.push(...announce(connection, { name, id, version, endpoints }))
-  return {
-    name,
-    id,
-    stop: async () => {
-      if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
-      await inHand.empty()
-    },
+  const stop = async (): Promise<void> => {
+    if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
+    await inHand.empty()
   }
+  let stopped: Promise<void> | undefined
+  return { name, id, stop: () => (stopped ??= stop()) }
 }
 
 /** Requests that are being answered. */
@@ -192,6 +193,8 @@ function encode(contract: Contract, output: unknown): string {
 /** The input; an empty body is an empty input, so that a call without fields works by hand. */
 function bodyOf(message: Msg): unknown {
   if (message.data.length === 0) return {}
+  if (message.data.length > maxRequestBytes)
+    throw new GantryError('TOO_LARGE', `the request is larger than ${maxRequestBytes} bytes`)
   try {
     return message.json()
   } catch {
@@ -220,9 +223,5 @@ function requestIdOf(message: Msg): string {
   }
 }
 
-function respondError(message: Msg, error: GantryError, requestId: string): void {
-  const head = headers()
-  head.set(serviceErrorHeader, headerText(error.message))
-  head.set(serviceErrorCodeHeader, String(error.status))
-  message.respond(JSON.stringify(error.toBody(requestId)), { headers: head })
-}
+const tooLargeReply = () =>
+  new GantryError('TOO_LARGE', 'the reply does not fit into a message; ask for less, with a smaller limit')

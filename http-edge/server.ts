@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { isError, send } from '../broker/client.ts'
 import { errorOf, isRequestId, serviceErrorCodeHeader, serviceErrorHeader } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
+import { maxRequestBytes } from '../broker/serve.ts'
 import { coerceField } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError, type Problem } from '../subjects/errors.ts'
@@ -9,8 +10,6 @@ import type { HttpServerName } from '../subjects/names.ts'
 import { routeFields } from '../subjects/route.ts'
 import type { Authority } from './authority.ts'
 
-/** The largest body: a key with 400 rules is 100 kB; files never come this way. */
-const maxBodyBytes = 1 << 20
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
 const requestTimeoutMs = 60_000
 /** Longer than the longest deadline of a contract, so that its own answer arrives. */
@@ -29,7 +28,7 @@ export interface HttpServerOptions {
 /** An HTTP server whose routes are those of the contracts. It translates and decides nothing. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const app = fastify({
-    bodyLimit: maxBodyBytes,
+    bodyLimit: maxRequestBytes,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: connectionTimeoutMs,
     requestIdHeader: 'x-request-id',
@@ -154,7 +153,8 @@ function sendError(reply: FastifyReply, error: GantryError, requestId: string): 
 function toGantryError(error: unknown, log: Log, request: FastifyRequest): GantryError {
   if (error instanceof GantryError) return error
   const { statusCode, code, message } = error as { statusCode?: number; code?: string; message?: string }
-  if (statusCode === 413) return new GantryError('TOO_LARGE', `the body is larger than ${maxBodyBytes} bytes`)
+  if (statusCode === 413)
+    return new GantryError('TOO_LARGE', `the body is larger than ${maxRequestBytes} bytes`)
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
       return new GantryError(

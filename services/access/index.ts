@@ -17,6 +17,8 @@ export interface AccessDependencies {
   readonly location: TokenLocation
   /** Drops every live connection of a key, on every node; resolves when they are gone. */
   readonly kick: (keyId: string) => Promise<void>
+  /** The same once the reply to the request in hand is with its caller. */
+  readonly kickAfterReply: (keyId: string) => void
 }
 
 const dayMs = 24 * 3600 * 1000
@@ -27,6 +29,7 @@ export function keyHandlers({
   salt,
   location,
   kick,
+  kickAfterReply,
 }: AccessDependencies): Handlers<typeof keyContracts> {
   /** The key, if the caller may know of it; what it may not see does not exist for it. */
   const visible = async (id: string, caller: Caller): Promise<StoredKey> => {
@@ -72,7 +75,9 @@ export function keyHandlers({
       const key = await keys.update(id, (current) =>
         current.revoked === undefined ? { ...current, revoked: new Date().toISOString() } : undefined,
       )
-      await kick(id)
+      // Who revokes the own key would not get the reply.
+      if (call.caller.kind === 'key' && call.caller.keyId === id) kickAfterReply(id)
+      else await kick(id)
       return publicKey(key)
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),

@@ -2,14 +2,14 @@ import { startAuthCallout } from '../../broker/auth-callout.ts'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Identity } from '../../broker/identity.ts'
-import { kickKey } from '../../broker/kick.ts'
+import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
-import type { TokenLocation } from '../../broker/token.ts'
+import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import { Role } from '../../subjects/access.ts'
 import { authoriser } from './authorise.ts'
 import { admin } from './built-in-roles.ts'
 import type { AccessDependencies } from './index.ts'
-import { issueKey, openKeys } from './keys.ts'
+import { issueKey, openKeys, whyInvalid } from './keys.ts'
 
 export interface AccessOptions {
   readonly connections: {
@@ -25,7 +25,7 @@ export interface AccessOptions {
 
 export interface Access {
   readonly dependencies: AccessDependencies
-  /** The token itself when the broker would take it, else that of a new local operator key. */
+  /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
 }
@@ -44,12 +44,29 @@ export async function startAccess({
   ])
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
   const callout = startAuthCallout(connections.auth, { identity, authorise, log })
+  const isWelcome = async (user: string) => {
+    const key = await keys.get(user)
+    // Users that are no keys are the platform's own.
+    return key === undefined || whyInvalid(key) === undefined
+  }
+  const watch = watchConnects(connections.system, isWelcome, log)
+  const kick = (keyId: string) => kickKey(connections.system, keyId)
+  const kickAfterReply = (keyId: string) => {
+    // A reply that is about to be sent has reached the broker when a flush after it is answered.
+    setImmediate(() =>
+      connections.platform
+        .flush()
+        .then(() => kick(keyId))
+        .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.')),
+    )
+  }
   return {
-    dependencies: { keys, roles, salt, location, kick: (keyId) => kickKey(connections.system, keyId) },
+    dependencies: { keys, roles, salt, location, kick, kickAfterReply },
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
-        if (!('refused' in verdict)) return current
+        // The platform may have moved to other ports since: the same token, with its present place.
+        if (!('refused' in verdict)) return formatToken(location, verdict.keyId, parseToken(current)!.secret)
         log.warn(
           { reason: verdict.refused },
           'The stored operator token is not valid any more; making another.',
@@ -70,6 +87,8 @@ export async function startAccess({
       log.info({ key: key.id }, 'Made the local operator key.')
       return token
     },
-    stop: () => callout.stop(),
+    stop: async () => {
+      await Promise.all([callout.stop(), watch.stop()])
+    },
   }
 }

@@ -1,7 +1,10 @@
-import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import { connectAs, connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import type { Identity } from '../../broker/identity.ts'
+import { loadMessagingConfig } from '../../broker/messaging-config.ts'
+import { loadPlatformConfig } from '../../broker/platform-config.ts'
 import type { Capabilities } from '../../broker/user-jwt.ts'
 import { keys } from '../../subjects/access.ts'
-import type { TestPlatform } from './platform.ts'
+import { testLog, type TestPlatform } from './platform.ts'
 
 export const everything: Capabilities = {
   pub: { allow: ['gantry.>', '$SRV.>'] },
@@ -26,4 +29,14 @@ export async function createClient(platform: TestPlatform, capabilities: Capabil
   const { id, token } = await createKey(platform, capabilities)
   const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
   return { keyId: id, token, connection, [Symbol.asyncDispose]: () => connection.close() }
+}
+
+/** A connection beside those of the platform's services, with the identity that is in its folder. */
+export async function connectInside(
+  platform: TestPlatform,
+): Promise<{ connection: NatsConnection; identity: Identity; salt: string }> {
+  const messaging = loadMessagingConfig(platform.home)
+  const { identity, salt } = await loadPlatformConfig(platform.home, messaging, testLog)
+  const connection = await connectAs('PLATFORM', { url: platform.tcpUrl, identity, name: 'test' })
+  return { connection, identity, salt }
 }

@@ -25,9 +25,11 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** A configuration folder of its own, with ports of its own; removed by its owner. */
-export async function createHome(messaging: object = {}): Promise<string> {
-  const home = mkdtempSync(join(tmpdir(), 'gantry-test-'))
+/** A configuration folder with ports of its own, a new one unless it is given; removed by its owner. */
+export async function createHome(
+  messaging: object = {},
+  home = mkdtempSync(join(tmpdir(), 'gantry-test-')),
+): Promise<string> {
   const ports = { port: await freePort(), websocket_port: await freePort() }
   writeFileSync(
     join(home, files.messaging),

@@ -1,0 +1,39 @@
+import { headers, type MsgHdrs } from '@nats-io/transport-node'
+import type { GantryError } from '../subjects/errors.ts'
+import { headerText, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+
+/** The header is for a first look, by hand; the whole message is in the body. */
+const maxHeaderLength = 1_000
+/** A message that had to be cut, because with it the reply would not have fitted. */
+const maxCutLength = 10_000
+
+/** The reply that carries an error (NATS ADR-32); it always fits into a message of `maxBytes`. */
+export function errorReply(
+  error: GantryError,
+  requestId: string,
+  maxBytes: number,
+): { body: string; headers: MsgHdrs } {
+  const head = headers()
+  head.set(serviceErrorHeader, headerText(error.message).slice(0, maxHeaderLength))
+  head.set(serviceErrorCodeHeader, String(error.status))
+  const { code } = error
+  const message = error.message.slice(0, maxCutLength)
+  return {
+    body: fullBody(error, requestId, maxBytes) ?? JSON.stringify({ code, message, requestId }),
+    headers: head,
+  }
+}
+
+/** undefined when it is too large, or its details are nothing that JSON knows. */
+function fullBody(error: GantryError, requestId: string, maxBytes: number): string | undefined {
+  try {
+    const body = JSON.stringify(error.toBody(requestId))
+    return fits(body, maxBytes - 4 * maxHeaderLength) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a text has at most so many bytes of UTF-8; counts only where its length leaves a doubt. */
+export const fits = (text: string, maxBytes: number): boolean =>
+  text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes
