@@ -20,7 +20,7 @@ import { isErrno, localError } from './local-errors.ts'
  * Content is read, digested, written and read back in chunks of this size: small enough to stay in the processor's
  * caches between those steps, large enough that system calls do not count.
  */
-export const chunkBytes = 512 * 1024
+export const chunkBytes = 256 * 1024
 
 /** Permission bits that a file keeps: set-user-id and set-group-id mean nothing good without the owner they belong to. */
 export const fileModeMask = 0o777

@@ -53,10 +53,13 @@ function optionally(read: () => string): string[] {
 
 const writer = [host, process.pid.toString(36), incarnation, threadId.toString(36)].join('.')
 let count = 0
+/** The tag of the last name and what its names begin with: thousands of files have the same. */
+let last: { tag: string; beginning: string } | undefined
 
 /** A name for a file under construction that nobody else uses. What does not fit into a name is replaced in the tag. */
 export function temporaryName(tag: string): Buffer {
-  return Buffer.from(`${prefix}${tagInName(tag)}~${writer}~${(count++).toString(36)}`, 'latin1')
+  if (last?.tag !== tag) last = { tag, beginning: `${prefix}${tagInName(tag)}~${writer}~` }
+  return Buffer.from(last.beginning + (count++).toString(36), 'latin1')
 }
 
 const tagInName = (tag: string) => (tag.replaceAll(/[^\w.-]/g, '_') || '_').slice(0, 64)
