@@ -1,4 +1,5 @@
 import {
+  AuthorizationError,
   ClosedConnectionError,
   ConnectionError,
   DrainingConnectionError,
@@ -9,8 +10,8 @@ import {
   PermissionViolationError,
   RequestError,
   TimeoutError,
+  UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
-import { AuthorizationError, UserAuthenticationExpiredError } from '@nats-io/transport-node'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
 import { errorOf, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
@@ -37,7 +38,7 @@ export async function call<C extends Contract>(
   options: CallOptions = {},
 ): Promise<Output<C>> {
   const reply = await send(connection, contract, JSON.stringify(input), options)
-  if (isError(reply)) throw errorOf(bodyOf(reply), reply.headers!.get(serviceErrorHeader))
+  if (isError(reply)) throw replyError(reply)
   return reply.json<Output<C>>()
 }
 
@@ -62,6 +63,10 @@ export async function send(
 /** Whether a reply carries an error (NATS ADR-32). */
 export const isError = (reply: Msg): boolean => reply.headers?.has(serviceErrorCodeHeader) ?? false
 
+/** The error that a reply carries. */
+export const replyError = (reply: Msg): GantryError =>
+  errorOf(bodyOf(reply), reply.headers?.get(serviceErrorHeader) ?? '')
+
 function bodyOf(reply: Msg): unknown {
   try {
     return reply.json()
@@ -74,13 +79,11 @@ function bodyOf(reply: Msg): unknown {
 export function brokerError(error: unknown, subject: string): GantryError {
   if (error instanceof GantryError) return error
   const cause = error instanceof RequestError ? error.cause : error
-  if (error instanceof NoRespondersError || cause instanceof NoRespondersError) {
-    return new GantryError(
-      'UNAVAILABLE',
-      `nobody answers ${subject}; is its service running, and the name spelt right?`,
-    )
-  }
-  if (error instanceof RequestError && error.isNoResponders()) {
+  if (
+    error instanceof NoRespondersError ||
+    cause instanceof NoRespondersError ||
+    (error instanceof RequestError && error.isNoResponders())
+  ) {
     return new GantryError(
       'UNAVAILABLE',
       `nobody answers ${subject}; is its service running, and the name spelt right?`,

@@ -53,12 +53,12 @@ export async function startAccess({
   const kick = (keyId: string) => kickKey(connections.system, keyId)
   const kickAfterReply = (keyId: string) => {
     // A reply that is about to be sent has reached the broker when a flush after it is answered.
-    setImmediate(() =>
+    setImmediate(() => {
       connections.platform
         .flush()
         .then(() => kick(keyId))
-        .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.')),
-    )
+        .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
+    })
   }
   return {
     dependencies: { keys, roles, salt, location, kick, kickAfterReply },

@@ -72,7 +72,7 @@ async function openRest(platform: TestPlatform, token: string): Promise<Way> {
       else body[name] = value
     }
     const hasBody = route.method !== 'GET' && route.method !== 'DELETE'
-    const reply = await platform.rest(route.server, route.method, `${path}?${query}`, {
+    const reply = await platform.rest(route.server, route.method, `${path}?${query.toString()}`, {
       ...(hasBody ? { body } : {}),
       headers: { authorization: `Bearer ${token}` },
     })

@@ -1,0 +1,34 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../broker/log.ts'
+import { maxRequestBytes } from '../broker/serve.ts'
+import { GantryError } from '../subjects/errors.ts'
+
+/** Answers with the one envelope of errors. */
+export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer')
+  return reply.status(error.status).send(error.toBody(error.requestId ?? requestId))
+}
+
+/** Faults that Fastify found before any handler ran have its own codes; anything unknown is ours, and logged. */
+export function toGantryError(error: unknown, log: Log, request: FastifyRequest): GantryError {
+  if (error instanceof GantryError) return error
+  const { statusCode, code, message } = error as { statusCode?: number; code?: string; message?: string }
+  if (statusCode === 413)
+    return new GantryError('TOO_LARGE', `the body is larger than ${maxRequestBytes} bytes`)
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+      return new GantryError(
+        'INVALID_INPUT',
+        'body: send JSON, with the header Content-Type: application/json',
+      )
+    }
+    if (code === 'FST_ERR_BAD_URL')
+      return new GantryError('INVALID_INPUT', 'path: the percent-encoding is wrong, or not of UTF-8')
+    return new GantryError('INVALID_INPUT', `the request is malformed: ${message ?? code}`)
+  }
+  log.error({ err: error, requestId: request.id, path: pathOf(request) }, 'The edge failed.')
+  return new GantryError('INTERNAL', 'the service failed; its log has the request id')
+}
+
+/** The path without its query, which may hold what does not belong into a log. */
+export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''

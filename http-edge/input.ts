@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
+import { coerceField } from '../subjects/coerce.ts'
+import type { Contract, HttpRoute } from '../subjects/contract.ts'
+import { GantryError, type Problem } from '../subjects/errors.ts'
+import { routeFields } from '../subjects/route.ts'
+
+/** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
+export function addBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => {
+    try {
+      done(null, parseBody(Buffer.from(body)))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function parseBody(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  if (!isUtf8(body)) throw new GantryError('INVALID_INPUT', 'input: the body is not UTF-8')
+  try {
+    return JSON.parse(body.toString())
+  } catch (cause) {
+    throw new GantryError('INVALID_INPUT', 'input: the body is not valid JSON', { cause })
+  }
+}
+
+/** Puts the input together: `{...query, ...body, ...path, ...bind}`. A field comes from its place alone. */
+export function inputReader(
+  contract: Contract,
+  route: HttpRoute,
+): (request: FastifyRequest) => Record<string, unknown> {
+  const fields = routeFields(contract, route)
+  const properties = (contract.input as { properties?: Record<string, object> }).properties ?? {}
+  const inQuery = new Set(fields.query)
+  const elsewhere = new Set([...fields.path, ...fields.query, ...Object.keys(route.bind ?? {})])
+  const takesBody = route.method !== 'GET' && route.method !== 'DELETE' && fields.body.length > 0
+  return (request) => {
+    // Without a prototype, so that a field named __proto__ is a field like any other.
+    const input = Object.create(null) as Record<string, unknown>
+    const problems: Problem[] = []
+    for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
+      if (inQuery.has(name)) input[name] = coerceField(properties[name] as Contract['input'], text)
+      else problems.push({ field: name, problem: notHere('query', fields.query) })
+    }
+    const { body } = request
+    if (body !== undefined && body !== null) {
+      if (typeof body !== 'object' || Array.isArray(body)) {
+        problems.push({ field: 'body', problem: 'must be a JSON object' })
+      } else {
+        for (const [name, value] of Object.entries(body)) {
+          if (!takesBody || elsewhere.has(name)) {
+            problems.push({ field: name, problem: notHere('body', fields.body) })
+          } else input[name] = value
+        }
+      }
+    }
+    if (problems.length > 0) {
+      const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
+      throw new GantryError('INVALID_INPUT', `input: ${text}`, { details: problems })
+    }
+    for (const [name, text] of Object.entries(request.params as Record<string, string>)) {
+      input[name] = coerceField(properties[name] as Contract['input'], text)
+    }
+    return Object.assign(input, route.bind)
+  }
+}
+
+const notHere = (place: string, known: readonly string[]): string =>
+  known.length === 0
+    ? `is not a ${place} field of this call, which has none`
+    : `is not a ${place} field of this call; those are ${known.join(', ')}`

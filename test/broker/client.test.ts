@@ -1,0 +1,87 @@
+import { headers } from '@nats-io/transport-node'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { brokerError, call } from '../../broker/client.ts'
+import { connectWithToken } from '../../broker/connection.ts'
+import { resource } from '../../subjects/contract.ts'
+import { keys } from '../../subjects/access.ts'
+import { strict } from '../../subjects/schemas.ts'
+import { createClient } from '../support/keys.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+
+const absent = resource('absent', {
+  run: { summary: 'Nobody does it', input: strict({}), output: strict({}), errors: [], http: [] },
+})
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'it worked',
+    (error: unknown) => error,
+  )
+
+test('nobody there: UNAVAILABLE at once, with the subject', async () => {
+  const began = performance.now()
+  const error = await failure(call(platform.operator, absent.run, {}))
+  expect(error).toMatchObject({ code: 'UNAVAILABLE', status: 503, retryable: true })
+  expect((error as Error).message).toContain(absent.run.subject)
+  expect(performance.now() - began).toBeLessThan(1_000)
+})
+
+test('not allowed: DENIED at once, with the subject', async () => {
+  await using narrow = await createClient(platform, { pub: { allow: [] }, sub: { allow: [] } })
+  const error = await failure(call(narrow.connection, keys.self, {}))
+  expect(error).toMatchObject({ code: 'DENIED', status: 403 })
+  expect((error as Error).message).toContain(keys.self.subject)
+  expect(narrow.connection.isClosed()).toBe(false)
+})
+
+test('no answer in time: TIMEOUT', async () => {
+  const silent = platform.operator.subscribe('gantry.extensions.silent', { callback: () => undefined })
+  const contract = { ...absent.run, subject: 'gantry.extensions.silent' }
+  expect(await failure(call(platform.operator, contract, {}, { timeoutMs: 50 }))).toMatchObject({
+    code: 'TIMEOUT',
+  })
+  silent.unsubscribe()
+})
+
+test('an error of the service comes with its code, details and request id', async () => {
+  const error = await failure(call(platform.operator, keys.get, { id: 'k0' }, { requestId: 'my-id' }))
+  expect(error).toMatchObject({ code: 'NOT_FOUND', message: 'there is no key k0', requestId: 'my-id' })
+  const invalid = await failure(call(platform.operator, keys.get, { id: 7 } as never))
+  expect(invalid).toMatchObject({ code: 'INVALID_INPUT', details: [{ field: 'id' }] })
+})
+
+test('an error reply that is none of ours becomes INTERNAL with its text', async () => {
+  const answering = platform.operator.subscribe('gantry.extensions.odd', {
+    callback: (_, message) => {
+      const head = headers()
+      head.set('Nats-Service-Error', 'out of order')
+      head.set('Nats-Service-Error-Code', '500')
+      message.respond('not JSON', { headers: head })
+    },
+  })
+  const contract = { ...absent.run, subject: 'gantry.extensions.odd' }
+  expect(await failure(call(platform.operator, contract, {}))).toMatchObject({
+    code: 'INTERNAL',
+    message: 'out of order',
+  })
+  answering.unsubscribe()
+})
+
+test('a wrong token: UNAUTHENTICATED', async () => {
+  const error = await failure(connectWithToken(platform.tcpUrl, 'wrong', { reconnect: false }))
+  expect(brokerError(error, 'the broker')).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 })
+})
+
+test('a broker that is not there: UNAVAILABLE', async () => {
+  const error = await failure(connectWithToken('nats://127.0.0.1:1', 'x', { reconnect: false }))
+  expect(brokerError(error, 'the broker')).toMatchObject({ code: 'UNAVAILABLE' })
+  const closed = await connectWithToken(platform.tcpUrl, platform.operatorToken)
+  await closed.close()
+  expect(await failure(call(closed, keys.self, {}))).toMatchObject({ code: 'UNAVAILABLE' })
+})
