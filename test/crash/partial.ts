@@ -1,0 +1,41 @@
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs'
+import { textFromPath } from '../../services/drivers/path-text.ts'
+import { digestOfFile } from '../support/compare-trees.ts'
+
+const temporaryPrefix = '.gantry~'
+const slash = Buffer.from('/')
+
+/**
+ * Files of a target that is being written which stand under their final name and are not what they are at the source.
+ * Files come and go meanwhile: what is gone when it is looked at was a temporary name or is being replaced.
+ */
+export function partialFiles(source: string, target: string): string[] {
+  return walk(Buffer.from(source), Buffer.from(target), Buffer.alloc(0))
+}
+
+function walk(source: Buffer, target: Buffer, folder: Buffer): string[] {
+  const at = (root: Buffer, path: Buffer) => (path.length === 0 ? root : Buffer.concat([root, slash, path]))
+  let entries: Dirent<Buffer>[]
+  try {
+    entries = readdirSync(at(target, folder), { withFileTypes: true, encoding: 'buffer' })
+  } catch {
+    return []
+  }
+  return entries.flatMap((entry) => {
+    const path = folder.length === 0 ? entry.name : Buffer.concat([folder, slash, entry.name])
+    if (entry.isDirectory()) return walk(source, target, path)
+    if (!entry.isFile() || entry.name.toString('latin1').startsWith(temporaryPrefix)) return []
+    return isWhole(at(source, path), at(target, path)) ? [] : [textFromPath(path)]
+  })
+}
+
+function isWhole(from: Buffer, to: Buffer): boolean {
+  const stat = lookAt(to)
+  if (stat === undefined) return true
+  const size = lstatSync(from).size
+  return stat.size === size && digestOfFile(from, size) === digestOfFile(to, size)
+}
+
+function lookAt(path: Buffer): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })
+}
