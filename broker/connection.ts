@@ -1,7 +1,13 @@
-import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node'
+import {
+  AuthorizationError,
+  type ConnectionOptions,
+  connect,
+  type NatsConnection,
+} from '@nats-io/transport-node'
 import { type AccountName, inboxPrefix } from '../subjects/names.ts'
 import { createKey, type NativeKeyPair } from './ed25519.ts'
 import type { Identity } from './identity.ts'
+import { authTimeoutSeconds } from './server-config.ts'
 import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
 
@@ -9,6 +15,9 @@ export type { NatsConnection } from '@nats-io/transport-node'
 
 /** The platform's own connections try for ever: a broker that is away comes back, and state is on its disk. */
 const platformReconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 100 } as const
+
+/** The callout goes first: while it is away, whoever connects waits for the server's patience, and is refused. */
+const calloutReconnect = { reconnectTimeWait: 10, reconnectJitter: 0 } as const
 
 /** The client would make two errors with their stacks for each request, a tenth of its time, in case it fails. */
 const lean = { noAsyncTraces: true } as const
@@ -54,6 +63,7 @@ export async function connectAs(
     waitOnFirstConnect: true,
     ...lean,
     ...platformReconnect,
+    ...(account === 'AUTH' ? calloutReconnect : {}),
   })
 }
 
@@ -77,3 +87,10 @@ export async function connectWithToken(
     ...(keyId === undefined ? {} : { inboxPrefix: inboxPrefix(keyId) }),
   })
 }
+
+/**
+ * Whether a refusal to connect was none of ours: the callout refuses in milliseconds, and the server in its place when
+ * it has waited in vain.
+ */
+export const wasNotJudged = (error: unknown, elapsedMs: number): boolean =>
+  error instanceof AuthorizationError && elapsedMs > authTimeoutSeconds * 900

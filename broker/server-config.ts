@@ -6,7 +6,7 @@ import type { MessagingConfig } from './messaging-config.ts'
 /** Long enough for a page of 1,000 records of some kB; the server's own advice is to stay at or below 8 MB. */
 export const maxPayloadBytes = 8 * 2 ** 20
 /** A callout answers in 2 ms; a start on a busy machine may take longer. */
-const authTimeoutSeconds = 3
+export const authTimeoutSeconds = 3
 
 /** As in URLs: an IPv6 address is put in brackets. */
 export const hostAndPort = (host: string, port: number): string =>

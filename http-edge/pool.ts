@@ -1,12 +1,22 @@
 import { brokerError } from '../broker/client.ts'
-import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
+import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/connection.ts'
+import { keyIdOf } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
 
-/** Each pooled connection costs the server some 80 kB: this many are 160 MB. */
-const maxConnections = 2_000
-/** A caller that has been silent for so long opens a connection again, in 2 ms. */
-const idleMs = 60_000
-const sweepMs = 10_000
+export interface PoolLimits {
+  /** Each pooled connection costs the server some 80 kB. */
+  readonly maxConnections: number
+  /** A caller that has been silent for so long opens a connection again, in 2 ms. */
+  readonly idleMs: number
+  readonly sweepMs: number
+  /** A connection that makes room for another stays open so long for the calls that it has under way. */
+  readonly retireMs: number
+}
+
+/** 2,000 connections are 160 MB in the server; the longest call takes 30 s. */
+const defaultLimits: PoolLimits = { maxConnections: 2_000, idleMs: 60_000, sweepMs: 10_000, retireMs: 35_000 }
+/** Whoever called within this time is calling now. */
+const busyMs = 1_000
 const connectTimeoutMs = 5_000
 
 interface Pooled {
@@ -22,19 +32,29 @@ interface Pooled {
  */
 export class ConnectionPool {
   readonly #url: string
+  readonly #limits: PoolLimits
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
+  readonly #retired = new Set<Pooled>()
   readonly #sweeper: NodeJS.Timeout
 
-  constructor(url: string) {
+  constructor(url: string, limits: Partial<PoolLimits> = {}) {
     this.#url = url
-    this.#sweeper = setInterval(() => this.#closeIdle(), sweepMs).unref()
+    this.#limits = { ...defaultLimits, ...limits }
+    this.#sweeper = setInterval(() => this.#closeIdle(), this.#limits.sweepMs).unref()
+  }
+
+  /** Connections that are kept. */
+  get size(): number {
+    return this.#byToken.size
   }
 
   /** @throws GantryError UNAUTHENTICATED when the broker refuses the token, UNAVAILABLE when it cannot be reached. */
   get(token: string): NatsConnection | Promise<NatsConnection> {
     let pooled = this.#byToken.get(token)
     if (pooled === undefined) {
+      // What is no token of any instance is not worth a connection.
+      if (keyIdOf(token) === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
       this.#makeRoom()
       pooled = { connection: this.#open(token), lastUsedMs: 0 }
     } else {
@@ -48,7 +68,10 @@ export class ConnectionPool {
   async #opened(token: string, pooled: Pooled): Promise<NatsConnection> {
     try {
       const connection = await pooled.connection
-      pooled.open = connection
+      if (pooled.open === undefined) {
+        pooled.open = connection
+        void connection.closed().then(() => this.#forget(token, pooled))
+      }
       if (!connection.isClosed()) return connection
     } catch (error) {
       this.#forget(token, pooled)
@@ -58,17 +81,21 @@ export class ConnectionPool {
     return this.get(token)
   }
 
+  /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
   async #open(token: string): Promise<NatsConnection> {
-    const connection = await connectWithToken(this.#url, token, {
-      name: 'edge',
-      reconnect: false,
-      timeoutMs: connectTimeoutMs,
+    const connect = () =>
+      connectWithToken(this.#url, token, { name: 'edge', reconnect: false, timeoutMs: connectTimeoutMs })
+    const began = performance.now()
+    try {
+      return await connect()
+    } catch (error) {
+      if (!wasNotJudged(error, performance.now() - began)) throw error
+    }
+    const beganAgain = performance.now()
+    return connect().catch((error: unknown) => {
+      if (!wasNotJudged(error, performance.now() - beganAgain)) throw error
+      throw new GantryError('UNAVAILABLE', 'the broker lets nobody in at the moment', { cause: error })
     })
-    void connection.closed().then(() => {
-      const pooled = this.#byToken.get(token)
-      if (pooled !== undefined) this.#forget(token, pooled)
-    })
-    return connection
   }
 
   #forget(token: string, pooled: Pooled): void {
@@ -76,36 +103,43 @@ export class ConnectionPool {
   }
 
   #makeRoom(): void {
+    const { maxConnections, retireMs } = this.#limits
     const now = Date.now()
     for (const [token, pooled] of this.#byToken) {
       if (this.#byToken.size < maxConnections) return
-      if (now - pooled.lastUsedMs < 1_000) {
+      if (now - pooled.lastUsedMs < busyMs) {
         throw new GantryError(
           'OVERLOADED',
           `more than ${maxConnections} keys call at the same time; try again`,
         )
       }
-      this.#close(token, pooled)
+      this.#byToken.delete(token)
+      this.#retired.add(pooled)
+      setTimeout(() => {
+        this.#retired.delete(pooled)
+        closeQuietly(pooled)
+      }, retireMs).unref()
     }
   }
 
   #closeIdle(): void {
-    const idleSinceMs = Date.now() - idleMs
+    const idleSinceMs = Date.now() - this.#limits.idleMs
     for (const [token, pooled] of this.#byToken) {
       if (pooled.lastUsedMs > idleSinceMs) return
-      this.#close(token, pooled)
+      this.#byToken.delete(token)
+      closeQuietly(pooled)
     }
-  }
-
-  #close(token: string, pooled: Pooled): void {
-    this.#byToken.delete(token)
-    pooled.connection.then((connection) => connection.drain()).catch(() => undefined)
   }
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper)
-    const open = [...this.#byToken.values()]
+    const open = [...this.#byToken.values(), ...this.#retired]
     this.#byToken.clear()
+    this.#retired.clear()
     await Promise.allSettled(open.map(async ({ connection }) => (await connection).close()))
   }
+}
+
+function closeQuietly({ connection }: Pooled): void {
+  connection.then((open) => open.close()).catch(() => undefined)
 }

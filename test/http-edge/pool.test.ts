@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from '../../broker/client.ts'
+import { ConnectionPool } from '../../http-edge/pool.ts'
+import { keys } from '../../subjects/access.ts'
+import { killServer } from '../support/broker.ts'
+import { createKey, everything } from '../support/keys.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+test('a token has one connection, however many calls come at once', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl)
+  const { token } = await createKey(platform, everything)
+  const connections = await Promise.all(Array.from({ length: 20 }, () => pool.get(token)))
+  expect(new Set(connections).size).toBe(1)
+  expect(pool.get(token)).toBe(connections[0])
+  expect(pool.size).toBe(1)
+  await pool.close()
+  expect(connections[0]!.isClosed()).toBe(true)
+})
+
+test('a connection that was closed is replaced, and its end forgets no other', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl)
+  const { token } = await createKey(platform, everything)
+  const first = await pool.get(token)
+  await first.close()
+  const second = await pool.get(token)
+  expect(second).not.toBe(first)
+  await second.flush()
+  expect(pool.size).toBe(1)
+  expect(await pool.get(token)).toBe(second)
+  await pool.close()
+})
+
+test('what is no token opens no connection; a refused one stays in no list', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl)
+  expect(() => pool.get('letmein')).toThrow(expect.objectContaining({ code: 'UNAUTHENTICATED' }))
+  const { id, token } = await createKey(platform, everything)
+  await platform.call(keys.revoke, { id })
+  await expect(pool.get(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  expect(pool.size).toBe(0)
+  await pool.close()
+})
+
+test('the one that was used longest ago makes room, and ends its calls first', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl, { maxConnections: 2, retireMs: 500 })
+  const [one, two, three] = await Promise.all([1, 2, 3].map(() => createKey(platform, everything)))
+  const oldest = await pool.get(one!.token)
+  await pool.get(two!.token)
+  expect(() => pool.get(three!.token)).toThrow(expect.objectContaining({ code: 'OVERLOADED' }))
+  const newest = await until('the oldest is idle', async () => {
+    try {
+      return await pool.get(three!.token)
+    } catch {
+      await pool.get(two!.token)
+      return undefined
+    }
+  })
+  expect(pool.size).toBe(2)
+  expect((await call(newest, keys.self, {})).id).toBe(three!.id)
+  expect((await call(oldest, keys.self, {})).id).toBe(one!.id)
+  await oldest.closed()
+  await pool.close()
+})
+
+test('one that nobody uses is closed', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl, { idleMs: 50, sweepMs: 20 })
+  const { token } = await createKey(platform, everything)
+  const connection = await pool.get(token)
+  await connection.closed()
+  expect(pool.size).toBe(0)
+  await pool.close()
+})
+
+test('while the broker is away calls are UNAVAILABLE, never a 401; then all is as before', async () => {
+  const { token } = await createKey(platform, everything)
+  const headers = { authorization: `Bearer ${token}` }
+  const ask = () => platform.rest('platform', 'GET', '/api/v1/apikey', { headers })
+  expect((await ask()).status).toBe(200)
+  const statuses: unknown[] = []
+  const back = killServer({ pid: () => platform.brokerPid() })
+  do statuses.push((await ask()).status)
+  while (statuses.at(-1) !== 200 || statuses.length < 2)
+  await back
+  expect([...new Set(statuses)].toSorted()).toEqual([200, 503])
+  // Public calls come back as well.
+  await until('ping', async () => (await platform.rest('platform', 'GET', '/api/v1/ping')).status === 200)
+})
