@@ -48,10 +48,13 @@ function bearerToken(request: FastifyRequest): string | undefined {
 const loopbackNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/
 const loopbackAddresses = /^(?:127\.|::1$|::ffff:127\.)/
 
+/** Each of them is the sign of a proxy, behind which anybody can be. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+
 function isFromThisHost(request: FastifyRequest): boolean {
   const { headers } = request.raw
-  const forwarded = headers['x-forwarded-for'] ?? headers['forwarded'] ?? headers['x-real-ip']
-  if (forwarded !== undefined || !loopbackAddresses.test(request.raw.socket.remoteAddress ?? '')) return false
+  if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
+  if (!loopbackAddresses.test(request.raw.socket.remoteAddress ?? '')) return false
   // A name that somebody made resolve to this host is not this host (DNS rebinding).
   if (!loopbackNames.test(headers.host ?? '')) return false
   const site = headers['sec-fetch-site']

@@ -3,7 +3,13 @@ import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import { contracts } from '../subjects/index.ts'
-import { type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import {
+  type HttpServerName,
+  httpServers,
+  loopback,
+  serverAddressKey,
+  serverPortKey,
+} from '../subjects/names.ts'
 import { byConnection, byToken, byTokenOrLocalHost } from './authority.ts'
 import { addDocs } from './docs.ts'
 import { ConnectionPool } from './pool.ts'
@@ -37,25 +43,28 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   }
   const apps: FastifyInstance[] = []
   const urls = {} as Record<HttpServerName, string>
-  for (const server of Object.keys(httpServers) as HttpServerName[]) {
-    const app = createHttpServer({
-      server,
-      contracts,
-      authority: authorities[server],
-      publicAuthority: byConnection(edgeConnection),
-      log,
-    })
-    await addDocs(app, server, version)
-    apps.push(app)
-    urls[server] = await listenOn(app, server, listen[server])
+  const stop = async (): Promise<void> => {
+    await Promise.all(apps.map((app) => app.close()))
+    await pool.close()
   }
-  return {
-    urls,
-    stop: async () => {
-      await Promise.all(apps.map((app) => app.close()))
-      await pool.close()
-    },
+  try {
+    for (const server of Object.keys(httpServers) as HttpServerName[]) {
+      const app = createHttpServer({
+        server,
+        contracts,
+        authority: authorities[server],
+        publicAuthority: byConnection(edgeConnection),
+        log,
+      })
+      apps.push(app)
+      await addDocs(app, server, version)
+      urls[server] = await listenOn(app, server, listen[server])
+    }
+  } catch (error) {
+    await stop()
+    throw error
   }
+  return { urls, stop }
 }
 
 async function listenOn(
@@ -81,6 +90,9 @@ function listenProblem(
   { code }: NodeJS.ErrnoException,
 ): string {
   const { propertiesFile } = httpServers[server]
-  const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${code})`
-  return `${propertiesFile}: port ${port} on ${host} ${reason}: stop what uses it, or change server.port`
+  const fix =
+    code === 'EADDRINUSE'
+      ? `is taken by another program: stop what uses it, or change ${serverPortKey}`
+      : `cannot be used (${code}): change ${code === 'EACCES' ? serverPortKey : serverAddressKey}`
+  return `${propertiesFile}: port ${port} on ${host} ${fix}`
 }

@@ -21,7 +21,7 @@ const everywhere = '::'
 /**
  * Where a server listens, from its `application.properties` in the configuration folder; the file is made when there is
  * none. Lines are `key=value`; `#` and `!` begin comments. Without its address line the server is open to the network.
- * @throws ConfigError that names the file and the key
+ * @throws ConfigError that names the file, the line and the key
  */
 export function loadListenOptions(home: string, server: HttpServerName): ListenOptions {
   const { title, port, propertiesFile } = httpServers[server]
@@ -35,31 +35,48 @@ ${serverPortKey}=${port}
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeSecretFile(path, text)
   }
-  const properties = parse(path, text)
-  const portText = properties.get(serverPortKey) ?? String(port)
-  const portNumber = Number(portText)
-  if (!/^\d+$/.test(portText) || portNumber < 1 || portNumber > 65_535) {
-    throw new ConfigError(`${path}: ${serverPortKey} must be a port number from 1 to 65535, not ${portText}`)
-  }
-  return { host: properties.get(serverAddressKey) ?? everywhere, port: portNumber }
+  return { host: everywhere, port, ...parse(path, text) }
 }
 
-const knownKeys = [serverAddressKey, serverPortKey]
+/** What a value must be: the option that it makes, or undefined when it is none. */
+const readers: Record<
+  string,
+  { meaning: string; read: (value: string) => Partial<ListenOptions> | undefined }
+> = {
+  [serverAddressKey]: {
+    meaning: 'the name or number of an address',
+    read: (value) => (/^[A-Za-z0-9._:-]+$/.test(value) ? { host: value } : undefined),
+  },
+  [serverPortKey]: {
+    meaning: 'a port number from 1 to 65535',
+    read: (value) =>
+      /^\d{1,5}$/.test(value) && Number(value) > 0 && Number(value) < 65_536
+        ? { port: Number(value) }
+        : undefined,
+  },
+}
 
-function parse(path: string, text: string): Map<string, string> {
-  const properties = new Map<string, string>()
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
+function parse(path: string, text: string): Partial<ListenOptions> {
+  const options: Partial<ListenOptions>[] = []
+  const seen = new Set<string>()
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const refuse = (problem: string) => new ConfigError(`${path}, line ${index + 1}: ${problem}`)
     const content = line.trim()
     if (content === '' || content.startsWith('#') || content.startsWith('!')) continue
-    const match = /^([^=:\s]+)\s*[=:]\s*(.*)$/.exec(content)
-    if (match === null) throw new ConfigError(`${path}, line ${index + 1}: write key=value`)
-    const key = match[1]!
-    if (!knownKeys.includes(key)) {
-      throw new ConfigError(
-        `${path}, line ${index + 1}: ${key} is not known here; the keys are ${knownKeys.join(', ')}`,
-      )
+    const [, key = '', value = ''] = /^([^=:\s]+)\s*[=:]\s*(.*)$/.exec(content) ?? []
+    if (key === '') throw refuse('write key=value')
+    const reader = Object.hasOwn(readers, key) ? readers[key] : undefined
+    if (reader === undefined) {
+      throw refuse(`${key} is not known here; the keys are ${Object.keys(readers).join(', ')}`)
     }
-    properties.set(key, match[2]!)
+    if (seen.has(key)) throw refuse(`${key} is there already`)
+    seen.add(key)
+    const option = reader.read(value)
+    if (option === undefined) throw refuse(`${key} must be ${reader.meaning}, not ${JSON.stringify(value)}`)
+    options.push(option)
   }
-  return properties
+  return Object.assign({}, ...options) as Partial<ListenOptions>
 }

@@ -16,7 +16,7 @@ afterAll(() => platform[Symbol.asyncDispose]())
 test('a token has one connection, however many calls come at once', async () => {
   const pool = new ConnectionPool(platform.tcpUrl)
   const { token } = await createKey(platform, everything)
-  const connections = await Promise.all(Array.from({ length: 20 }, () => pool.get(token)))
+  const connections = await Promise.all(Array.from({ length: 20 }, async () => pool.get(token)))
   expect(new Set(connections).size).toBe(1)
   expect(pool.get(token)).toBe(connections[0])
   expect(pool.size).toBe(1)
@@ -87,7 +87,7 @@ test('while the broker is away calls are UNAVAILABLE, never a 401; then all is a
   do statuses.push((await ask()).status)
   while (statuses.at(-1) !== 200 || statuses.length < 2)
   await back
-  expect([...new Set(statuses)].toSorted()).toEqual([200, 503])
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
   // Public calls come back as well.
   await until('ping', async () => (await platform.rest('platform', 'GET', '/api/v1/ping')).status === 200)
 })
