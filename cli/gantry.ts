@@ -5,7 +5,7 @@ import { processTerminal } from './terminal.ts'
 
 const { env } = process
 
-process.exitCode = await main(
+const code = await main(
   process.argv.slice(2),
   createContext({
     env,
@@ -14,3 +14,6 @@ process.exitCode = await main(
     readStdin: () => text(process.stdin),
   }),
 )
+
+// Once all is written; what a start that failed has left open must not keep the process.
+process.stdout.write('', () => process.exit(code))

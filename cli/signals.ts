@@ -11,7 +11,7 @@ export interface StopSignals {
 }
 
 /** Listens to Ctrl-C, SIGTERM and the end of the terminal: the first one resolves `first`, each later keypress calls `again`. */
-export function stopSignals(again: () => void): StopSignals {
+export function stopSignals(again: () => void, source: NodeJS.EventEmitter = process): StopSignals {
   const { promise: first, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let firstAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -23,11 +23,11 @@ export function stopSignals(again: () => void): StopSignals {
       again()
     }
   }
-  for (const signal of stopping) process.on(signal, onSignal)
+  for (const signal of stopping) source.on(signal, onSignal)
   return {
     first,
     dispose: () => {
-      for (const signal of stopping) process.off(signal, onSignal)
+      for (const signal of stopping) source.off(signal, onSignal)
     },
   }
 }

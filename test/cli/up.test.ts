@@ -1,0 +1,132 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { files, httpServers, loopback } from '../../subjects/names.ts'
+import { createHome } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+import { type CliProcess, spawnGantry } from './support.ts'
+
+/** The last line of what `up` says when all runs. */
+const ready = 'Ctrl-C stops it.'
+
+let home: string
+beforeEach(async () => {
+  home = await createHome()
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const environment = (folder = home) => ({ GANTRY_HOME: folder, GANTRY_TOKEN: '' })
+const up = (...args: string[]): CliProcess => spawnGantry(['up', ...args], environment())
+
+async function run(...args: string[]) {
+  await using process = spawnGantry(args, environment())
+  const code = await process.ended
+  return { code, ...process.written }
+}
+
+const brokerPid = () => Number(readFileSync(join(home, 'run', 'nats-server.pid'), 'utf8'))
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** `up` does not come up: it says one line, ends with 1, and leaves nothing behind. */
+async function refuses(folder = home): Promise<string> {
+  await using process = spawnGantry(['up', '--log-level', 'silent'], environment(folder))
+  expect(await process.ended).toBe(1)
+  expect(process.written.out).toBe('')
+  expect(process.written.err).toMatch(/^error: [^\n]+\n$/)
+  return process.written.err
+}
+
+async function occupy(port: number): Promise<AsyncDisposable> {
+  const server = createServer().listen(port, loopback)
+  await once(server, 'listening')
+  return { [Symbol.asyncDispose]: async () => void (await new Promise((resolve) => server.close(resolve))) }
+}
+
+test('up says what runs where; other processes use it; Ctrl-C stops it in order; a second start goes on', async () => {
+  {
+    await using platform = up()
+    await platform.said(ready)
+    const { out, err } = platform.written
+    const about = JSON.parse((await run('info', '--json')).out) as { http: object; broker: { tcp: string } }
+    for (const url of Object.values(about.http)) expect(out).toContain(String(url))
+    expect(out).toContain(about.broker.tcp)
+    expect(out).toContain(home)
+    // What it suggests to try is a command.
+    expect(out).toMatch(/gantry filesystems create-local here --role source --fs-root/)
+    // Elsewhere than on a terminal the log is a JSON object in each line.
+    for (const line of err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+    const made = await run('filesystems', 'create-local', 'here', '--role', 'source', '--fs-root', home)
+    expect(made.code).toBe(0)
+    const server = brokerPid()
+    platform.child.kill('SIGINT')
+    expect(await platform.ended).toBe(0)
+    expect(platform.written.out).toMatch(/Stopping in order; .+\nStopped\.\n$/)
+    expect(isAlive(server)).toBe(false)
+    expect((await run('info')).code).toBe(3)
+  }
+  await using platform = up('--log-level', 'warn')
+  await platform.said(ready)
+  expect((await run('filesystems', 'list')).out).toContain('here')
+  expect(platform.written.err).toBe('')
+  platform.child.kill('SIGTERM')
+  expect(await platform.ended).toBe(0)
+})
+
+test('killed with -9 it takes its nats-server along', async () => {
+  await using platform = up()
+  await platform.said(ready)
+  const server = brokerPid()
+  expect(isAlive(server)).toBe(true)
+  const killed = performance.now()
+  platform.child.kill('SIGKILL')
+  await until('nats-server is gone', () => !isAlive(server))
+  expect(performance.now() - killed).toBeLessThan(2_000)
+})
+
+test('a second one on the same folder is refused, and the first one stays', async () => {
+  await using platform = up()
+  await platform.said(ready)
+  expect(await refuses()).toContain(String(platform.child.pid))
+  expect((await run('info')).code).toBe(0)
+})
+
+test('a taken port of the broker is named with the file that sets it', async () => {
+  const { port } = JSON.parse(readFileSync(join(home, files.messaging), 'utf8')) as { port: number }
+  await using _ = await occupy(port)
+  expect(await refuses()).toMatch(new RegExp(`${files.messaging}.*\\b${port}\\b.*taken`))
+})
+
+test('a taken port of an HTTP server is named with the file that sets it; the broker is stopped', async () => {
+  const { propertiesFile } = httpServers.migrator
+  const port = Number(/port=(\d+)/.exec(readFileSync(join(home, propertiesFile), 'utf8'))?.[1])
+  await using _ = await occupy(port)
+  const line = await refuses()
+  expect(line).toContain(propertiesFile)
+  expect(line).toContain(String(port))
+  expect(isAlive(brokerPid())).toBe(false)
+})
+
+test('a wrong setting is named with its file', async () => {
+  writeFileSync(join(home, files.messaging), '{ "max_mem": "much", "max_file": "1GiB" }')
+  expect(await refuses()).toMatch(/messaging\.config.*max_mem/)
+  writeFileSync(join(home, files.messaging), '{\n "max_mem": }')
+  expect(await refuses()).toMatch(/messaging\.config/)
+})
+
+test('a folder that is a file, or cannot be made, is named', async () => {
+  const file = join(home, files.messaging)
+  expect(await refuses(file)).toBe(
+    `error: the configuration folder ${file} is, or is in, a file: set GANTRY_HOME to a folder that you can write\n`,
+  )
+  expect(await refuses(join(file, 'below'))).toContain('is, or is in, a file')
+  expect(await refuses('/sys/gantry')).toMatch(/the configuration folder \/sys\/gantry cannot be written/)
+})

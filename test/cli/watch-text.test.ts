@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { type Info, RateMeter } from '../../cli/watch-rate.ts'
+import { endLine, liveLine } from '../../cli/watch-text.ts'
+import { watchView } from '../../cli/watch-view.ts'
+import { testTerminal } from './support.ts'
+
+const span = (inSeconds: number) => ({ inSeconds, asText: `${inSeconds}s` })
+
+const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id = 'nightly'): Info => ({
+  id,
+  internalId: '5cc427cb-1599-4a55-be06-7a53109a9867',
+  path: '/',
+  state,
+  progress: {
+    totalBytes: 4 * 2 ** 20,
+    migratedBytes: 2 ** 20,
+    excludedBytes: 0,
+    totalMigratedBytes: 2 ** 20,
+    totalScannedBytes: 4 * 2 ** 20,
+    migratedPercentage: 25,
+    duration: span(10),
+    filesScanned: 4_000,
+    filesMigrated: 900,
+    filesSkipped: 100,
+    foldersScanned: 1,
+    failedPaths: 0,
+    ...progress,
+  },
+})
+const rate = { filesPerSecond: 100, bytesPerSecond: 2 ** 20 / 10, etaSeconds: 30 }
+
+test('a live line has all that one wants to know', () => {
+  expect(liveLine(info('RUNNING', { failedPaths: 2 }), rate, 160)).toBe(
+    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
+  )
+})
+
+test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {
+  expect(liveLine(info('RUNNING', { failedPaths: 12 }), rate, columns).length).toBeLessThanOrEqual(columns)
+})
+
+test('the rates are those of the last seconds; the time left is by what takes longer', () => {
+  const meter = new RateMeter()
+  expect(meter.add(info('RUNNING'), 0)).toEqual({
+    filesPerSecond: 0,
+    bytesPerSecond: 0,
+    etaSeconds: undefined,
+  })
+  const second = meter.add(info('RUNNING', { filesMigrated: 1_900, migratedBytes: 2 * 2 ** 20 }), 1_000)
+  expect(second).toEqual({ filesPerSecond: 1_000, bytesPerSecond: 2 ** 20, etaSeconds: 2 })
+  // Long after, nothing has moved.
+  const third = meter.add(info('RUNNING', { filesMigrated: 1_900, migratedBytes: 2 * 2 ** 20 }), 60_000)
+  expect(third).toEqual({ filesPerSecond: 0, bytesPerSecond: 0, etaSeconds: undefined })
+})
+
+test.for([
+  [info('STOPPED'), 'nightly is stopped at 25 %; go on with: gantry migrations resume nightly'],
+  [
+    info('COMPLETED', { failedPaths: 1 }, "it's all"),
+    String.raw`it's all is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures 'it'\''s all'`,
+  ],
+] as const)('the end: %#', ([ended, line]) => expect(endLine(ended)).toBe(line))
+
+test('on a terminal the lines are written over', () => {
+  const terminal = testTerminal({ isTty: true })
+  const view = watchView(terminal, { json: false })
+  const both = ['one', 'two'].map((id) => ({ info: info('RUNNING', {}, id), rate }))
+  view.show(both)
+  expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
+  expect(terminal.written.out.split('\n')).toHaveLength(3)
+  terminal.written.out = ''
+  view.away('nobody answers')
+  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[Jnobody answers; trying again\n')
+  terminal.written.out = ''
+  view.show(both.slice(1))
+  expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
+})
+
+test('in a log a line comes with a new state, and not with each look', () => {
+  const terminal = testTerminal()
+  const view = watchView(terminal, { json: false })
+  for (const state of ['RUNNING', 'RUNNING', 'STOPPING', 'STOPPING'] as const) {
+    view.show([{ info: info(state), rate }])
+  }
+  expect(terminal.written.out.match(/RUNNING|STOPPING/g)).toEqual(['RUNNING', 'STOPPING'])
+  view.away('nobody answers')
+  view.away('nobody answers')
+  expect(terminal.written.err).toBe('nobody answers; trying again\n')
+})

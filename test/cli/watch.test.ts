@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
+import { addLocal, createFolder } from '../support/migrations.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { gantry } from './support.ts'
+
+const watch = ({ home }: TestPlatform, ...args: string[]) =>
+  gantry(['watch', ...args], { env: { GANTRY_HOME: home } })
+
+async function createSource(platform: TestPlatform, names: readonly string[]) {
+  const folder = createFolder('from', 'to')
+  for (const name of names) writeFileSync(join(folder.from, name), 'x'.repeat(1024))
+  await addLocal(platform, 'from', 'source', folder.from)
+  await addLocal(platform, 'to', 'target', folder.to)
+  return folder
+}
+
+const create = (platform: TestPlatform, migrationId: string, autoStart: boolean) =>
+  platform.call(migrations.create, { migrationId, path: '/', source: 'from', target: 'to', autoStart })
+
+test('a migration that is completed without failures is exit code 0', async () => {
+  await using platform = await startTestPlatform()
+  using _ = await createSource(platform, ['a', 'b', 'c'])
+  await create(platform, 'all of it', true)
+  const { code, out, err } = await watch(platform, 'all of it')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/all of it {2}COMPLETED {2}100 % {2}3 of 3 files {2}3\.0 KiB of 3\.0 KiB\n/)
+  expect(out).toMatch(/all of it is completed: 3 files \(3\.0 KiB\) copied, in \d+ s\n$/)
+})
+
+test('failures are exit code 1, and it says how to list them', async () => {
+  await using platform = await startTestPlatform()
+  using folder = await createSource(platform, ['a'])
+  execFileSync('mkfifo', [join(folder.from, 'pipe')])
+  await create(platform, 'nightly', true)
+  const { code, out } = await watch(platform, 'nightly')
+  expect(code).toBe(1)
+  expect(out).toMatch(
+    /nightly is completed with 1 failure: .*list them with: gantry migrations failures nightly\n$/,
+  )
+  const { out: failures } = await gantry(['migrations', 'failures', 'nightly'], {
+    env: { GANTRY_HOME: platform.home },
+  })
+  expect(failures).toMatch(/\/pipe/)
+})
+
+test('one that was not started, or is stopped, is exit code 1, and it says how to go on', async () => {
+  await using platform = await startTestPlatform()
+  using _ = await createSource(platform, ['a'])
+  await create(platform, 'later', false)
+  const { code, out } = await watch(platform, 'later')
+  expect(code).toBe(1)
+  expect(out).toMatch(/later was not started; start it with: gantry migrations start later\n$/)
+})
+
+test('with --json each line is the reply of migrations progress', async () => {
+  await using platform = await startTestPlatform()
+  using _ = await createSource(platform, ['a'])
+  await create(platform, 'm', true)
+  const { code, out } = await watch(platform, 'm', '--json')
+  expect(code).toBe(0)
+  const lines = out.trimEnd().split('\n')
+  expect(JSON.parse(lines.at(-1)!)).toEqual(await platform.call(migrations.progress, { migrationId: 'm' }))
+})
+
+test('without a name it watches those that are running; there may be none', async () => {
+  await using platform = await startTestPlatform()
+  const { code, out, err } = await watch(platform)
+  expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'No migration is running.\n' })
+})
+
+test('one that does not exist is an error', async () => {
+  await using platform = await startTestPlatform()
+  const { code, err } = await watch(platform, 'nobody')
+  expect(code).toBe(1)
+  expect(err).toMatch(/^error: there is no migration nobody \(NOT_FOUND, request \w+\)\n$/)
+})
