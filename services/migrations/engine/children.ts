@@ -39,10 +39,10 @@ class Groups<G> {
     return this.#textBytes >= maxItemTextBytes
   }
 
-  /** The group that a name of this folder belongs to; the name is counted. */
-  for(folder: StorePath, name: Buffer, open: () => G): G {
+  /** The group that a name of this folder belongs to, a new one if the last does not fit; the name is counted. */
+  for(folder: StorePath, name: Buffer, open: () => G, fits: (group: G) => boolean = () => true): G {
     let group = this.#groups.at(-1)
-    if (group === undefined || this.#folder !== folder) {
+    if (group === undefined || this.#folder !== folder || !fits(group)) {
       group = open()
       this.#groups.push(group)
       this.#folder = folder
@@ -79,13 +79,16 @@ export class Children {
 
   /** @param parent one object for all entries of a folder */
   folder(parent: StorePath, name: Buffer, mode: number | undefined): void {
-    const group = this.#folders.for(parent, name, () => ({
+    const hasMode = mode !== undefined
+    const group = this.#folders.for(
       parent,
-      names: [],
-      ...(mode === undefined ? {} : { modes: [] }),
-    }))
+      name,
+      () => ({ parent, names: [], ...(hasMode ? { modes: [] } : {}) }),
+      // A store may know the modes of some: those that others made.
+      ({ modes }) => (modes !== undefined) === hasMode,
+    )
     group.names.push(name)
-    if (mode !== undefined) group.modes?.push(mode)
+    if (hasMode) group.modes?.push(mode)
     if (this.#folders.names >= maxRegionFolders || this.#folders.isLong) this.#endRegion()
   }
 

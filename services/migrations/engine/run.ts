@@ -2,7 +2,7 @@ import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
-import { locally } from '../../drivers/local-errors.ts'
+import { isErrno, localError } from '../../drivers/local-errors.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 
@@ -80,8 +80,11 @@ export function sweep(run: Run, folder: StorePath): void {
   if (root === undefined || run.liveThreads === undefined) return
   const { liveThreads, spec } = run
   const local = new LocalRoot(root)
-  locally(() => {
+  try {
     local.confine(folder)
     sweepTemporaryFiles(local.absolute(folder), spec.id, liveThreads)
-  })
+  } catch (error) {
+    // A folder that is not there has no leftovers, and is made before it is needed.
+    if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))
+  }
 }

@@ -166,6 +166,24 @@ describe('children of a scan', () => {
     })
   })
 
+  test('folders of which only some have a mode keep each their own', async () => {
+    const parent = bytes('parent')
+    const [item, ...more] = await childrenOf((children) => {
+      children.folder(parent, bytes('a'), 0o755)
+      children.folder(parent, bytes('b'), undefined)
+      children.folder(parent, bytes('c'), undefined)
+      children.folder(parent, bytes('d'), 0o700)
+    })
+    expect(more).toEqual([])
+    expect(item).toMatchObject({
+      groups: [
+        { names: [bytes('a')], modes: [0o755] },
+        { names: [bytes('b'), bytes('c')] },
+        { names: [bytes('d')], modes: [0o700] },
+      ],
+    })
+  })
+
   test('the longest names of the worst kind still make messages of less than 1 MiB', async () => {
     const worst = Buffer.alloc(255, 1)
     const folder = () => Buffer.alloc(4_000, 1)

@@ -68,28 +68,32 @@ test('a folder that became a file at the target: its files fail at once, the oth
   expect(readFileSync(move.at('to', 'folder'), 'utf8')).toBe('mine')
 })
 
-test('a folder that was removed at the target is made again by the next try', async () => {
-  await using move = createMove()
-  mkdirSync(move.at('from', 'a', 'b'), { recursive: true })
-  for (const name of ['1', '2']) writeFileSync(move.at('from', 'a', 'b', name), name)
-  writeFileSync(move.at('from', 'a', 'b', 'empty'), '')
-  writeFileSync(move.at('from', 'a', 'b', 'large'), Buffer.alloc(17 * 2 ** 20, 'large'))
-  const attempts: number[] = []
-  const waits: number[] = []
-  const { counts, failures } = await move.run({
-    afterScan: () => rmSync(move.at('to', 'a'), { recursive: true }),
-    beforeTransfer: (bytes) => {
-      const item = decodeItem(bytes)
-      attempts.push(item.attempt)
-      if (item.attempt > 1) waits.push(item.notBeforeMs - Date.now())
-    },
-  })
-  expect(failures).toEqual([])
-  expect(counts).toMatchObject({ filesMigrated: 4 })
-  expect(attempts).toEqual([1, 1, 2, 2])
-  for (const wait of waits) expect(wait).toBeGreaterThan(500)
-  expect(compareTrees(move.from, move.to)).toEqual([])
-})
+test.each([false, true])(
+  'a folder that was removed at the target is made again by the next try (redelivered: %s)',
+  async (redelivered) => {
+    await using move = createMove()
+    mkdirSync(move.at('from', 'a', 'b'), { recursive: true })
+    for (const name of ['1', '2']) writeFileSync(move.at('from', 'a', 'b', name), name)
+    writeFileSync(move.at('from', 'a', 'b', 'empty'), '')
+    writeFileSync(move.at('from', 'a', 'b', 'large'), Buffer.alloc(17 * 2 ** 20, 'large'))
+    const attempts: number[] = []
+    const waits: number[] = []
+    const { counts, failures } = await move.run({
+      redelivered,
+      afterScan: () => rmSync(move.at('to', 'a'), { recursive: true }),
+      beforeTransfer: (bytes) => {
+        const item = decodeItem(bytes)
+        attempts.push(item.attempt)
+        if (item.attempt > 1) waits.push(item.notBeforeMs - Date.now())
+      },
+    })
+    expect(failures).toEqual([])
+    expect(counts).toMatchObject({ filesMigrated: 4 })
+    expect(attempts).toEqual([1, 1, 2, 2])
+    for (const wait of waits) expect(wait).toBeGreaterThan(500)
+    expect(compareTrees(move.from, move.to)).toEqual([])
+  },
+)
 
 test('an item that comes again sweeps its folders of what a killed worker left, and only of that', async () => {
   await using move = createMove()
