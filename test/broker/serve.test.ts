@@ -20,7 +20,8 @@ const trial = resource('trial', {
     output: strict({ text: Type.String() }),
     errors: ['NOT_FOUND'],
     http: [],
-    deadlineMs: 300,
+    // Long enough for a busy machine to answer in, short enough for a test to wait for its end.
+    deadlineMs: 1_500,
   },
 })
 type Handler = Handlers<typeof trial>['run']
@@ -258,9 +259,11 @@ test('the id of a request is made where there is none, and is the same in reply 
 test('a stop lets the work in hand end, and takes no more', async () => {
   const go = Promise.withResolvers<{ text: string }>()
   const began = Promise.withResolvers<void>()
+  let calls = 0
   const service = await start(() => {
     began.resolve()
-    return go.promise
+    // Those that come before the broker knows of the stop are answered too, and hold up nobody.
+    return calls++ === 0 ? go.promise : { text: 'more' }
   })
   const inHand = callContract(user, trial.run, {})
   await began.promise
