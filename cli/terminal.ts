@@ -19,7 +19,7 @@ export interface Terminal {
 }
 
 /** Width of help and tables where there is no terminal that says its own. */
-export const defaultColumns = 100
+const defaultColumns = 100
 const defaultRows = 24
 
 /** The terminal of this process; no colours when it is none, or NO_COLOR is set. */

@@ -13,13 +13,15 @@ export interface WatchView {
   /** After each look at the migrations. */
   show(seen: readonly Seen[]): void
   /** While the platform does not answer. */
-  away(reason: string): void
+  away(): void
   /** When all have ended. */
   end(seen: readonly Seen[]): void
 }
 
 /** Between two lines about a migration in a log; a change of its state is told at once. */
 const plainIntervalMs = 5_000
+
+const awayText = 'The platform does not answer; trying again.'
 
 /** The view for whoever reads: a program, a terminal, a log. */
 export function watchView(terminal: Terminal, { json }: { json: boolean }): WatchView {
@@ -32,7 +34,7 @@ const jsonView = (terminal: Terminal): WatchView => ({
   show: (seen) => {
     for (const { info } of seen) terminal.out(`${JSON.stringify(info)}\n`)
   },
-  away: (reason) => terminal.err(`${JSON.stringify({ away: reason })}\n`),
+  away: () => undefined,
   end: () => undefined,
 })
 
@@ -48,7 +50,7 @@ function liveView(terminal: Terminal): WatchView {
   }
   return {
     show: (seen) => write(seen.map(({ info, rate }) => liveLine(info, rate, terminal.columns - 1))),
-    away: (reason) => write([`${reason}; trying again`.slice(0, terminal.columns - 1)]),
+    away: () => write([awayText]),
     end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
   }
 }
@@ -68,8 +70,8 @@ function plainView(terminal: Terminal): WatchView {
         terminal.out(`${plainLine(info, rate)}\n`)
       }
     },
-    away: (reason) => {
-      if (!isAway) terminal.err(`${reason}; trying again\n`)
+    away: () => {
+      if (!isAway) terminal.err(`${awayText}\n`)
       isAway = true
     },
     end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),

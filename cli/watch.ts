@@ -51,7 +51,7 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
       } catch (error) {
         awaySince ??= performance.now()
         if (!mayComeBack(error) || performance.now() - awaySince > patienceMs) throw error
-        view.away(error.message)
+        view.away()
       }
       const timer = setTimeout(wake, intervalMs)
       await woken

@@ -38,18 +38,25 @@ export interface Ran {
   readonly err: string
 }
 
+interface Given {
+  readonly env?: NodeJS.ProcessEnv
+  readonly cwd?: string
+  readonly stdin?: string
+  readonly isTty?: boolean
+}
+
 /** Runs a command line in this process. */
-export async function gantry(
+export const gantry = (args: readonly string[], given: Given = {}): Promise<Ran> => begin(args, given).ended
+
+/** The same, for those who look at what it writes meanwhile. */
+export function begin(
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; cwd?: string; stdin?: string; isTty?: boolean } = {},
-): Promise<Ran> {
-  const { env = {}, cwd = '/nowhere', stdin = '', isTty = false } = options
+  { env = {}, cwd = '/nowhere', stdin = '', isTty = false }: Given = {},
+): { written: TestTerminal['written']; ended: Promise<Ran> } {
   const terminal = testTerminal({ isTty })
-  const code = await main(
-    args,
-    createContext({ env, cwd, terminal, readStdin: () => Promise.resolve(stdin) }),
-  )
-  return { code, ...terminal.written }
+  const context = createContext({ env, cwd, terminal, readStdin: () => Promise.resolve(stdin) })
+  const { written } = terminal
+  return { written, ended: main(args, context).then((code) => ({ code, ...written })) }
 }
 
 /** A command in a process of its own, as a shell starts it. */

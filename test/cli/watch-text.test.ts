@@ -69,8 +69,8 @@ test('on a terminal the lines are written over', () => {
   expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
   expect(terminal.written.out.split('\n')).toHaveLength(3)
   terminal.written.out = ''
-  view.away('nobody answers')
-  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[Jnobody answers; trying again\n')
+  view.away()
+  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not answer; trying again.\n')
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
@@ -83,7 +83,7 @@ test('in a log a line comes with a new state, and not with each look', () => {
     view.show([{ info: info(state), rate }])
   }
   expect(terminal.written.out.match(/RUNNING|STOPPING/g)).toEqual(['RUNNING', 'STOPPING'])
-  view.away('nobody answers')
-  view.away('nobody answers')
-  expect(terminal.written.err).toBe('nobody answers; trying again\n')
+  view.away()
+  view.away()
+  expect(terminal.written.err).toBe('The platform does not answer; trying again.\n')
 })

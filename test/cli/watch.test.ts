@@ -1,18 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
-import { gantry } from './support.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+import { begin, gantry } from './support.ts'
 
 const watch = ({ home }: TestPlatform, ...args: string[]) =>
   gantry(['watch', ...args], { env: { GANTRY_HOME: home } })
 
-async function createSource(platform: TestPlatform, names: readonly string[]) {
+async function createSource(platform: TestPlatform, names: readonly string[], content = 'x'.repeat(1024)) {
   const folder = createFolder('from', 'to')
-  for (const name of names) writeFileSync(join(folder.from, name), 'x'.repeat(1024))
+  for (const name of names) writeFileSync(join(folder.from, name), content)
   await addLocal(platform, 'from', 'source', folder.from)
   await addLocal(platform, 'to', 'target', folder.to)
   return folder
@@ -54,6 +55,29 @@ test('one that was not started, or is stopped, is exit code 1, and it says how t
   const { code, out } = await watch(platform, 'later')
   expect(code).toBe(1)
   expect(out).toMatch(/later was not started; start it with: gantry migrations start later\n$/)
+})
+
+test('a restart of the platform in the middle is waited for', { timeout: 60_000 }, async () => {
+  using home = disposableFolder(await createHome())
+  // More than the platform copies before it stops.
+  const names = Array.from({ length: 10_000 }, (_, index) => `file ${index}`)
+  await using first = await startTestPlatform({ home: home.path })
+  using folder = await createSource(first, names, '')
+  await create(first, 'nightly', true)
+  const watching = begin(['watch', 'nightly'], { env: { GANTRY_HOME: home.path } })
+  await until('some files have arrived', () => readdirSync(folder.to).length > 100)
+  await first.stop()
+  await until('it has seen that', () => watching.written.err !== '')
+  await using _ = await startTestPlatform({ home: home.path })
+  const { code, out, err } = await watching.ended
+  expect(err).toBe('The platform does not answer; trying again.\n')
+  expect(out).toMatch(/nightly is completed: 10,000 files \(0 B\) copied/)
+  expect(code).toBe(0)
+})
+
+const disposableFolder = (path: string) => ({
+  path,
+  [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
 })
 
 test('with --json each line is the reply of migrations progress', async () => {

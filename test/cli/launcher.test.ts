@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, mkdtempDisposableSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from './support.ts'
+
+/** The Node of the machine, when it is another than Gantry's own. */
+const otherNode = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((folder) => folder !== '' && !folder.includes('node_modules'))
+  .map((folder) => join(folder, 'node'))
+  .find(
+    (path) =>
+      existsSync(path) &&
+      spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout !== `${process.version}\n`,
+  )
+
+test('without packages it says what to do, in one line', () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  mkdirSync(join(folder.path, 'cli'))
+  const launcher = join(folder.path, 'cli', 'gantry.mjs')
+  copyFileSync(join(root, 'cli', 'gantry.mjs'), launcher)
+  const { status, stderr } = spawnSync(process.execPath, [launcher, 'info'], { encoding: 'utf8' })
+  expect(status).toBe(1)
+  expect(stderr).toBe(`error: ${folder.path} has no packages yet: run "npm start" there once\n`)
+})
+
+test.skipIf(otherNode === undefined)('with another Node it goes on in the one of node_modules', () => {
+  const launcher = join(root, 'cli', 'gantry.mjs')
+  const run = (...args: string[]) => spawnSync(otherNode!, [launcher, ...args], { encoding: 'utf8' })
+  expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\./) as string })
+  expect(run('nonsense')).toMatchObject({ status: 2, stderr: expect.stringContaining('nonsense') as string })
+})
+
+test('help loads neither the broker client nor the servers, the log or the validator', () => {
+  const hooks = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context) } })`
+  const { stderr } = spawnSync(
+    process.execPath,
+    [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(hooks)}`,
+      join(root, 'cli', 'gantry.ts'),
+      '--help',
+    ],
+    { encoding: 'utf8' },
+  )
+  expect(stderr).toContain('commander')
+  const loaded = stderr.split('\n').filter((url) => url.startsWith('file:'))
+  expect(loaded.filter((url) => /@nats-io|fastify|pino|compile|cli\/platform\.ts/.test(url))).toEqual([])
+})
