@@ -58,10 +58,10 @@ export function localError(error: unknown, side?: string): unknown {
 }
 
 /** The result of a piece of synchronous file system work; its failures are StoreErrors. */
-export function locally<T>(work: () => T, side?: string): T {
+export function locally<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw localError(error, side)
+    throw localError(error)
   }
 }

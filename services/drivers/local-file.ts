@@ -52,7 +52,7 @@ export function createFile(path: Buffer, mode: number | undefined): number {
 }
 
 /** Whether two looks at a file saw the same content: the change time moves with every write, and nobody can set it. */
-export const isSameVersion = (a: Stats, b: Stats): boolean =>
+const isSameVersion = (a: Stats, b: Stats): boolean =>
   a.size === b.size &&
   a.mtimeMs === b.mtimeMs &&
   a.ctimeMs === b.ctimeMs &&
@@ -77,7 +77,7 @@ export function readFully(fd: number, into: Buffer, length: number, position: nu
 }
 
 /** Writes all bytes at a place in the file. */
-export function writeFully(fd: number, bytes: Buffer, length: number, position: number): void {
+function writeFully(fd: number, bytes: Buffer, length: number, position: number): void {
   for (let done = 0; done < length;) done += writeSync(fd, bytes, done, length - done, position + done)
 }
 

@@ -5,7 +5,7 @@ import { joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
 
 /** Names of one folder that are held in memory, some 100 bytes each; in a larger folder each file is asked for by itself. */
-export const maxKnownFiles = 200_000
+const maxKnownFiles = 200_000
 
 /** Those of a batch of the source that are at the target with the same size. */
 export type FindKnown = (batch: readonly Entry[]) => Promise<ReadonlySet<Entry>>

@@ -13,8 +13,8 @@ export const fullWeight = 2
 export const halfWeight = 1
 
 /** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-export const priorities = ['parts', 'files', 'scans'] as const
-export type Priority = (typeof priorities)[number]
+const priorities = ['parts', 'files', 'scans'] as const
+type Priority = (typeof priorities)[number]
 
 /** How long `close` waits for jobs to stop: between two files or two requests. */
 const closeTimeoutMs = 5_000
@@ -24,7 +24,7 @@ export interface PoolLog {
   error(fields: object, message: string): void
 }
 
-export interface JobOptions {
+interface JobOptions {
   readonly signal: AbortSignal
   readonly priority: Priority
   /** Share of a thread; default `fullWeight`. */
@@ -103,7 +103,10 @@ export class ThreadPool implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<PooledThread>()
     const waiting = { weight, start: resolve, refuse: reject }
     const queue = this.#waiting[priority]
-    const abort = () => reject(signal.reason)
+    const abort = () => {
+      queue.delete(waiting)
+      reject(signal.reason)
+    }
     signal.addEventListener('abort', abort, { once: true })
     queue.add(waiting)
     this.#assign()

@@ -7,7 +7,7 @@ export const maxAttempts = 5
  * Tries while a store as a whole is the reason: with the longest wait between them they last an hour, so that a network
  * or a full disk that is mended meanwhile costs no failure.
  */
-export const maxOutageAttempts = 60
+const maxOutageAttempts = 60
 
 const outages: ReadonlySet<FailureClass> = new Set(['unreachable', 'refused', 'throttled', 'full'])
 
