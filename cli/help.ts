@@ -54,7 +54,9 @@ export function usageOf(shape: Shape): string {
   const args = shape.args.map(({ flag, required }) => (required ? `<${flag}>` : `[${flag}]`))
   const flags = shape.flags
     .filter(({ required }) => required)
-    .map((field) => `${typed(shape, field)} <${placeholder(field)}>`)
+    .map((field) =>
+      field.kind === 'boolean' ? typed(shape, field) : `${typed(shape, field)} <${placeholder(field)}>`,
+    )
   return [...args, ...flags, '[options]'].join(' ')
 }
 

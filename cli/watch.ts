@@ -33,15 +33,11 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
     const ids = migrationId === undefined ? await runningIds(session) : [migrationId]
     if (ids.length === 0) terminal.err('No migration is running.\n')
     let awaySince: number | undefined
-    for (let seen: Seen[] = []; ;) {
+    for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve))
       try {
         if (session.isClosed()) session = await open()
-        seen = (await look(session, ids)).map((info) => {
-          const meter = meters.get(info.id) ?? new RateMeter()
-          meters.set(info.id, meter)
-          return { info, rate: meter.add(info, performance.now()) }
-        })
+        const seen = (await look(session, ids)).map((info) => measured(meters, info))
         awaySince = undefined
         view.show(seen)
         if (seen.every(({ info }) => ended.includes(info.state))) {
@@ -60,6 +56,12 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
   } finally {
     await session.close()
   }
+}
+
+function measured(meters: Map<string, RateMeter>, info: Info): Seen {
+  const meter = meters.get(info.id) ?? new RateMeter()
+  meters.set(info.id, meter)
+  return { info, rate: meter.add(info, performance.now()) }
 }
 
 async function runningIds(session: Session): Promise<string[]> {
