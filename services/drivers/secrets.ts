@@ -20,7 +20,8 @@ export const sealSecrets = (kind: FilesystemKind, options: Options, sealer: Seal
   mapSecrets(kind, options, (secret) => sealer.seal(secret))
 
 /** Options for replies. */
-export const maskSecrets = (kind: FilesystemKind, options: Options): Options => mapSecrets(kind, options, () => mask)
+export const maskSecrets = (kind: FilesystemKind, options: Options): Options =>
+  mapSecrets(kind, options, () => mask)
 
 /** What a driver is opened with, secrets in the clear: never stored, logged or answered. */
 export function openSecrets(kind: FilesystemKind, sealed: Options, sealer: Sealer): FilesystemSpec {
