@@ -8,7 +8,8 @@ export default defineConfig({
     exclude: ['test/crash/**'],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
     pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Bounds for a machine that does a lot beside; a test takes seconds.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })

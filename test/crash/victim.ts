@@ -32,8 +32,8 @@ export class Victim implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     this.#process = child
-    for await (const line of createInterface(child.stdout!)) if (line.startsWith('Ctrl-C')) break
-    child.stdout!.resume()
+    for await (const line of createInterface(child.stdout)) if (line.startsWith('Ctrl-C')) break
+    child.stdout.resume()
     const token = readFileSync(join(this.#home, files.credentials), 'utf8').trim()
     const { port } = JSON.parse(readFileSync(join(this.#home, files.messaging), 'utf8')) as { port: number }
     this.#connection = await connectWithToken(`nats://127.0.0.1:${port}`, token)

@@ -6,7 +6,7 @@ import { makeTree } from '../support/tree.ts'
 
 test(
   'a tree of all that is awkward, with a file over 1 GiB, arrives byte for byte',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     using folder = createFolder('from', 'to')
     makeTree(folder.from, { seed: 1, files: 20_000, largeBytes: 2 ** 30 + 12_345 })

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Output } from '../../subjects/contract.ts'
 import { filesystems } from '../../subjects/filesystems.ts'
 import { type migrationEvents, migrations } from '../../subjects/migrations.ts'
@@ -17,7 +18,7 @@ export function createFolder<N extends string>(...names: N[]): Record<N | 'root'
   const paths = Object.fromEntries(names.map((name) => [name, join(root, name)]))
   for (const path of Object.values(paths)) mkdirSync(path)
   return {
-    ...(paths as Record<N, string>),
+    ...paths,
     root,
     [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
   } as Record<N | 'root', string> & Disposable
@@ -88,12 +89,28 @@ export async function migrate(
   return outcomeOf(platform, migrationId)
 }
 
-/** What came of a migration: counts that add up, and all failures. */
+/** What came of a completed migration, and that all its figures add up. @param vanished what went while it was copied */
 export async function outcomeOf(
   platform: TestPlatform,
   migrationId: string,
+  vanished = 0,
 ): Promise<{ progress: Progress; failures: Failure[] }> {
   const { progress } = await platform.call(migrations.progress, { migrationId })
   const { failedPaths } = await platform.call(migrations.failures, { migrationId, limit: 10_000 })
+  const { scannerSummary, failedPathCount } = await platform.call(migrations.get, { migrationId })
+  const { filesScanned, directoriesScanned } = scannerSummary.progressSummary
+  const { fileCount, directoryCount } = scannerSummary.contentSummary
+  const settled = fileCount + directoryCount + progress.filesSkipped + failedPathCount + vanished
+  const sums = { settled, failed: failedPathCount, progress: [progress.filesScanned, progress.filesMigrated] }
+  const expected = {
+    settled: filesScanned + directoriesScanned,
+    failed: failedPaths.length,
+    progress: [filesScanned, fileCount],
+  }
+  if (!isDeepStrictEqual(sums, expected)) {
+    throw new Error(
+      `the figures do not add up: ${JSON.stringify({ sums, expected, progress, scannerSummary })}`,
+    )
+  }
   return { progress, failures: failedPaths }
 }
