@@ -124,7 +124,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
       }
     >,
     output: Filesystem,
-    errors: ['NOT_ALLOWED_IN_STATE', ...storeErrors],
+    errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
     http: [
       ...roleRoutes('PATCH', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
         query: queryFields,

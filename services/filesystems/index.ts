@@ -8,8 +8,9 @@ import type { filesystems, filesystemsInternal } from '../../subjects/filesystem
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { StoreError } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { openSecrets, sealSecrets } from '../drivers/secrets.ts'
-import { type FilesystemRecord, publicFilesystem } from './record.ts'
+import { openSecrets } from '../drivers/secrets.ts'
+import { creator, updater } from './change.ts'
+import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { entryPath, firstEntries, probe, storeFailure } from './store.ts'
 
 export interface FilesystemDependencies {
@@ -20,18 +21,7 @@ export interface FilesystemDependencies {
   readonly log: Log
 }
 
-type Role = 'source' | 'target'
 type Health = Output<(typeof filesystems)['health']>
-/** Fields of every kind's create and update; the rest are the kind's options. */
-interface Place {
-  fileSystemId: string
-  role?: Role
-  scanOnly?: boolean
-  listenAndApplySourceChanges?: boolean
-}
-
-const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'source' : 'target')
-
 export function filesystemHandlers(dependencies: FilesystemDependencies): Handlers<typeof filesystems> {
   const { filesystems: stored, usesOf } = dependencies
   const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
@@ -70,8 +60,9 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         autoconfigurable: false,
         multipleSourceAllowed: true,
       })),
-    list: async ({ role, verbose, limit, after }) => {
-      const all = await stored.list(after === undefined ? {} : { after })
+    list: async ({ role, verbose, limit = maxPageLength, after }) => {
+      // The page is cut from those of the role.
+      const all = await stored.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
       return all
         .filter((record) => role === undefined || roleOf(record) === role)
         .slice(0, limit)
@@ -85,7 +76,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       return {}
     },
     clear: async ({ role }) => {
-      const all = (await stored.list()).filter((record) => roleOf(record) === role)
+      const all = (await stored.list({ limit: Infinity })).filter((record) => roleOf(record) === role)
       for (const { fileSystemId } of all) await requireUnused(fileSystemId)
       for (const { fileSystemId } of all) await stored.delete(fileSystemId)
       return {}
@@ -98,7 +89,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     'list-paths': async ({ fileSystemId, role, path, limit = maxPageLength, after }, call) => {
       const record = await find(fileSystemId, role)
       const folder = pathFromText(path)
-      const last = after === undefined ? undefined : lastSegment(pathFromText(after))
+      const last = after === undefined ? undefined : entryOf(folder, pathFromText(after, 'after'))
       try {
         const page = { after: last, limit }
         const entries = await firstEntries(
@@ -123,78 +114,14 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
   }
 }
 
-const lastSegment = (path: Buffer): Buffer => path.subarray(path.lastIndexOf('/') + 1)
-
-function creator(kind: FilesystemKind, { filesystems, sealer }: FilesystemDependencies) {
-  return async (input: Place & { role: Role }, call: { signal: AbortSignal }) => {
-    const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
-    refuseForeignFields(input)
-    if ((await filesystems.get(fileSystemId)) !== undefined) {
-      throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
-    }
-    await requireReachable({ kind, options }, fileSystemId, call.signal)
-    const record: FilesystemRecord = {
-      fileSystemId,
-      isSource: role === 'source',
-      isScanOnly: role === 'source' && scanOnly,
-      listenAndApplySourceChanges,
-      kind,
-      options: sealSecrets(kind, options, sealer),
-    }
-    await filesystems.create(fileSystemId, record)
-    return publicFilesystem(record)
-  }
-}
-
-function updater(kind: FilesystemKind, { filesystems, sealer }: FilesystemDependencies) {
-  return async (input: Place, call: { signal: AbortSignal }) => {
-    const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, ...changes } = input
-    const current = await filesystems.get(fileSystemId)
-    if (current === undefined || (role !== undefined && roleOf(current) !== role)) {
-      throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
-    }
-    if (current.kind !== kind) {
-      throw new GantryError('NOT_ALLOWED_IN_STATE', `${fileSystemId} is of kind ${current.kind}, not ${kind}`)
-    }
-    refuseForeignFields({ ...input, role: roleOf(current) })
-    const options = { ...openSecrets(current.kind, current.options, sealer).options, ...changes }
-    await requireReachable({ kind, options }, fileSystemId, call.signal)
-    const record = await filesystems.update(fileSystemId, (stored) => ({
-      ...stored,
-      isScanOnly: scanOnly ?? stored.isScanOnly,
-      listenAndApplySourceChanges: listenAndApplySourceChanges ?? stored.listenAndApplySourceChanges,
-      options: sealSecrets(kind, options, sealer),
-    }))
-    return publicFilesystem(record)
-  }
-}
-
-/** Sources and targets share a contract, and two fields belong to one of them. */
-function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Place): void {
-  const foreign =
-    role === 'source' && listenAndApplySourceChanges !== undefined
-      ? 'listenAndApplySourceChanges'
-      : role === 'target' && scanOnly !== undefined
-        ? 'scanOnly'
-        : undefined
-  if (foreign === undefined) return
-  const problem = `is not a field of a ${role}`
-  throw new GantryError('INVALID_INPUT', `input: ${foreign} ${problem}`, {
-    details: [{ field: foreign, problem }],
+/** The name of the entry of a folder that a path stands for. @throws GantryError INVALID_INPUT for any other path */
+function entryOf(folder: Buffer, path: Buffer): Buffer {
+  const slash = path.lastIndexOf('/')
+  if (path.length > 0 && path.subarray(0, Math.max(0, slash)).equals(folder)) return path.subarray(slash + 1)
+  const problem = 'is not the path of an entry of that folder'
+  throw new GantryError('INVALID_INPUT', `input: after ${problem}`, {
+    details: [{ field: 'after', problem }],
   })
-}
-
-async function requireReachable(
-  spec: { kind: FilesystemKind; options: object },
-  fileSystemId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    // The kind's schema has been checked by its contract.
-    await probe(spec as Parameters<typeof probe>[0], signal)
-  } catch (error) {
-    throw storeFailure(error, fileSystemId)
-  }
 }
 
 async function healthOf(

@@ -20,6 +20,10 @@ export const FilesystemRecord = Type.Object(
 )
 export type FilesystemRecord = Static<typeof FilesystemRecord>
 
+export type Role = 'source' | 'target'
+
+export const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'source' : 'target')
+
 /** Defaults of a kind's options, for a verbose reply. */
 const defaultOptions: Record<FilesystemKind, Record<string, string>> = {
   local: { fsRoot: '/' },

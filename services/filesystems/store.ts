@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Driver, type Entry, openDriver, StoreError, type StorePath } from '../drivers/index.ts'
 import { textFromPath } from '../drivers/path-text.ts'
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
@@ -24,9 +25,21 @@ async function withDriver<T>(spec: FilesystemSpec, work: (driver: Driver) => Pro
   }
 }
 
+/** Below the deadline of the calls that ask a store, so that the caller hears of the store and not of the deadline. */
+const patienceMs = 25_000
+
 /** Proves that the store is there and takes the credentials. @throws GantryError INVALID_INPUT, StoreError */
-export const probe = (spec: FilesystemSpec, signal: AbortSignal): Promise<void> =>
-  withDriver(spec, (driver) => driver.probe(signal))
+export async function probe(spec: FilesystemSpec, signal: AbortSignal, waitMs = patienceMs): Promise<void> {
+  const patience = AbortSignal.timeout(waitMs)
+  try {
+    await withDriver(spec, (driver) => driver.probe(AbortSignal.any([signal, patience])))
+  } catch (error) {
+    if (!patience.aborted || error instanceof StoreError) throw error
+    throw new StoreError('unreachable', `the store did not answer within ${waitMs / 1000} s`, {
+      cause: error,
+    })
+  }
+}
 
 /** The `limit` first entries of a folder by the bytes of their names, those up to `after` left out. */
 export function firstEntries(
@@ -41,6 +54,8 @@ export function firstEntries(
       kept.push(...(after === undefined ? batch : batch.filter(({ name }) => name.compare(after) > 0)))
       // A folder may have millions of entries; no more than a few pages of them are in memory.
       if (kept.length > 4 * limit) kept = firstByName(kept, limit)
+      // The calls of some drivers are synchronous; others have their turn between the batches.
+      await setImmediate()
     }
     return firstByName(kept, limit)
   })
