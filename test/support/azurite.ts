@@ -21,17 +21,25 @@ export interface Azurite {
 /** Azurite loads its server code in about one second; a busy machine may take many times that. */
 const startTimeoutMs = 60_000
 
+/** To start it again where it was. */
+export interface AzuriteOptions {
+  /** Folder that keeps what is stored; without it all is in memory. */
+  readonly folder?: string
+  readonly key?: string
+  readonly port?: number
+}
+
 const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'))
 
-/** Starts Azurite's blob service on a free port of loopback. Rejects with its output when it does not come up. */
-export async function startAzurite(): Promise<Azurite> {
+/** Starts Azurite's blob service on loopback, on a free port unless one is given. Rejects with its output when it does not come up. */
+export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
   const account = 'gantrytest'
-  const key = randomBytes(64).toString('base64')
+  const { folder, key = randomBytes(64).toString('base64'), port = 0 } = options
   // Microsoft's client asks for a newer protocol than the released Azurite names, and works with it.
-  const flags = '--blobPort 0 --inMemoryPersistence --silent --disableTelemetry --skipApiVersionCheck'.split(
-    ' ',
-  )
-  const child = spawn(process.execPath, [program, ...flags], {
+  const flags = ['--silent', '--disableTelemetry', '--skipApiVersionCheck', '--blobPort', `${port}`]
+  const place = folder === undefined ? ['--inMemoryPersistence'] : ['--location', folder]
+  const index = import.meta.resolve('./azurite-index.ts')
+  const child = spawn(process.execPath, ['--import', index, program, ...flags, ...place], {
     cwd: tmpdir(),
     env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
     stdio: ['ignore', 'pipe', 'pipe'],
