@@ -40,8 +40,32 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     return record
   }
   const view = async (record: MigrationRecord) => {
-    const [running, failed] = await Promise.all([progress.totals(), failures.count(record.internalId)])
-    return publicMigration(record, countsOf(record, running), failed)
+    return publicMigration(
+      record,
+      countsOf(record, await progress.totals()),
+      await failures.count(record.internalId),
+    )
+  }
+  /**
+   * A record with its figures. Those are asked for first: they are forgotten when the migration is completed, and then
+   * its record has them.
+   */
+  const findWithCounts = async (migrationId: string) => {
+    const running = await progress.totals()
+    const record = await find(migrationId)
+    return { record, counts: countsOf(record, running), failed: await failures.count(record.internalId) }
+  }
+  const allWithCounts = async (after?: string) => {
+    const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
+    const all = await records.list({
+      limit: Number.POSITIVE_INFINITY,
+      ...(after === undefined ? {} : { after }),
+    })
+    return all.map((record) => ({
+      record,
+      counts: countsOf(record, running),
+      failed: failed.get(record.internalId) ?? 0,
+    }))
   }
   /** Changes the state as the command says, and tells of it. */
   const command = async (
@@ -116,24 +140,18 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       )
       return view(record)
     },
-    list: async ({ limit, after, fileSystemId }) => {
-      const page = { limit: Number.POSITIVE_INFINITY, ...(after === undefined ? {} : { after }) }
-      const [all, running, failed] = await Promise.all([
-        records.list(page),
-        progress.totals(),
-        failures.counts(),
-      ])
-      return all
+    list: async ({ limit = maxPageLength, after, fileSystemId }) =>
+      (await allWithCounts(after))
         .filter(
-          ({ source, target }) =>
+          ({ record: { source, target } }) =>
             fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
         )
-        .slice(0, limit ?? maxPageLength)
-        .map((record) =>
-          publicMigration(record, countsOf(record, running), failed.get(record.internalId) ?? 0),
-        )
+        .slice(0, limit)
+        .map(({ record, counts, failed }) => publicMigration(record, counts, failed)),
+    get: async ({ migrationId }) => {
+      const { record, counts, failed } = await findWithCounts(migrationId)
+      return publicMigration(record, counts, failed)
     },
-    get: async ({ migrationId }) => view(await find(migrationId)),
     start: ({ migrationId }) => begin(migrationId, 'start'),
     resume: ({ migrationId }) => begin(migrationId, 'resume'),
     stop: ({ migrationId, resumable = true }) =>
@@ -183,22 +201,17 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       }
     },
     progress: async ({ migrationId }) => {
-      const record = await find(migrationId)
-      const [running, failed] = await Promise.all([progress.totals(), failures.count(record.internalId)])
-      return progressOf(record, countsOf(record, running), failed)
+      const { record, counts, failed } = await findWithCounts(migrationId)
+      return progressOf(record, counts, failed)
     },
     stats: () => stats.read(),
     summary: async () => {
-      const [all, running, failed] = await Promise.all([
-        records.list({ limit: Number.POSITIVE_INFINITY }),
-        progress.totals(),
-        failures.counts(),
-      ])
+      const all = await allWithCounts()
       const inStates = (...states: MigrationRecord['state'][]) => {
-        const chosen = all.filter(({ state }) => states.includes(state))
+        const chosen = all.filter(({ record }) => states.includes(record.state))
         const infos = chosen
           .slice(0, maxPageLength)
-          .map((record) => progressOf(record, countsOf(record, running), failed.get(record.internalId) ?? 0))
+          .map(({ record, counts, failed }) => progressOf(record, counts, failed))
         return { migrations: infos, count: chosen.length }
       }
       return {
