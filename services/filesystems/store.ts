@@ -34,12 +34,19 @@ export async function probe(spec: FilesystemSpec, signal: AbortSignal, waitMs = 
   try {
     await withDriver(spec, (driver) => driver.probe(AbortSignal.any([signal, patience])))
   } catch (error) {
-    if (!patience.aborted || error instanceof StoreError) throw error
+    if (error instanceof StoreError) throw named(spec, error)
+    if (!patience.aborted) throw error
     throw new StoreError('unreachable', `the store did not answer within ${waitMs / 1000} s`, {
       cause: error,
     })
   }
 }
+
+/** What the system says of a folder of the host does not name it. */
+const named = ({ kind, options }: FilesystemSpec, error: StoreError): StoreError =>
+  kind === 'local'
+    ? new StoreError(error.failure, `fsRoot ${options.fsRoot ?? '/'}: ${error.message}`, { cause: error })
+    : error
 
 /** The `limit` first entries of a folder by the bytes of their names, those up to `after` left out. */
 export function firstEntries(
