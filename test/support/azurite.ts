@@ -15,6 +15,8 @@ export interface Azurite {
   /** Microsoft's own client on the same account, to look at what ours wrote. */
   readonly service: BlobServiceClient
   createContainer(name: string): Promise<void>
+  /** Ends it in order, so that its folder has all that was stored. */
+  stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -47,11 +49,11 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
 
-  const stop = async () => {
+  const end = async (signal: NodeJS.Signals) => {
     process.off('exit', kill)
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
-    kill()
+    child.kill(signal)
     await gone
   }
 
@@ -65,10 +67,11 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
       key,
       service,
       createContainer: async (name) => void (await service.createContainer(name)),
-      [Symbol.asyncDispose]: stop,
+      stop: () => end('SIGTERM'),
+      [Symbol.asyncDispose]: () => end('SIGKILL'),
     }
   } catch (error) {
-    await stop()
+    await end('SIGKILL')
     throw error
   }
 }

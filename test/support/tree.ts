@@ -20,6 +20,8 @@ export interface TreeOptions {
   readonly files: number
   /** Size of `large/one`; without it there is no large file. */
   readonly largeBytes?: number
+  /** Only names that every store takes. */
+  readonly isPortable?: boolean
 }
 
 /** Levels of the deepest folder; its path is short enough for every store. */
@@ -41,14 +43,14 @@ const blockBytes = 64 * 1024
  * Makes a folder full of what trips up a copy: empty files and folders, names of all kinds, links, modes, times, deep and
  * wide folders, and one large sparse file.
  */
-export function makeTree(root: string, { seed, files, largeBytes }: TreeOptions): void {
+export function makeTree(root: string, { seed, files, largeBytes, isPortable = false }: TreeOptions): void {
   const tree = new Tree(root, seed)
-  for (const name of [...nastyNames, ...localNames]) {
+  for (const name of isPortable ? nastyNames : [...nastyNames, ...localNames]) {
     tree.file(['names', name])
     tree.file(['names in names', name, name])
     tree.folder(['empty', name])
   }
-  makeDeep(tree)
+  makeDeep(tree, isPortable)
   makeLinks(tree)
   for (const bytes of [...usualBytes, ...rareBytes]) tree.file(['sizes', `${bytes}`], bytes)
   tree.times()
@@ -64,14 +66,14 @@ export function makeTree(root: string, { seed, files, largeBytes }: TreeOptions)
 }
 
 /** Forty levels with a file in each, and long names one in the other, which only file systems take. */
-function makeDeep(tree: Tree): void {
+function makeDeep(tree: Tree, isPortable: boolean): void {
   const levels: Segment[] = ['deep']
   for (let level = 0; level < depth; level++) {
     levels.push(`level ${level}`)
     tree.file([...levels, 'file'])
   }
   const long = Array.from({ length: 6 }, (_, index) => `${index}`.repeat(250))
-  tree.file(['long', ...long, 'file'])
+  if (!isPortable) tree.file(['long', ...long, 'file'])
 }
 
 function makeLinks(tree: Tree): void {

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
+import { startAzurite } from '../support/azurite.ts'
+import { compareContainer } from '../support/compare-container.ts'
+import { addAzurite, addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
+import { freePort, startTestPlatform } from '../support/platform.ts'
+import { makeTree } from '../support/tree.ts'
+import { until } from '../support/until.ts'
+
+test('a target that goes away in the middle is waited for', { timeout: 120_000 }, async () => {
+  using folder = createFolder('from', 'store')
+  makeTree(folder.from, { seed: 6, files: 2_000, isPortable: true })
+  const place = { folder: folder.store, port: await freePort() }
+  const first = await startAzurite(place)
+  await first.createContainer('there')
+  await using platform = await startTestPlatform()
+  await addLocal(platform, 'from', 'source', folder.from)
+  await addAzurite(platform, 'to', 'target', first, 'there')
+  const completed = await nextEvent(platform, 'completed', 'one')
+  await platform.call(migrations.create, {
+    migrationId: 'one',
+    path: '/',
+    source: 'from',
+    target: 'to',
+    autoStart: true,
+  })
+  const migrated = async () =>
+    (await platform.call(migrations.progress, { migrationId: 'one' })).progress.filesMigrated
+  await until('some files have arrived', async () => (await migrated()) > 0)
+  await first.stop()
+  const before = await migrated()
+  await using second = await startAzurite({ ...place, key: first.key })
+  await completed.payload
+  const { progress, failures } = await outcomeOf(platform, 'one')
+  expect(before).toBeLessThan(progress.filesScanned)
+  expect(failures.filter(({ path }) => !path.startsWith('/links/'))).toEqual([])
+  expect(
+    await compareContainer(folder.from, second.service.getContainerClient('there'), () => false),
+  ).toEqual([])
+
+  // Once more, of what is there already and of the same size nothing is copied.
+  await platform.call(migrations.delete, { migrationId: 'one' })
+  const again = await migrate(platform, { source: 'from', target: 'to', actionPolicy: 'SkipIfSizeMatch' })
+  expect(again.progress.filesMigrated).toBe(0)
+  expect(again.progress.filesSkipped).toBe(progress.filesMigrated)
+})
