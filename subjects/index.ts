@@ -1,7 +1,9 @@
 import { keys, rbac, roles } from './access.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
-import { migrationEvents, migrations, migrationsInternal } from './migrations.ts'
+import { migrationEvents } from './migration-events.ts'
+import { migrationsInternal } from './migrations-internal.ts'
+import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { events, internalResource, resource } from './contract.ts'
+import { resource } from './contract.ts'
 import { Count, list, model, Name, Nothing, page, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
 
 const migrationId = Name('Name of the migration')
@@ -297,28 +297,4 @@ export const migrations = resource('migrations', {
       { server: 'platform', method: 'GET', path: '/api/v1/stats/migrations' },
     ],
   },
-})
-
-/** Between nodes of the platform. */
-export const migrationsInternal = internalResource('migrations', {
-  uses: {
-    summary: 'The migrations that need a filesystem',
-    input: strict({ fileSystemId: Name('Name of the filesystem') }),
-    output: list(migrationId),
-    errors: [],
-    http: [],
-  },
-})
-
-const fact = { migrationId, internalId, state: Type.Enum(migrationStates) }
-
-export const migrationEvents = events('migrations', {
-  created: { summary: 'A migration was defined', payload: strict(fact) },
-  started: { summary: 'A migration began or goes on', payload: strict(fact) },
-  stopped: { summary: 'A migration was stopped', payload: strict(fact) },
-  completed: {
-    summary: 'A migration has nothing left to do',
-    payload: strict({ ...fact, failedPathCount: Count('Paths that did not arrive') }),
-  },
-  deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

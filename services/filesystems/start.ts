@@ -3,7 +3,7 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
-import { migrationsInternal } from '../../subjects/migrations.ts'
+import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { filesystemHandlers, filesystemInternalHandlers } from './index.ts'
 import { FilesystemRecord } from './record.ts'
 

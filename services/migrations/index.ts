@@ -2,13 +2,9 @@ import type { Collection } from '../../broker/collection.ts'
 import { type Emission, emission } from '../../broker/events.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import {
-  type ActionPolicy,
-  actionPolicies,
-  migrationEvents,
-  type migrations,
-  type migrationsInternal,
-} from '../../subjects/migrations.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
+import { type ActionPolicy, actionPolicies, type migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import type { FailureLedger } from './failures.ts'

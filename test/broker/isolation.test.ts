@@ -9,7 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { keys } from '../../subjects/access.ts'
-import { migrationsInternal } from '../../subjects/migrations.ts'
+import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
 import { type Client, createClient, everything } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'

@@ -1,0 +1,13 @@
+import { internalResource } from './contract.ts'
+import { list, Name, strict } from './schemas.ts'
+
+/** Between nodes of the platform. */
+export const migrationsInternal = internalResource('migrations', {
+  uses: {
+    summary: 'The migrations that need a filesystem',
+    input: strict({ fileSystemId: Name('Name of the filesystem') }),
+    output: list(Name('Name of the migration')),
+    errors: [],
+    http: [],
+  },
+})

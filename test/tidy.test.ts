@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** A file that outgrows this usually holds two ideas. */
+const maxLines = 300
+
+const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
+  cwd: root,
+})
+  .toString()
+  .trim()
+  .split('\n')
+  .filter((path) => !path.startsWith('test/') && !path.startsWith('bench/'))
+
+/** What the code of a folder may import of ours; the first entry that fits a file decides. */
+const directions: [file: RegExp, allowed: RegExp][] = [
+  [/^subjects\//, /^subjects\//],
+  [/^broker\//, /^(subjects|broker)\//],
+  [/^services\/drivers\//, /^(subjects|broker|services\/drivers)\//],
+  [/^services\/(\w+)\//, /^(subjects|broker|services\/drivers)\//],
+  [/^http-edge\//, /^(subjects|broker|http-edge)\//],
+  // Where everything is put together.
+  [/^cli\/platform\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
+  [/^cli\//, /^(subjects|broker|cli)\//],
+]
+
+interface Import {
+  readonly from: string
+  readonly what: string
+}
+
+function importsOf(path: string): Import[] {
+  const text = readFileSync(join(root, path), 'utf8')
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, what]) => ({
+    from: path,
+    what: what!.startsWith('.') ? normalize(join(dirname(path), what!)) : what!,
+  }))
+}
+
+const imports = sources.flatMap(importsOf)
+const isOurs = ({ what }: Import) => /^(subjects|broker|services|http-edge|cli)\//.test(what)
+
+test('imports go one way', () => {
+  const wrong = imports.filter(isOurs).filter(({ from, what }) => {
+    const [, allowed] = directions.find(([file]) => file.test(from)) ?? []
+    const own = /^services\/\w+\//.exec(from)?.[0]
+    return allowed === undefined || !(allowed.test(what) || (own !== undefined && what.startsWith(own)))
+  })
+  expect(wrong).toEqual([])
+})
+
+test('the broker’s clients are known to broker/ alone', () => {
+  const wrong = imports.filter(
+    ({ from, what }) => what.startsWith('@nats-io/') && !from.startsWith('broker/'),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('files can be held in mind', () => {
+  const long = sources.filter(
+    (path) => readFileSync(join(root, path), 'utf8').trimEnd().split('\n').length > maxLines,
+  )
+  expect(long).toEqual([])
+})
