@@ -1,7 +1,7 @@
 /**
  * The engine without the broker, local to local: worker threads fed from queues in memory, digests on both sides, against
  * `cp -r` and `rclone copy` in the same run, in turns. Targets are always fresh folders and nothing is deleted until the
- * end: ext4 is slow for minutes where much was deleted. `node bench/engine.ts`; GANTRY_BENCH_DIR is where.
+ * end: ext4 is slow for minutes where much was deleted. `node bench/engine.ts [part of a name …]`; GANTRY_BENCH_DIR is where.
  */
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -114,13 +114,15 @@ async function measure(peers: readonly Peer[], source: string): Promise<Map<Peer
   return seconds
 }
 
-export async function benchEngine(): Promise<void> {
+/** @param wanted parts of the names of those to be measured; all without any */
+export async function benchEngine(wanted: readonly string[] = []): Promise<void> {
   const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
   const peers = await peersHere()
   await using mover = new Mover({ log: { error: (_, message) => process.stderr.write(`${message}\n`) } })
   const engine = byEngine(mover)
-  const figures: Figure[] = []
-  for (const { name, aims, make } of jobs) {
+  const isWanted = ({ name }: Job) => wanted.length === 0 || wanted.some((part) => name.includes(part))
+  for (const { name, aims, make } of jobs.filter(isWanted)) {
+    const figures: Figure[] = []
     const source = join(folder, name.replaceAll(/\W+/g, '-'))
     make(source)
     const seconds = await measure([engine, ...peers], source)
@@ -145,9 +147,9 @@ export async function benchEngine(): Promise<void> {
       aim: '–',
       details: 'peak of this process so far, with all threads',
     })
+    print(`The engine without the broker, local to local: ${name}`, figures)
   }
-  print('The engine without the broker, local to local', figures)
   rmSync(folder, { recursive: true, force: true })
 }
 
-if (import.meta.main) await benchEngine()
+if (import.meta.main) await benchEngine(process.argv.slice(2))
