@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { Mover } from '../services/migrations/engine/mover.ts'
 import { drive } from '../test/services/migrations/engine/drive.ts'
 import { type Figure, median, print } from './figures.ts'
+import { sameStart } from './same-start.ts'
 
 const run = promisify(execFile)
 const rounds = 3
@@ -104,8 +105,7 @@ async function measure(peers: readonly Peer[], source: string): Promise<Map<Peer
   // The first round brings the source into the page cache and starts the threads; it does not count.
   for (let round = 0; round <= rounds; round++) {
     for (const peer of peers) {
-      // What the one before left to be written must not slow this one down.
-      await run('sync')
+      await sameStart(source)
       const started = performance.now()
       await peer.copy(source, `${source}-${peer.name}-${round}`)
       if (round > 0) seconds.get(peer)?.push((performance.now() - started) / 1_000)

@@ -15,17 +15,19 @@ import { migrations } from '../subjects/migrations.ts'
 import { subjectToken } from '../subjects/names.ts'
 import { startChild } from './child.ts'
 import { type Figure, median, print } from './figures.ts'
+import { sameStart } from './same-start.ts'
 
 const run = promisify(execFile)
 const rounds = 3
 const smallFiles = 10_000
 const smallBytes = 4_096
-const smallFolders = 10
+const smallFolders = 100
 const largeBytes = 2 ** 30
 
 type Copier = (source: string, target: string) => Promise<void>
 
 async function timed(copy: Copier, source: string, target: string): Promise<number> {
+  await sameStart(source)
   const started = performance.now()
   await copy(source, target)
   return (performance.now() - started) / 1_000
