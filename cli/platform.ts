@@ -103,6 +103,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const sealer = createSealer(identity)
     const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
+    stops.push(async () => filesystems.stop())
     const { maxFileBytes } = messaging
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
     stops.push(() => migrations.stop())

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GantryError } from '../../subjects/errors.ts'
-import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
+import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
 import { openSecrets, sealSecrets } from '../drivers/secrets.ts'
 import type { FilesystemDependencies } from './index.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { probe, storeFailure } from './store.ts'
+import { storeFailure } from './store.ts'
+import type { Stores } from './stores.ts'
 
-type Dependencies = Pick<FilesystemDependencies, 'filesystems' | 'sealer'>
+type Dependencies = Pick<FilesystemDependencies, 'filesystems' | 'sealer' | 'stores'>
 
 /** Fields of every kind's create and update; the rest are the kind's options. */
 interface Place {
@@ -17,14 +18,14 @@ interface Place {
 }
 
 /** Makes a filesystem of a kind, once its store has been asked. */
-export function creator(kind: FilesystemKind, { filesystems, sealer }: Dependencies) {
+export function creator(kind: FilesystemKind, { filesystems, sealer, stores }: Dependencies) {
   return async (input: Place & { role: Role }, call: { signal: AbortSignal }) => {
     const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
     refuseForeignFields(input)
     if ((await filesystems.get(fileSystemId)) !== undefined) {
       throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
     }
-    await requireReachable({ kind, options }, fileSystemId, call.signal)
+    await requireReachable(stores, { kind, options }, fileSystemId, call.signal)
     const record: FilesystemRecord = {
       fileSystemId,
       isSource: role === 'source',
@@ -39,7 +40,7 @@ export function creator(kind: FilesystemKind, { filesystems, sealer }: Dependenc
 }
 
 /** Changes a filesystem of a kind, once its store has been asked. */
-export function updater(kind: FilesystemKind, { filesystems, sealer }: Dependencies) {
+export function updater(kind: FilesystemKind, { filesystems, sealer, stores }: Dependencies) {
   return async (input: Place, call: { signal: AbortSignal }) => {
     const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, ...changes } = input
     const current = await filesystems.get(fileSystemId)
@@ -51,7 +52,7 @@ export function updater(kind: FilesystemKind, { filesystems, sealer }: Dependenc
     }
     refuseForeignFields({ ...input, role: roleOf(current) })
     const options = { ...openSecrets(current.kind, current.options, sealer).options, ...changes }
-    await requireReachable({ kind, options }, fileSystemId, call.signal)
+    await requireReachable(stores, { kind, options }, fileSystemId, call.signal)
     const record = await filesystems.update(fileSystemId, (stored) => {
       // The store was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current)) {
@@ -84,13 +85,14 @@ function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Pl
 }
 
 async function requireReachable(
+  stores: Stores,
   spec: { kind: FilesystemKind; options: object },
   fileSystemId: string,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     // The kind's schema has been checked by its contract.
-    await probe(spec as Parameters<typeof probe>[0], signal)
+    await stores.probe(spec as FilesystemSpec, signal)
   } catch (error) {
     throw storeFailure(error, fileSystemId)
   }

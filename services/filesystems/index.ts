@@ -11,11 +11,13 @@ import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { creator, updater } from './change.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { entryPath, firstEntries, probe, storeFailure } from './store.ts'
+import { entryPath, storeFailure } from './store.ts'
+import type { Stores } from './stores.ts'
 
 export interface FilesystemDependencies {
   readonly filesystems: Collection<typeof FilesystemRecord>
   readonly sealer: Sealer
+  readonly stores: Stores
   /** Names of the migrations that need a filesystem. */
   readonly usesOf: (fileSystemId: string) => Promise<string[]>
   readonly log: Log
@@ -92,7 +94,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       const last = after === undefined ? undefined : entryOf(folder, pathFromText(after, 'after'))
       try {
         const page = { after: last, limit }
-        const entries = await firstEntries(
+        const entries = await dependencies.stores.firstEntries(
           openSecrets(record.kind, record.options, dependencies.sealer),
           folder,
           page,
@@ -126,12 +128,12 @@ function entryOf(folder: Buffer, path: Buffer): Buffer {
 
 async function healthOf(
   record: FilesystemRecord,
-  { sealer, log }: FilesystemDependencies,
+  { sealer, stores, log }: FilesystemDependencies,
   signal: AbortSignal,
 ): Promise<Health> {
   const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
   try {
-    await probe(openSecrets(record.kind, record.options, sealer), signal)
+    await stores.probe(openSecrets(record.kind, record.options, sealer), signal)
     return { ...health, healthy: true, healthReason: 'NONE' }
   } catch (error) {
     if (!(error instanceof StoreError) && !isGantryError(error))

@@ -6,6 +6,7 @@ import type { Sealer } from '../../broker/seal.ts'
 import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { filesystemHandlers, filesystemInternalHandlers } from './index.ts'
 import { FilesystemRecord } from './record.ts'
+import { Stores } from './stores.ts'
 
 export interface FilesystemsOptions {
   readonly connection: NatsConnection
@@ -15,6 +16,7 @@ export interface FilesystemsOptions {
 
 /** Opens the collection of filesystems and makes its handlers. */
 export async function startFilesystems({ connection, sealer, log }: FilesystemsOptions) {
+  const stores = new Stores()
   const dependencies = {
     filesystems: await Collection.open(connection, {
       bucket: 'filesystems',
@@ -22,11 +24,13 @@ export async function startFilesystems({ connection, sealer, log }: FilesystemsO
       version: 1,
     }),
     sealer,
+    stores,
     usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
     log,
   }
   return {
     handlers: filesystemHandlers(dependencies),
     internalHandlers: filesystemInternalHandlers(dependencies),
+    stop: () => stores.close(),
   }
 }

@@ -2,7 +2,7 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import type { LargeCopy } from './large.ts'
 import type { MoveSpec } from './run.ts'
-import type { SentError } from './sent-error.ts'
+import type { SentError } from '../../drivers/sent-error.ts'
 
 interface ItemJob {
   readonly spec: MoveSpec

@@ -1,6 +1,6 @@
 import type { ChildBatch } from './children.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
-import { receivedError } from './sent-error.ts'
+import { receivedError } from '../../drivers/sent-error.ts'
 
 /** Stores the children that a scan found. */
 export type Publish = (batch: ChildBatch) => Promise<void>

@@ -9,7 +9,7 @@ import { beginLarge, commitLarge, copyPart } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Stop, type Run } from './run.ts'
 import { scan } from './scan.ts'
-import { sendableError } from './sent-error.ts'
+import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
 
 /** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */

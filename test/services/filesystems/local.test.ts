@@ -1,11 +1,7 @@
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { StoreError } from '../../../services/drivers/index.ts'
-import { firstEntries, probe } from '../../../services/filesystems/store.ts'
 import { rawRequest } from '../../support/http.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -256,44 +252,4 @@ test('kinds', async () => {
     fs: string
   }[]
   expect(kinds.map(({ fs }) => fs)).toEqual(['local', 'adls2/shared-key'])
-})
-
-test('a store that does not answer is given up before the caller gives up', async () => {
-  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const address = silent.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const spec = {
-    kind: 'adls2-shared-key',
-    options: {
-      accountName: 'account',
-      sharedKey: 'AAAA',
-      containerName: 'container',
-      endpoint: `127.0.0.1:${port}`,
-      insecure: true,
-    },
-  } as const
-  const error: unknown = await probe(spec, new AbortController().signal, 100).catch((error: unknown) => error)
-  expect(error).toBeInstanceOf(StoreError)
-  expect(error).toMatchObject({ failure: 'unreachable', message: 'the store did not answer within 0.1 s' })
-  silent.close()
-})
-
-test('others have their turn while a large folder is listed', async () => {
-  const large = join(folder, 'many')
-  mkdirSync(large)
-  for (let count = 0; count < 8_000; count++) writeFileSync(join(large, `f${count}`), '')
-  let turns = 0
-  let counting = true
-  const count = () => {
-    turns += 1
-    if (counting) setImmediate(count)
-  }
-  count()
-  const spec = { kind: 'local', options: { fsRoot: large } } as const
-  const page = { after: undefined, limit: 10 }
-  const entries = await firstEntries(spec, Buffer.alloc(0), page, new AbortController().signal)
-  counting = false
-  expect(entries.map(({ name }) => name.toString()).slice(0, 3)).toEqual(['f0', 'f1', 'f10'])
-  expect(turns).toBeGreaterThan(5)
 })

@@ -1,5 +1,5 @@
-import { GantryError, isErrorCode } from '../../../subjects/errors.ts'
-import { failureClasses, StoreError, type FailureClass } from '../../drivers/driver.ts'
+import { GantryError, isErrorCode } from '../../subjects/errors.ts'
+import { failureClasses, StoreError, type FailureClass } from './driver.ts'
 
 /** An error as it crosses between threads: structured cloning forgets classes and their fields. */
 export interface SentError {

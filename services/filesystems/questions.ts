@@ -1,0 +1,58 @@
+import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { type Driver, type Entry, openDriver, StoreError } from '../drivers/index.ts'
+import type { SentError } from '../drivers/sent-error.ts'
+
+/** What a store can be asked, and the answer. Plain data: it crosses to a worker thread and back. */
+export type Question =
+  | { readonly kind: 'probe'; readonly spec: FilesystemSpec }
+  | {
+      readonly kind: 'list'
+      readonly spec: FilesystemSpec
+      readonly folder: Uint8Array
+      /** Name of the last entry of the page before. */
+      readonly after: Uint8Array | undefined
+      readonly limit: number
+    }
+
+/** The entries that were asked for; none for a probe. */
+export type Answer = { readonly entries: Entry[] } | { readonly error: SentError }
+
+/** Asks a store, with calls that may block. Throws GantryError INVALID_INPUT for its options, StoreError. */
+export async function answer(question: Question): Promise<Entry[]> {
+  const driver = openDriver(question.spec)
+  // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
+  const { signal } = new AbortController()
+  try {
+    if (question.kind === 'list') return await firstEntries(driver, question, signal)
+    await driver.probe(signal)
+    return []
+  } catch (error) {
+    throw error instanceof StoreError && question.kind === 'probe' ? named(question.spec, error) : error
+  } finally {
+    await driver.close()
+  }
+}
+
+/** What the system says of a folder of the host does not name it. */
+const named = ({ kind, options }: FilesystemSpec, error: StoreError): StoreError =>
+  kind === 'local'
+    ? new StoreError(error.failure, `fsRoot ${options.fsRoot ?? '/'}: ${error.message}`, { cause: error })
+    : error
+
+/** The `limit` first entries of a folder by the bytes of their names, those up to `after` left out. */
+async function firstEntries(
+  driver: Driver,
+  { folder, after, limit }: Extract<Question, { kind: 'list' }>,
+  signal: AbortSignal,
+): Promise<Entry[]> {
+  let kept: Entry[] = []
+  for await (const batch of driver.list(Buffer.from(folder), signal)) {
+    kept.push(...(after === undefined ? batch : batch.filter(({ name }) => name.compare(after) > 0)))
+    // A folder may have millions of entries; no more than a few pages of them are in memory.
+    if (kept.length > 4 * limit) kept = firstByName(kept, limit)
+  }
+  return firstByName(kept, limit)
+}
+
+const firstByName = (entries: Entry[], limit: number): Entry[] =>
+  entries.toSorted((a, b) => a.name.compare(b.name)).slice(0, limit)

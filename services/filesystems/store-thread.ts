@@ -1,0 +1,17 @@
+import { parentPort } from 'node:worker_threads'
+import { sendableError } from '../drivers/sent-error.ts'
+import { answer, type Answer, type Question } from './questions.ts'
+
+/** Entry point of a worker thread that asks stores, one question after the other. */
+
+const port = parentPort
+if (port === null) throw new Error('this file is the entry point of a worker thread')
+
+port.on('message', (question: Question) => {
+  void answer(question)
+    .then(
+      (entries): Answer => ({ entries }),
+      (error: unknown): Answer => ({ error: sendableError(error) }),
+    )
+    .then((message) => port.postMessage(message, []))
+})
