@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
+import { form } from './forms.ts'
 import { list, model, Name, Nothing, page, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 /** More rules than a person can review. */
@@ -13,7 +14,7 @@ export const Capabilities = model('Capabilities', { pub: Rules, sub: Rules })
 const KeyId = Type.String({
   minLength: 2,
   maxLength: 40,
-  pattern: '^[a-z0-9]+$',
+  ...form('^[a-z0-9]+$', 'the id of a key: small letters and digits'),
   description: 'Id of the key',
 })
 
@@ -132,7 +133,12 @@ export const roles = resource('roles', {
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
-    cli: { args: ['name'] },
+    cli: {
+      args: ['name'],
+      example:
+        "gantry roles put readers --description 'May list migrations' --visible-extensions '*'" +
+        ` --pub '{"allow":["gantry.services.v1.migrations.list"]}' --sub '{"allow":[]}'`,
+    },
   },
   delete: {
     summary: 'Delete a role',

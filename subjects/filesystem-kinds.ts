@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { form } from './forms.ts'
 import { Path, record, strict } from './schemas.ts'
 
 /** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */
@@ -29,22 +30,28 @@ export const filesystemKinds = {
     summary: 'an Azure Data Lake Storage Gen2 or Blob container, by shared key',
     example: '--account-name lake --shared-key bXlrZXk= --container-name data',
     options: {
-      accountName: Type.String({ pattern: '^[a-z0-9]{3,24}$', description: 'Storage account name' }),
+      accountName: Type.String({
+        ...form('^[a-z0-9]{3,24}$', '3 to 24 small letters and digits'),
+        description: 'Storage account name',
+      }),
       sharedKey: Type.String({
         minLength: 4,
         maxLength: 200,
-        pattern: '^[A-Za-z0-9+/]+={0,2}$',
+        ...form('^[A-Za-z0-9+/]+={0,2}$', 'base64, as the portal shows the key'),
         description: 'Account key, base64',
       }),
       containerName: Type.String({
-        pattern: '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
+        ...form(
+          '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
+          '3 to 63 small letters, digits and single hyphens between them, or $root or $web',
+        ),
         description: 'Container (file system) name',
       }),
       endpoint: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 300,
-          pattern: '^[A-Za-z0-9.-]+(?::\\d{1,5})?$',
+          ...form('^[A-Za-z0-9.-]+(?::\\d{1,5})?$', 'a host name, with :port if need be'),
           description: 'Storage endpoint host name; default dfs.core.windows.net',
         }),
       ),

@@ -205,6 +205,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['IN_USE'],
     http: roleRoutes('DELETE', (collection) => `/fs/${collection}`),
+    cli: { args: ['role'] },
   },
   health: {
     summary: 'Whether a filesystem can be reached',

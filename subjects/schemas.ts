@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
+import { form } from './forms.ts'
 
 /** Longest name of an object: fits a KV key after escaping, and a line of a terminal. */
 export const maxNameLength = 128
@@ -25,11 +26,15 @@ const maxKeyLength = 200
 
 /** Values by free names, bounded. TypeBox keeps nothing of a key's schema but its pattern, so that is where its length is. */
 export const record = <S extends TSchema>(values: S, maxProperties: number, description: string) =>
-  Type.Record(Type.String({ pattern: `^[^\\x00-\\x1f\\x7f]{1,${maxKeyLength}}$` }), values, {
-    maxProperties,
-    additionalProperties: false,
-    description,
-  })
+  Type.Record(
+    Type.String(form(`^[^\\x00-\\x1f\\x7f]{1,${maxKeyLength}}$`, 'a name without control characters')),
+    values,
+    {
+      maxProperties,
+      additionalProperties: false,
+      description,
+    },
+  )
 
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
 
@@ -38,13 +43,18 @@ export const Name = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: maxNameLength,
-    pattern: '^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$',
+    ...form('^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$', 'a name without / \\ % [ ] ; and control characters'),
     description,
   })
 
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
-  Type.String({ minLength: 1, maxLength: maxPathLength, pattern: '^/[^\\x00]*$', description })
+  Type.String({
+    minLength: 1,
+    maxLength: maxPathLength,
+    ...form('^/[^\\x00]*$', 'an absolute path: it begins with / and has no NUL'),
+    description,
+  })
 
 /** A UUID. */
 export const Uuid = (description: string) => Type.String({ maxLength: 36, description })
@@ -53,12 +63,16 @@ export const Uuid = (description: string) => Type.String({ maxLength: 36, descri
 export const SubjectPattern = Type.String({
   minLength: 1,
   maxLength: 255,
-  pattern: '^(?:\\*|[^\\s.*>]+)(?:\\.(?:\\*|[^\\s.*>]+))*(?:\\.>)?$|^>$',
+  ...form(
+    '^(?:\\*|[^\\s.*>]+)(?:\\.(?:\\*|[^\\s.*>]+))*(?:\\.>)?$|^>$',
+    'a subject: tokens without blanks joined by dots, * for one token, > at the end for all that follow',
+  ),
   description: 'A subject; * stands for one token, > for all that follow',
 })
 
 /** Moment in time, ISO 8601 in UTC with milliseconds. */
-export const Timestamp = (description: string) => Type.String({ maxLength: 32, description })
+export const Timestamp = (description: string) =>
+  Type.String({ maxLength: 32, format: 'date-time', description })
 
 /** Count or size; JavaScript's exact integers reach 8 PiB. */
 export const Count = (description: string) =>

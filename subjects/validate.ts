@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { GantryError, type Problem } from './errors.ts'
+import { inWords } from './forms.ts'
 
 /** More problems than this in one reply help nobody. */
 const maxProblems = 20
@@ -77,9 +78,22 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
       return [[at, `must be ${String(params['allowedValue'])}`]]
     case 'anyOf':
       return []
+    case 'pattern':
+      return [[at, patternProblem(String(params['pattern'])) ?? error.message]]
+    case 'format':
+      return [[at, formatProblems[String(params['format'])] ?? error.message]]
     default:
       return [[at, error.message]]
   }
+}
+
+function patternProblem(pattern: string): string | undefined {
+  const words = inWords(pattern)
+  return words === undefined ? undefined : `must be ${words}`
+}
+
+const formatProblems: Readonly<Record<string, string>> = {
+  'date-time': 'must be a moment such as 2026-01-31T12:00:00Z',
 }
 
 function unknownField(schema: TSchema, instancePath: string): [field: string, problem: string] {

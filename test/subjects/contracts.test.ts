@@ -115,7 +115,11 @@ test.each(named(commands))(
     const { args = [], columns = [] } = contract.cli ?? {}
     const fields = Object.keys(fieldsOf(contract.input))
     const reply = jsonSchema(contract.output)
-    const shown = Object.keys((reply.type === 'array' ? reply.items?.properties : reply.properties) ?? {})
+    // Of a list its items, of an object its fields and those of the lists in it.
+    const lists = reply.type === 'array' ? [reply] : Object.values(reply.properties ?? {})
+    const shown = [reply, ...lists.map(({ items }) => items ?? {})].flatMap(({ properties }) =>
+      Object.keys(properties ?? {}),
+    )
     expect(args.filter((name) => !fields.includes(name))).toEqual([])
     expect(repeated(args)).toEqual([])
     expect(columns.filter((name) => !shown.includes(name))).toEqual([])

@@ -12,7 +12,7 @@ export function parseExample(contract: Contract, example: string) {
     const word = given.shift()!
     if (!word.startsWith('--')) texts[args.shift() ?? `(${word})`] = word
     else {
-      const name = camelCase(word.slice(2))
+      const name = fieldOfFlag(contract, word.slice(2))
       // A switch stands alone.
       texts[name] = fieldsOf(contract.input)[name]?.type === 'boolean' ? 'true' : (given.shift() ?? '')
     }
@@ -24,4 +24,8 @@ export function parseExample(contract: Contract, example: string) {
 const wordsOf = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 
-const camelCase = (flag: string) => flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+/** The field of `--visible-extensions` may be visibleExtensions or visible_extensions. */
+const fieldOfFlag = (contract: Contract, flag: string): string =>
+  Object.keys(fieldsOf(contract.input)).find((name) => bare(name) === bare(flag)) ?? flag
+
+const bare = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase()

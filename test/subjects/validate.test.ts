@@ -1,7 +1,9 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { isGantryError } from '../../subjects/errors.ts'
-import { list, model, record, strict, Text } from '../../subjects/schemas.ts'
+import { inWords } from '../../subjects/forms.ts'
+import { contracts } from '../../subjects/index.ts'
+import { list, model, Name, record, strict, Text, Timestamp } from '../../subjects/schemas.ts'
 import { check, matches, problemsOf } from '../../subjects/validate.ts'
 
 const Schema = strict({
@@ -119,4 +121,22 @@ test('what was made for the documents does not change what fits', () => {
   const Named = model('Named', { text: Text('Free text') })
   expect(matches(Named, { text: '' })).toBe(true)
   expect(problemsOf(Named, { text: '', title: 'Named' }).map(({ field }) => field)).toEqual(['title'])
+})
+
+test('a form is told in words, not as a pattern', () => {
+  const schema = strict({ name: Name('n'), at: Timestamp('t') })
+  expect(problemsOf(schema, { name: 'a/b', at: 'tomorrow' })).toEqual([
+    { field: 'name', problem: 'must be a name without / \\ % [ ] ; and control characters' },
+    { field: 'at', problem: 'must be a moment such as 2026-01-31T12:00:00Z' },
+  ])
+})
+
+test('every form of the contracts is told in words', () => {
+  const patterns = [
+    ...JSON.stringify(contracts.map(({ input }) => input)).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
+  ]
+  expect(patterns.length).toBeGreaterThan(0)
+  expect(
+    patterns.map(([, text]) => JSON.parse(text!) as string).filter((text) => inWords(text) === undefined),
+  ).toEqual([])
 })
