@@ -109,8 +109,8 @@ export function brokerError(error: unknown, subject: string): GantryError {
   ) {
     return new GantryError('UNAVAILABLE', 'the broker cannot be reached', { cause })
   }
-  // The client gives up what is under way when it loses its connection, and says no more than that.
-  if (error instanceof RequestError && cause === undefined) {
+  // The client gives up what is under way when it loses its connection, and says no more than that, once or twice.
+  if (error instanceof RequestError && (cause === undefined || cause instanceof RequestError)) {
     return new GantryError('UNAVAILABLE', 'the broker was lost before the answer came', { cause: error })
   }
   return new GantryError('INTERNAL', 'the call failed', { cause: error })

@@ -37,6 +37,19 @@ test('the reply comes when every connection of the key is gone, and the next RES
   await system.close()
 })
 
+test('REST calls under way when their key is revoked end as 503, which says that nothing is known of them, never as 500', async () => {
+  const seen = new Set<number>()
+  for (let round = 0; round < 20; round++) {
+    const { id, token } = await createKey(platform, everything)
+    const untilRefused = async () => {
+      for (let status = 200; status !== 401; seen.add(status)) status = (await self(token)).status
+    }
+    await Promise.all([...Array.from({ length: 8 }, untilRefused), platform.call(keys.revoke, { id })])
+  }
+  seen.delete(200)
+  expect([...seen].toSorted()).toEqual([401, 503])
+})
+
 test('other keys keep their connections', async () => {
   const one = await createKey(platform, everything)
   const other = await createKey(platform, everything)
