@@ -52,23 +52,27 @@ export class Victim implements AsyncDisposable {
     return answer.output
   }
 
-  /** kill -9 of the platform; resolves when its nats-server has ended too. */
-  async kill(): Promise<void> {
+  /** kill -9 of the platform; resolves with the time of it when its nats-server has ended too. */
+  async kill(): Promise<number> {
     const ended = once(this.#process!, 'exit')
     const broker = this.brokerPid()
     this.#process!.kill('SIGKILL')
+    const killedAtMs = Date.now()
     await ended
     await this.#connection?.close()
     // No orphan: the server ends when its parent is gone.
     await until('the end of nats-server', () => broker === undefined || !isAlive(broker))
+    return killedAtMs
   }
 
-  /** kill -9 of nats-server, which the platform starts again by itself. */
-  async killBroker(): Promise<void> {
+  /** kill -9 of nats-server; resolves with the time of it when the platform has started another by itself. */
+  async killBroker(): Promise<number> {
     const killed = this.brokerPid()
-    if (killed === undefined) return
+    if (killed === undefined) throw new Error('there is no nats-server to kill')
     process.kill(killed, 'SIGKILL')
+    const killedAtMs = Date.now()
     await until('another nats-server', () => ![undefined, killed].includes(this.brokerPid()))
+    return killedAtMs
   }
 
   brokerPid(): number | undefined {

@@ -60,7 +60,9 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
   try {
     const url = await listeningAddress(child)
     const credential = new StorageSharedKeyCredential(account, key)
-    const service = new BlobServiceClient(`${url}/${account}`, credential, { retryOptions: { maxTries: 1 } })
+    // Azurite may end an idle connection just as a request goes out on it; a second one gets through at once.
+    const retryOptions = { maxTries: 2, retryDelayInMs: 10 }
+    const service = new BlobServiceClient(`${url}/${account}`, credential, { retryOptions })
     return {
       endpoint: new URL(url).host,
       account,

@@ -1,6 +1,6 @@
 import type { ContainerClient } from '@azure/storage-blob'
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createHash, hash } from 'node:crypto'
+import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { textFromPath } from '../../services/drivers/path-text.ts'
 import { walkTree } from './compare-trees.ts'
@@ -39,6 +39,21 @@ export async function compareContainer(
   return differences.slice(0, maxDifferences)
 }
 
+/** The blobs of a container that are not what stands at their name in a folder, in words; what is missing is not told. */
+export async function wrongBlobs(root: string, container: ContainerClient): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [name, blob] of await blobsOf(container)) {
+    const path = join(root, name)
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    const problem =
+      stat === undefined
+        ? 'is too many'
+        : await problemOf(path, stat, blob, () => downloadedMd5(container, name))
+    if (problem !== undefined) wrong.push(`${textFromPath(Buffer.from(name))} ${problem}`)
+  }
+  return wrong
+}
+
 async function blobsOf(container: ContainerClient): Promise<Map<string, Blob>> {
   const blobs = new Map<string, Blob>()
   for await (const { name, metadata, properties } of container.listBlobsFlat({ includeMetadata: true })) {
@@ -64,18 +79,14 @@ async function problemOf(
   if (stat.isDirectory() !== blob.isFolder) return stat.isDirectory() ? 'became a file' : 'became a folder'
   if (blob.isFolder) return undefined
   if (Number(stat.size) !== blob.bytes) return `${stat.size} bytes became ${blob.bytes}`
-  const md5 = await md5Of(createReadStream(path))
+  const md5 = hash('md5', readFileSync(path))
   return md5 === (blob.md5 ?? (await download())) ? undefined : 'has another content'
 }
 
 async function downloadedMd5(container: ContainerClient, name: string): Promise<string> {
   const { readableStreamBody } = await container.getBlobClient(name).download()
   if (readableStreamBody === undefined) throw new Error(`${name} has no body`)
-  return md5Of(readableStreamBody)
-}
-
-async function md5Of(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
   const digest = createHash('md5')
-  for await (const chunk of stream) digest.update(chunk)
+  for await (const chunk of readableStreamBody) digest.update(chunk)
   return digest.digest('hex')
 }

@@ -27,7 +27,7 @@ export function createFolder<N extends string>(...names: N[]): Record<N | 'root'
 
 /** Adds a folder of this host as a source or target of this name. */
 export async function addLocal(
-  platform: TestPlatform,
+  platform: Pick<TestPlatform, 'call'>,
   fileSystemId: string,
   role: 'source' | 'target',
   fsRoot: string,
@@ -37,7 +37,7 @@ export async function addLocal(
 
 /** Adds a container of Azurite as a source or target of this name. */
 export async function addAzurite(
-  platform: TestPlatform,
+  platform: Pick<TestPlatform, 'call'>,
   fileSystemId: string,
   role: 'source' | 'target',
   azurite: Azurite,
