@@ -140,6 +140,8 @@ export class Collection<S extends TSchema> {
       const current = await this.#read(id)
       if (current === undefined) throw new GantryError('NOT_FOUND', `there is no ${id}`)
       allowed(current.value)
+      // With the value would go what its last writer did not live to tell.
+      await this.#publish(current.outbox)
       try {
         await this.#kv.delete(subjectToken(id), { previousSeq: current.revision })
         return current.value
@@ -204,13 +206,17 @@ export class Collection<S extends TSchema> {
   /** Publishes the facts of a change that is stored, then forgets them; whoever changes the value next carries them on. */
   async #relay(id: string, envelope: Envelope, revision: number): Promise<void> {
     if (envelope.outbox === undefined || this.#options.events === undefined) return
-    for (const emission of envelope.outbox) await this.#options.events.publish(emission)
+    await this.#publish(envelope.outbox)
     const { outbox: _published, ...rest } = envelope
     try {
       await this.#kv.update(subjectToken(id), JSON.stringify(rest), revision)
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw error
     }
+  }
+
+  async #publish(outbox: readonly Emission[]): Promise<void> {
+    for (const emission of outbox) await this.#options.events?.publish(emission)
   }
 
   async #relayAll(): Promise<void> {

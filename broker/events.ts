@@ -1,8 +1,9 @@
 import {
   DeliverPolicy,
   jetstream,
-  jetstreamManager,
   type JetStreamClient,
+  type JetStreamManager,
+  jetstreamManager,
   RetentionPolicy,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -31,13 +32,20 @@ const stream = 'EVENTS'
 const maxAgeNs = 7 * 24 * 3600 * 1e9
 /** A tenth of the default storage; the oldest facts go first. */
 const maxBytes = 1e9
+/**
+ * How long a follower's request for facts waits at the broker; as long does the client wait before it asks again for a
+ * consumer that a restarted broker, not ready yet, could not tell of.
+ */
+const requestMs = 2_000
 
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
   readonly #js: JetStreamClient
+  readonly #manager: JetStreamManager
 
-  private constructor(js: JetStreamClient) {
+  private constructor(js: JetStreamClient, manager: JetStreamManager) {
     this.#js = js
+    this.#manager = manager
   }
 
   static async open(connection: NatsConnection, limits: { maxFileBytes: number }): Promise<Events> {
@@ -57,7 +65,7 @@ export class Events {
       if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
       await manager.streams.update(stream, config)
     }
-    return new Events(jetstream(connection))
+    return new Events(jetstream(connection), manager)
   }
 
   /** Publishes and waits until the fact is stored. */
@@ -70,20 +78,23 @@ export class Events {
   }
 
   /**
-   * Every fact from a sequence on (1 is the oldest that is kept), each with its sequence to resume after; survives
-   * restarts of the broker. Ends when the loop is left.
+   * Every fact from a sequence on (1 is the oldest that is kept), or every new one, each with its sequence to resume
+   * after; survives restarts of the broker. Ends when the loop is left.
    */
   async *follow(options: { from?: number; filter?: string } = {}): AsyncGenerator<{
     sequence: number
     subject: string
     payload: unknown
   }> {
+    // Always a sequence: of a consumer that is to tell what is new, and has told nothing yet, the client does not know
+    // where it began, and has the next one tell everything.
+    const from = options.from ?? (await this.#manager.streams.info(stream)).state.last_seq + 1
     const consumer = await this.#js.consumers.get(stream, {
       filter_subjects: options.filter ?? `${roots.events}.>`,
-      deliver_policy: options.from === undefined ? DeliverPolicy.New : DeliverPolicy.StartSequence,
-      ...(options.from === undefined ? {} : { opt_start_seq: options.from }),
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: from,
     })
-    const messages = await consumer.consume()
+    const messages = await consumer.consume({ expires: requestMs })
     try {
       for await (const message of messages) {
         yield { sequence: message.seq, subject: message.subject, payload: message.json() }

@@ -3,6 +3,7 @@ import {
   DeliverPolicy,
   type JetStreamClient,
   JetStreamApiError,
+  JetStreamError,
   jetstreamManager,
   type JsMsg,
   StorageType,
@@ -30,6 +31,10 @@ export const jetStreamCodes = {
 
 export const isApiError = (error: unknown, ...codes: number[]): boolean =>
   error instanceof JetStreamApiError && codes.includes(error.code)
+
+/** The answer to a direct question for messages when there is none: a status, and no error of the API. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof JetStreamError && 'code' in error && error.code === 404
 
 /** The platform's storage is at its limit: waiting helps once something was removed or the limit raised. */
 export const isStorageFull = (error: unknown): boolean =>

@@ -9,7 +9,14 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from './backoff.ts'
-import { fileStorage, isApiError, isStorageFull, isTransient, jetStreamCodes } from './jetstream.ts'
+import {
+  fileStorage,
+  isApiError,
+  isNotFound,
+  isStorageFull,
+  isTransient,
+  jetStreamCodes,
+} from './jetstream.ts'
 
 /** An entry, with its number in the ledger: they grow, and are not consecutive for one book. */
 export interface LedgerEntry<T> {
@@ -78,12 +85,15 @@ export class Ledger<T> {
     book: string,
     { after = 0, limit }: { after?: number; limit: number },
   ): Promise<LedgerEntry<T>[]> {
-    // The server answers 404 when there is nothing more, which is the end and no fault.
-    if ((await this.count(book)) === 0) return []
     const entries: LedgerEntry<T>[] = []
     const query = { seq: after + 1, batch: limit, next_by_subj: `${this.#root}.${book}` }
     const messages = await this.#manager.direct.getBatch(this.#stream, query)
-    for await (const message of messages) entries.push({ sequence: message.seq, entry: message.json<T>() })
+    try {
+      for await (const message of messages) entries.push({ sequence: message.seq, entry: message.json<T>() })
+    } catch (error) {
+      // There is nothing more: the end, and no fault.
+      if (!isNotFound(error)) throw error
+    }
     return entries
   }
 

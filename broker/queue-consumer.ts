@@ -24,6 +24,8 @@ export interface ConsumerOptions {
   readonly work: (item: QueueItem) => Promise<void>
   /** Whether a worker that is gone may have had the item. */
   readonly wasOut: (sequence: number) => boolean
+  /** Takes an item off the queue, whatever the broker knows of its delivery. */
+  readonly remove: (sequence: number) => Promise<void>
   readonly isGone: () => Promise<boolean>
   readonly log: Log
 }
@@ -98,7 +100,7 @@ export class QueueConsumer {
   }
 
   #receive(message: Msg): void {
-    const { connection, wasOut } = this.#options
+    const { connection, wasOut, remove } = this.#options
     this.#asked.shift()
     if (message.reply === undefined || message.reply === '') {
       this.#receiveStatus(message)
@@ -111,7 +113,7 @@ export class QueueConsumer {
       this.#ask()
       return
     }
-    const item = new QueueItem(connection, message, wasOut(sequence))
+    const item = new QueueItem(connection, message, { wasOut: wasOut(sequence), remove })
     if (this.#isEnded) {
       item.later(0)
       return

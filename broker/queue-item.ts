@@ -7,7 +7,7 @@ import { isTransient } from './jetstream.ts'
 export const ackWaitMs = 30_000
 /** Three signs of life within the wait, so that one lost message does not hand the item on. */
 const workingIntervalMs = ackWaitMs / 3
-/** The queue answers in a millisecond; after this the broker was away, and the question is asked again. */
+/** The queue answers in a millisecond; after this the broker was away, or knows nothing of the delivery. */
 const ackTimeoutMs = 2_000
 /** With the pauses between them they outlast the wait above: then the item is another's, and comes again if it is not. */
 const maxAckAttempts = 15
@@ -16,15 +16,24 @@ const maxAckAttempts = 15
 export class QueueItem implements AsyncDisposable {
   readonly #connection: NatsConnection
   readonly #wasOut: boolean
+  readonly #remove: (sequence: number) => Promise<void>
   readonly #alive: NodeJS.Timeout
   #message: Msg
   #settled = false
 
-  /** @param wasOut a worker that is gone may have had it */
-  constructor(connection: NatsConnection, message: Msg, wasOut: boolean) {
+  /**
+   * @param options `wasOut`: a worker that is gone may have had it; `remove`: takes an item off the queue, whatever the
+   *   broker knows of its delivery
+   */
+  constructor(
+    connection: NatsConnection,
+    message: Msg,
+    { wasOut, remove }: { wasOut: boolean; remove: (sequence: number) => Promise<void> },
+  ) {
     this.#connection = connection
     this.#message = message
     this.#wasOut = wasOut
+    this.#remove = remove
     this.#alive = setInterval(() => this.#answer('+WPI'), workingIntervalMs)
   }
 
@@ -57,7 +66,9 @@ export class QueueItem implements AsyncDisposable {
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          await this.#connection.request(this.#reply, '+ACK', { timeout: ackTimeoutMs })
+          if (attempt === 1) await this.#connection.request(this.#reply, '+ACK', { timeout: ackTimeoutMs })
+          // A broker that was killed may have forgotten the delivery: it leaves its acknowledgement without an answer.
+          else await this.#remove(this.sequence)
           return
         } catch (error) {
           if (!isTransient(error) || attempt === maxAckAttempts) throw error

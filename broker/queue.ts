@@ -126,7 +126,8 @@ export class Queue {
 
   /**
    * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
-   * @param messageId two items with the same id within two minutes are one, even when the first is done already
+   * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
+   *   that was killed in between knows only the ids of what is still there
    * @throws QueueGoneError when the stream was deleted, and the signal's reason
    */
   async publish(lane: string, data: Uint8Array, messageId: string, signal: AbortSignal): Promise<void> {
@@ -172,6 +173,7 @@ export class Queue {
       slots,
       work,
       wasOut: (sequence) => sequence <= (handedOut ?? 0) || forgotten-- > 0,
+      remove: (sequence) => this.#remove(sequence),
       isGone: () => this.#isGone(),
       log: this.#log,
     })
@@ -196,6 +198,11 @@ export class Queue {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return false
       throw error
     }
+  }
+
+  async #remove(sequence: number): Promise<void> {
+    if (await this.has(sequence))
+      await this.#manager.streams.deleteMessage(streamName(this.name), sequence, false)
   }
 
   /** Items of one lane that are not done, exactly. */

@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import { Collection, type CollectionOptions } from '../../broker/collection.ts'
+import type { NatsConnection } from '../../broker/connection.ts'
+import { type Emission, emission, Events } from '../../broker/events.ts'
+import { events as eventContracts } from '../../subjects/contract.ts'
+import { smallLimits, startTestBroker } from '../support/broker.ts'
+import { until } from '../support/until.ts'
+
+const Thing = Type.Object({
+  id: Type.String(),
+  n: Type.Integer(),
+  by: Type.Optional(Type.Array(Type.String())),
+})
+const { counted } = eventContracts('things', {
+  counted: { summary: 'A thing was counted', payload: Type.Object({ id: Type.String(), n: Type.Integer() }) },
+})
+
+const open = (connection: NatsConnection, options: Partial<CollectionOptions<typeof Thing>> = {}) =>
+  Collection.open(connection, { bucket: 'things', schema: Thing, version: 1, ...options })
+type Things = Awaited<ReturnType<typeof open>>
+
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
+const everything = { limit: 1_000_000 }
+const idsIn = async (things: Things) => (await things.list(everything)).map(({ id }) => id)
+const factOf = (id: string, n: number): Emission => emission(counted, id, { id, n })
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+/** Without events a collection stores facts and publishes none: what a writer leaves that dies in between. */
+const openDying = (connection: NatsConnection) => open(connection)
+
+/** Tries until it is acknowledged. */
+const insist = (attempt: () => Promise<unknown>) =>
+  until('it is acknowledged', () =>
+    attempt().then(
+      () => true,
+      () => false,
+    ),
+  )
+
+async function reconnected(connection: NatsConnection): Promise<void> {
+  for await (const { type } of connection.status()) if (type === 'reconnect') return
+}
+
+const endOfFacts = -1
+
+/** All facts that are stored, up to one that is published now. */
+async function storedFacts(events: Events): Promise<string[]> {
+  const end = factOf(randomUUID(), endOfFacts)
+  await insist(() => events.publish({ ...end, messageId: end.subject }))
+  const told: string[] = []
+  for await (const { subject, payload } of events.follow({ from: 1 })) {
+    if (subject === end.subject) break
+    const { id, n } = payload as { id: string; n: number }
+    if (n !== endOfFacts) told.push(`${id} ${n}`)
+  }
+  return told
+}
+
+/** Workers that do one write after the other, however they end, until `stop`. */
+function writers(count: number, write: (name: string) => Promise<unknown>) {
+  const acknowledged: string[] = []
+  const rejected: string[] = []
+  const end = new AbortController()
+  const work = async (_: unknown, worker: number) => {
+    for (let n = 0; !end.signal.aborted; n++) {
+      const name = `${worker}-${n}`
+      await write(name).then(
+        () => acknowledged.push(name),
+        () => rejected.push(name),
+      )
+    }
+  }
+  const ended = Promise.all(upTo(count).map(work))
+  return {
+    acknowledged,
+    rejected,
+    stop: async () => {
+      end.abort()
+      await ended
+    },
+  }
+}
+
+test('what was created is there once, until it is deleted; then its id is free again', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  await things.create('a/ü *', { id: 'a/ü *', n: 1 })
+  await expect(things.create('a/ü *', { id: 'a/ü *', n: 2 })).rejects.toEqual(code('ALREADY_EXISTS'))
+  expect(await things.get('a/ü *')).toEqual({ id: 'a/ü *', n: 1 })
+  expect(await things.delete('a/ü *')).toEqual({ id: 'a/ü *', n: 1 })
+  expect(await things.get('a/ü *')).toBeUndefined()
+  expect(await things.list()).toEqual([])
+  await expect(things.delete('a/ü *')).rejects.toEqual(code('NOT_FOUND'))
+  await things.create('a/ü *', { id: 'a/ü *', n: 3 })
+  expect(await things.get('a/ü *')).toEqual({ id: 'a/ü *', n: 3 })
+  await things.erase('a/ü *')
+  expect(await things.get('a/ü *')).toBeUndefined()
+})
+
+test('a list is ordered by id and comes in pages', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  for (const id of ['c', 'a', 'd', 'b']) await things.put(id, { id, n: 0 })
+  expect(await idsIn(things)).toEqual(['a', 'b', 'c', 'd'])
+  expect((await things.list({ after: 'a', limit: 2 })).map(({ id }) => id)).toEqual(['b', 'c'])
+})
+
+test('writers of one value lose no update of each other', async () => {
+  await using broker = await startTestBroker()
+  const both = await Promise.all([1, 2].map(async () => open(await broker.connect('PLATFORM'))))
+  await both[0]!.create('a', { id: 'a', n: 0 })
+  const increments = both.map(async (things) => {
+    for (const _ of upTo(50)) await things.update('a', (thing) => ({ ...thing, n: thing.n + 1 }))
+  })
+  await Promise.all(increments)
+  expect(await both[0]!.get('a')).toEqual({ id: 'a', n: 100 })
+})
+
+test('a change that is refused, is none, or does not fit leaves the value as it is', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  await things.create('a', { id: 'a', n: 1 })
+  const refuse = () => {
+    throw new Error('no')
+  }
+  await expect(things.update('a', refuse)).rejects.toThrow('no')
+  await expect(things.delete('a', refuse)).rejects.toThrow('no')
+  expect(await things.update('a', () => undefined)).toEqual({ id: 'a', n: 1 })
+  await expect(things.update('a', (thing) => ({ ...thing, n: 1.5 }))).rejects.toEqual(code('INVALID_INPUT'))
+  await expect(things.put('a', { id: 'a', n: 1.5 })).rejects.toEqual(code('INVALID_INPUT'))
+  await expect(things.update('b', () => undefined)).rejects.toEqual(code('NOT_FOUND'))
+  expect(await things.list()).toEqual([{ id: 'a', n: 1 }])
+})
+
+test('documents of older versions are brought up; those of a newer release are refused', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const old = { bucket: 'things', schema: Type.Object({ count: Type.Integer() }), version: 1 }
+  const oldThings = await Collection.open(connection, old)
+  await oldThings.create('a', { count: 5 })
+  const upcasters = { 1: (document: unknown) => ({ id: 'a', n: (document as { count: number }).count }) }
+  const things = await open(connection, { version: 2, upcasters })
+  expect(await things.list()).toEqual([{ id: 'a', n: 5 }])
+  await things.update('a', (thing) => ({ ...thing, n: 6 }))
+  await expect(oldThings.get('a')).rejects.toThrow('newer release')
+})
+
+test('a watcher is told of what is there and of each change, until it stops', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  await things.put('a', { id: 'a', n: 1 })
+  const told: string[] = []
+  const watch = await things.watch((token, thing) => told.push(`${token} ${thing?.n}`))
+  await things.put('b', { id: 'b', n: 2 })
+  await things.update('a', (thing) => ({ ...thing, n: 3 }))
+  await things.delete('b')
+  await until('all is told', () => told.length === 4)
+  expect(told).toEqual(['a 1', 'b 2', 'a 3', 'b undefined'])
+  await watch.stop()
+  const other: string[] = []
+  await things.put('c', { id: 'c', n: 4 })
+  await things.watch((token) => other.push(token))
+  await until('another is told', () => other.includes('c'))
+  expect(told).toHaveLength(4)
+})
+
+test.each([1, 50, 200])(
+  'kill -9 after %i acknowledged values: those are all there, and a fact of each that is there is told once',
+  async (killAfter) => {
+    await using broker = await startTestBroker()
+    const connection = await broker.connect('PLATFORM')
+    const events = await Events.open(connection, smallLimits)
+    const things = await open(connection, { events })
+    const writing = writers(8, (id) => things.create(id, { id, n: 0 }, [factOf(id, 0)]))
+    await until('it is time', () => writing.acknowledged.length >= killAfter)
+    await broker.kill()
+    const before = writing.acknowledged.length
+    await until('the writers go on', () => writing.acknowledged.length > before + 50)
+    await writing.stop()
+
+    const stored = await idsIn(things)
+    expect(stored).toEqual(expect.arrayContaining(writing.acknowledged))
+    expect([...writing.acknowledged, ...writing.rejected]).toEqual(expect.arrayContaining(stored))
+    // The next start tells of changes whose writer heard no answer.
+    await open(connection, { events })
+    expect((await storedFacts(events)).toSorted()).toEqual(stored.map((id) => `${id} 0`).toSorted())
+  },
+)
+
+test.each([1, 25, 75])(
+  'kill -9 after %i updates of one value by many: each that was acknowledged is in it, and none twice',
+  async (killAfter) => {
+    await using broker = await startTestBroker()
+    const things = await open(await broker.connect('PLATFORM'))
+    await things.create('a', { id: 'a', n: 0, by: [] })
+    const writing = writers(4, (name) =>
+      things.update('a', ({ id, n, by = [] }) => ({ id, n: n + 1, by: [...by, name] })),
+    )
+    await until('it is time', () => writing.acknowledged.length >= killAfter)
+    await broker.kill()
+    const before = writing.acknowledged.length
+    await until('the writers go on', () => writing.acknowledged.length > before + 20)
+    await writing.stop()
+    const { n, by = [] } = (await things.get('a'))!
+    expect(by).toEqual(expect.arrayContaining(writing.acknowledged))
+    expect([...writing.acknowledged, ...writing.rejected]).toEqual(expect.arrayContaining(by))
+    expect([new Set(by).size, n]).toEqual([by.length, by.length])
+  },
+)
+
+test('a watcher hears over three kills what others change meanwhile, and in the order of the changes', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const things = await open(connection)
+  const watched = await open(await broker.connect('PLATFORM', 'watcher'))
+  const now = new Map<string, number | undefined>()
+  const told: number[] = []
+  await watched.watch((token, thing) => {
+    now.set(token, thing?.n)
+    if (thing !== undefined) told.push(thing.n)
+  })
+  let n = 0
+  const put = (id: string) => insist(() => things.put(id, { id, n: ++n }))
+  for (const id of ['a', 'b', 'c']) {
+    await put('often')
+    const back = reconnected(connection)
+    const allBack = broker.kill()
+    await back
+    // The watcher may be back already, or not yet.
+    await put('often')
+    await put(id)
+    await allBack
+  }
+  await insist(() => things.delete('a'))
+  await put('end')
+  await until('the end is told', () => now.has('end'))
+  const stored = await things.list()
+  expect(now).toEqual(new Map([['a', undefined], ...stored.map(({ id, n }) => [id, n] as const)]))
+  // Nothing comes twice, and nothing old after something new.
+  expect(told).toEqual([...new Set(told)].toSorted((a, b) => a - b))
+})
+
+test('a writer dies before it could tell, and the broker too: the next start tells, and once', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const events = await Events.open(connection, smallLimits)
+  const dying = await openDying(connection)
+  await dying.create('a', { id: 'a', n: 1 }, [factOf('a', 1)])
+  await dying.update(
+    'a',
+    (thing) => ({ ...thing, n: 2 }),
+    ({ n }) => [factOf('a', n)],
+  )
+  await broker.kill()
+  await insist(() => open(connection, { events }))
+  expect(await storedFacts(events)).toEqual(['a 1', 'a 2'])
+  await broker.kill()
+  await insist(() => open(connection, { events }))
+  expect(await storedFacts(events)).toEqual(['a 1', 'a 2'])
+})
+
+test.each(['update', 'delete'] as const)(
+  'what the last writer did not live to tell is told by who does the next %s',
+  async (how) => {
+    await using broker = await startTestBroker()
+    const connection = await broker.connect('PLATFORM')
+    const events = await Events.open(connection, smallLimits)
+    const things = await open(connection, { events })
+    const dying = await openDying(connection)
+    await dying.create('a', { id: 'a', n: 1 }, [factOf('a', 1)])
+    if (how === 'update') await things.update('a', (thing) => ({ ...thing, n: 2 }))
+    else await things.delete('a')
+    expect(await storedFacts(events)).toEqual(['a 1'])
+  },
+)

@@ -1,0 +1,196 @@
+import { expect, test } from 'vitest'
+import type { NatsConnection } from '../../broker/connection.ts'
+import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
+import { startTestBroker } from '../support/broker.ts'
+import { testLog } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+const forever = new AbortController().signal
+const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
+const open = (connection: NatsConnection, options: { takeBack?: boolean } = {}) =>
+  Queue.open(connection, 'jobs', ['small', 'large'], testLog, options)
+const put = (queue: Queue, name: string, lane = 'small', messageId = `id ${name}`) =>
+  queue.publish(lane, Buffer.from(name), messageId, forever)
+const nameOf = (item: QueueItem) => Buffer.from(item.data).toString()
+
+/** Works on a lane in the background until it is stopped; `work` finishes the item unless it is given. */
+function working(
+  queue: Queue,
+  { lane = 'small', slots = 4, work = (item: QueueItem) => item.done() } = {},
+): { names: string[]; done: string[]; stop(): Promise<void> } {
+  const names: string[] = []
+  const done: string[] = []
+  const end = new AbortController()
+  const ended = queue.consume(
+    lane,
+    slots,
+    async (item) => {
+      const name = nameOf(item)
+      names.push(name)
+      await work(item)
+      done.push(name)
+    },
+    end.signal,
+  )
+  return {
+    names,
+    done,
+    stop: async () => {
+      end.abort()
+      await ended
+    },
+  }
+}
+
+const isEmpty = (queue: Queue) => async () => (await queue.pending().catch(() => 1)) === 0
+
+test('an item is there until it is done, and is told apart by lane', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const queue = await open(connection)
+  expect(queue.isNew).toBe(true)
+  await put(queue, 'a')
+  await put(queue, 'b', 'large')
+  expect([await queue.pending(), await queue.pendingIn('small'), await queue.pendingIn('large')]).toEqual([
+    2, 1, 1,
+  ])
+  expect((await open(connection)).isNew).toBe(false)
+  let sequence = 0
+  const small = working(queue, {
+    work: async (item) => {
+      sequence = item.sequence
+      expect([item.messageId, item.redelivered, await queue.has(sequence)]).toEqual(['id a', false, true])
+      await item.done()
+    },
+  })
+  await until('it is done', () => small.done.length === 1)
+  expect([small.names, await queue.pendingIn('small'), await queue.pending()]).toEqual([['a'], 0, 1])
+  expect(await queue.has(sequence)).toBe(false)
+  await small.stop()
+  expect(await Queue.names(connection)).toEqual(['jobs'])
+})
+
+test('a message id is put into the queue once, even when its item is done', async () => {
+  await using broker = await startTestBroker()
+  const queue = await open(await broker.connect('PLATFORM'))
+  await put(queue, 'a')
+  await put(queue, 'a')
+  const worker = working(queue)
+  await until('it is done', () => worker.done.length === 1)
+  await put(queue, 'a')
+  await put(queue, 'b')
+  await until('the other is done', () => worker.done.includes('b'))
+  expect(worker.names).toEqual(['a', 'b'])
+  await worker.stop()
+})
+
+test('work that fails, or puts it off, gets its item again, marked', async () => {
+  await using broker = await startTestBroker()
+  const queue = await open(await broker.connect('PLATFORM'))
+  const marks: boolean[] = []
+  const worker = working(queue, {
+    work: async (item) => {
+      marks.push(item.redelivered)
+      if (marks.length === 1) throw new Error('not today')
+      if (marks.length === 2) return item.later(20)
+      await item.done()
+    },
+  })
+  await put(queue, 'a')
+  await until('it is done', isEmpty(queue))
+  expect(marks).toEqual([false, true, true])
+  await worker.stop()
+})
+
+test('a queue that is deleted has nothing, takes nothing, and can be deleted again', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const queue = await open(connection)
+  await put(queue, 'a')
+  await queue.delete()
+  await queue.delete()
+  await Queue.deleteByName(connection, 'jobs')
+  expect([await queue.pending(), await queue.pendingIn('small'), await queue.has(1)]).toEqual([0, 0, false])
+  await expect(put(queue, 'b')).rejects.toThrow(QueueGoneError)
+  expect(await Queue.names(connection)).toEqual([])
+})
+
+test.each([1, 50, 150])(
+  'kill -9 after %i of 200 publications: every caller is answered, and each item is there once',
+  async (killAfter) => {
+    await using broker = await startTestBroker()
+    const queue = await open(await broker.connect('PLATFORM'))
+    let acknowledged = 0
+    let next = 0
+    const publisher = async () => {
+      for (let n = next++; n < 200; n = next++) {
+        await put(queue, `${n}`)
+        acknowledged += 1
+      }
+    }
+    const publishers = Promise.all(upTo(8).map(publisher))
+    await until('it is time', () => acknowledged >= killAfter)
+    await broker.kill()
+    await publishers
+    // What was stored before the kill is still known by its id.
+    for (const n of upTo(200)) await put(queue, `${n}`)
+    expect(await queue.pending()).toBe(200)
+    const worker = working(queue)
+    await until('all are done', isEmpty(queue))
+    expect(worker.names.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(200))
+    await worker.stop()
+  },
+)
+
+test('workers go on by themselves over three kills, and what was done is not handed out again', async () => {
+  await using broker = await startTestBroker()
+  const queue = await open(await broker.connect('PLATFORM'))
+  await Promise.all(upTo(1_000).map((n) => put(queue, `${n}`)))
+  const worker = working(queue)
+  for (const killAfter of [1, 300, 600]) {
+    await until('it is time', () => worker.done.length >= killAfter)
+    await broker.kill()
+  }
+  await until('all are done', isEmpty(queue))
+  await until('all workers know', () => worker.done.length >= 1_000)
+  expect(worker.done.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(1_000))
+  expect(worker.names).toHaveLength(1_000)
+  await worker.stop()
+})
+
+test('a worker and the broker die with items in hand: who takes the queue back gets all of them, and once', async () => {
+  await using broker = await startTestBroker()
+  const dead = await broker.connect('PLATFORM')
+  const queue = await open(dead)
+  for (const n of upTo(30)) await put(queue, `${n}`)
+  const { names } = working(queue, { work: () => new Promise(() => undefined) })
+  await until('some are taken', () => names.length === 4)
+  await dead.close()
+  await broker.kill()
+  const mine = await until('the broker is ready', () =>
+    broker
+      .connect('PLATFORM')
+      .then((connection) => open(connection, { takeBack: true }))
+      .catch(() => undefined),
+  )
+  const marked = new Set<string>()
+  const worker = working(mine, {
+    work: async (item) => {
+      if (item.redelivered) marked.add(nameOf(item))
+      await item.done()
+    },
+  })
+  await until('all are done', isEmpty(mine))
+  expect(worker.names.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(30))
+  expect(marked).toEqual(new Set([...marked, ...names]))
+  await worker.stop()
+})
+
+test('a publication that waits for the broker ends when its caller gives up', async () => {
+  await using broker = await startTestBroker()
+  const queue = await open(await broker.connect('PLATFORM'))
+  await queue.delete()
+  const end = new AbortController()
+  end.abort(new Error('enough'))
+  await expect(queue.publish('small', Buffer.from('a'), 'id', end.signal)).rejects.toThrow('enough')
+})
