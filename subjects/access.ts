@@ -82,10 +82,11 @@ export const keys = resource('keys', {
   },
   revoke: {
     summary: 'Revoke an API key and drop its connections',
-    description: 'The reply comes when the connections are gone.',
+    description:
+      'The reply comes when the connections are gone. A key that may do more than yours cannot be revoked.',
     input: strict({ id: KeyId }),
     output: Key,
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'EXCEEDS_ROLE'],
     http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/keys/{id}' }],
     cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc' },
   },

@@ -257,10 +257,7 @@ export const migrations = resource('migrations', {
       { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
       { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
     ],
-    cli: {
-      args: ['migrationId'],
-      columns: ['id', 'path', 'failureClass', 'failureMessage', 'attempts'],
-    },
+    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
   },
   progress: {
     summary: 'How far a migration is',
@@ -282,15 +279,6 @@ export const migrations = resource('migrations', {
       { server: 'migrator', method: 'GET', path: '/stats' },
       { server: 'platform', method: 'GET', path: '/api/v1/stats' },
     ],
-    cli: {
-      columns: [
-        'bucketPeriod',
-        'startOfBucketPeriodTimeDate',
-        'filesPerSecondForPeriod',
-        'dirsPerSecondForPeriod',
-        'successfulBytesPerSecondForPeriod',
-      ],
-    },
   },
   summary: {
     summary: 'All migrations by state, with their progress',

@@ -38,12 +38,18 @@ export const record = <S extends TSchema>(values: S, maxProperties: number, desc
 
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
 
-/** Name of an object as its owner chose it. */
+/** Characters that move a terminal's cursor, or turn the direction of what follows them. */
+const unprintable = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
+
+/** Name of an object as its owner chose it: REST clients take . and .. for folders, and nobody sees a blank at an end. */
 export const Name = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: maxNameLength,
-    ...form('^[^/\\\\%\\[\\];\\x00-\\x1f\\x7f]+$', 'a name without / \\ % [ ] ; and control characters'),
+    ...form(
+      `^(?!\\.{1,2}$)(?! )[^/\\\\%\\[\\];${unprintable}]*[^/\\\\%\\[\\];${unprintable} ]$`,
+      'a name without / \\ % [ ] ; and control characters, no blank at either end, and neither . nor ..',
+    ),
     description,
   })
 

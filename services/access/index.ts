@@ -71,7 +71,9 @@ export function keyHandlers({
     },
     get: async ({ id }, call) => publicKey(await visible(id, call.caller)),
     revoke: async ({ id }, call) => {
-      await visible(id, call.caller)
+      const [asked, own] = await Promise.all([visible(id, call.caller), callersKey(keys, call.caller)])
+      // A narrow key must not take away a wider one of its owner.
+      if (own.id !== id) refuseExcess(own.capabilities, asked.capabilities)
       const key = await keys.update(id, (current) =>
         current.revoked === undefined ? { ...current, revoked: new Date().toISOString() } : undefined,
       )
