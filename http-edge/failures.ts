@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { maxHeaderSize, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
 import { GantryError } from '../subjects/errors.ts'
@@ -32,3 +34,37 @@ export function toGantryError(error: unknown, log: Log, request: FastifyRequest)
 
 /** The path without its query, which may hold what does not belong into a log. */
 export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''
+
+/** Answers what never became a request with the same envelope, and ends the connection. */
+export function answerUnparsed(error: { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const failure = unparsedError(error.code)
+  const body = JSON.stringify(failure.toBody(crypto.randomUUID()))
+  const head = [
+    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function unparsedError(code: string | undefined): GantryError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new GantryError(
+        'TOO_LARGE',
+        `the request line and headers are larger than ${maxHeaderSize} bytes`,
+      )
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GantryError('INVALID_INPUT', 'the request did not arrive in time')
+    default:
+      return new GantryError(
+        'INVALID_INPUT',
+        'this is no HTTP request; percent-encode what is not printable ASCII in a URL',
+      )
+  }
+}

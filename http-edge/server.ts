@@ -7,7 +7,7 @@ import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
-import { pathOf, sendError, toGantryError } from './failures.ts'
+import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
@@ -36,6 +36,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     routerOptions: { caseSensitive: true, maxParamLength: 1_000 },
     // Our own log at the boundary knows which headers are secret.
     logger: false,
+    clientErrorHandler: answerUnparsed,
     // Faults from before the first hook.
     frameworkErrors: (error, request, reply) => {
       begin(request, reply)

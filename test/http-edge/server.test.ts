@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../subjects/access.ts'
 import { createKey } from '../support/keys.ts'
@@ -297,4 +299,32 @@ test('a key with few rights gets through what it may, and 403 for the rest', asy
 
 test('none of this was an error of ours', () => {
   expect(logged.lines.filter(({ level }) => level === 'error')).toEqual([])
+})
+
+describe('what never becomes a request has the same error', () => {
+  test.each([
+    [
+      'a URL that is not encoded',
+      'GET /api/v1/日本 HTTP/1.1\r\nHost: x\r\n\r\n',
+      400,
+      'INVALID_INPUT',
+      'percent-encode',
+    ],
+    ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_INPUT', 'no HTTP request'],
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      413,
+      'TOO_LARGE',
+      '16384 bytes',
+    ],
+  ])('%s', async (_, sent, status, code, message) => {
+    const { hostname, port } = new URL(platform.httpUrls.platform)
+    const socket = connect(Number(port), hostname)
+    socket.end(sent)
+    const answer = await text(socket)
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    const body: unknown = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    expect(body).toEqual({ code, message: expect.stringContaining(message), requestId: expect.any(String) })
+  })
 })
