@@ -2,16 +2,14 @@
  * Resident memory of the platform's process (nats-server apart) at its highest, over a migration of 200,000 empty files
  * from a folder to a folder. The peer is the same process before the migration.
  */
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectWithToken } from '../broker/connection.ts'
 import { startChild } from './child.ts'
 import { print } from './figures.ts'
 import { byGantry } from './migrate.ts'
-
-const files = 200_000
-const folders = 200
+import { sources } from './sources.ts'
 
 /** Highest and present resident memory of a process in MB, as Linux keeps it. */
 function residentMb(pid: number): { highest: number; now: number } {
@@ -23,22 +21,19 @@ function residentMb(pid: number): { highest: number; now: number } {
 export async function benchMemory(): Promise<void> {
   const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
   const source = join(folder, 'from')
-  for (let index = 0; index < folders; index++) mkdirSync(join(source, `${index}`), { recursive: true })
-  for (let index = 0; index < files; index++) {
-    closeSync(openSync(join(source, `${index % folders}`, `file-${index}`), 'w'))
-  }
+  sources.empty.make(source)
   await using platform = await startChild('platform.ts')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const before = residentMb(platform.pid)
   const started = performance.now()
-  await byGantry(connection)(source, join(folder, 'to'))
+  await byGantry(connection).copy(source, join(folder, 'to'))
   const seconds = (performance.now() - started) / 1_000
   const after = residentMb(platform.pid)
   await connection.close()
   print('Memory', [
     {
-      name: `highest resident memory over ${files.toLocaleString('en')} empty files`,
+      name: `highest resident memory over ${sources.empty.name} files`,
       value: `${after.highest.toFixed(0)} MB`,
       aim: '< 300 MB',
       details: `${before.now.toFixed(0)} MB before; ${seconds.toFixed(1)} s`,

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Figure, median, print } from './figures.ts'
+import type { Source } from './sources.ts'
+
+const run = promisify(execFile)
+const rounds = 3
+
+/** Something that copies a folder to one that is not there yet. */
+export interface Copier {
+  readonly name: string
+  readonly copy: (source: string, target: string) => Promise<void>
+}
+
+export interface CopyJob {
+  readonly source: Source
+  /** Times as fast as the peer of this name that we want to be. */
+  readonly aims: Readonly<Record<string, string>>
+}
+
+const cp: Copier = {
+  name: 'cp -r',
+  copy: async (source, target) => void (await run('cp', ['-r', '--reflink=never', source, target])),
+}
+const rclone: Copier = {
+  name: 'rclone',
+  copy: async (source, target) =>
+    void (await run('rclone', ['copy', '--config', '/dev/null', source, target])),
+}
+
+async function peersHere(): Promise<Copier[]> {
+  try {
+    await run('rclone', ['version'])
+    return [cp, rclone]
+  } catch {
+    process.stdout.write('rclone is not on PATH: its ratios are left out (Debian: apt-get install rclone).\n')
+    return [cp]
+  }
+}
+
+/**
+ * Puts every peer at the same start: what the one before left to be written is on the disk, and the source is in the page
+ * cache. rclone tells the system to forget what it has read, so that whoever comes after it would read from the disk.
+ */
+async function sameStart(source: string): Promise<void> {
+  await run('sync')
+  await run('sh', ['-c', 'find "$1" -type f -exec cat {} + > /dev/null', 'sh', source])
+}
+
+/** Seconds of all copiers, round by round. */
+async function measure(
+  copiers: readonly Copier[],
+  source: string,
+  isLarge: boolean,
+): Promise<Map<Copier, number[]>> {
+  const seconds = new Map(copiers.map((copier) => [copier, [] as number[]]))
+  // The first round brings the source into the page cache and starts the threads; it does not count.
+  for (let round = 0; round <= rounds; round++) {
+    for (const copier of copiers) {
+      await sameStart(source)
+      const started = performance.now()
+      const target = `${source}-${copier.name.replaceAll(/\W/g, '')}-${round}`
+      await copier.copy(source, target)
+      if (round > 0) seconds.get(copier)?.push((performance.now() - started) / 1_000)
+      if (isLarge) rmSync(target, { recursive: true })
+    }
+  }
+  return seconds
+}
+
+/**
+ * Measures a copier of ours against `cp -r` and `rclone copy` in the same run, in turns, and prints the ratios. Targets are
+ * always fresh folders, and of many files nothing is deleted before the job's end: ext4 is slow for minutes where much was
+ * deleted. GANTRY_BENCH_DIR is where.
+ * @param wanted parts of the names of the sources to be measured; all without any
+ */
+export async function compareCopies(
+  title: string,
+  ours: Copier,
+  jobs: readonly CopyJob[],
+  wanted: readonly string[],
+): Promise<void> {
+  const peers = await peersHere()
+  const isWanted = ({ source }: CopyJob) =>
+    wanted.length === 0 || wanted.some((part) => source.name.includes(part))
+  for (const { source, aims } of jobs.filter(isWanted)) {
+    const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
+    source.make(join(folder, 'source'))
+    const seconds = await measure([ours, ...peers], join(folder, 'source'), source.isLarge ?? false)
+    rmSync(folder, { recursive: true, force: true })
+    print(`${title}: ${source.name}`, ratios(ours, seconds, aims))
+  }
+}
+
+function ratios(ours: Copier, seconds: Map<Copier, number[]>, aims: CopyJob['aims']): Figure[] {
+  const details = [...seconds].map(([{ name }, list]) => `${name} ${median(list).toFixed(2)} s`).join(', ')
+  const own = seconds.get(ours) ?? []
+  return [...seconds].flatMap(([peer, list]) => {
+    if (peer === ours) return []
+    const value = median(list.map((time, round) => time / (own[round] ?? Number.NaN))).toFixed(2)
+    return [{ name: `times as fast as ${peer.name}`, value, aim: aims[peer.name] ?? '–', details }]
+  })
+}
