@@ -95,14 +95,14 @@ export interface Driver {
   makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void>
 
   /**
-   * Writes a whole file: it appears under its name complete and verified by digest, or not at all. An existing file is
+   * Writes a whole file: it appears under its name complete and verified, or not at all. An existing file is
    * replaced, a folder is not: that throws `unsupported`. `bytes` may be reused by the caller afterwards.
    */
   put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void>
 
   /** Starts a file in parts. Nothing appears under the name before `commitUpload`. `tag` makes temporary names findable. */
   beginUpload(path: StorePath, sizeBytes: number, tag: string): Promise<Upload>
-  /** Writes one part and verifies it by digest; repeating it is harmless. `index` counts from 0 in steps of `partBytes`. */
+  /** Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of `partBytes`. */
   writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
   /** All parts are written: the file appears under its name, complete, its size checked. Repeating it is harmless. */
   commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<void>
@@ -123,7 +123,7 @@ export interface Driver {
  * `gone` nothing there; `changed` another version than before; `permission` this object is not ours to touch;
  * `refused` the credentials are wrong; `unreachable` network or service down; `throttled` asked to slow down;
  * `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry; `full` no space left;
- * `corrupt` a digest or size did not match; `io` anything else.
+ * `corrupt` what was written is not what the target has; `io` anything else.
  */
 export const failureClasses = {
   gone: { retryable: false },

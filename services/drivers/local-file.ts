@@ -1,4 +1,3 @@
-import { createHash, hash } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -17,8 +16,8 @@ import { StoreError, type FileAttributes } from './driver.ts'
 import { isErrno, localError } from './local-errors.ts'
 
 /**
- * Content is read, digested, written and read back in chunks of this size: small enough to stay in the processor's
- * caches between those steps, large enough that system calls do not count.
+ * Content is read, written, read back and compared in chunks of this size: small enough to stay in the processor's caches
+ * between those steps, large enough that system calls do not count.
  */
 export const chunkBytes = 256 * 1024
 
@@ -154,16 +153,18 @@ export function removeFile(path: Buffer): void {
   }
 }
 
-/** Writes bytes at a place, reads them back and compares digests. Throws `corrupt`. */
+/** Writes bytes at a place, reads them back and compares them. Throws `corrupt`, and system errors. */
 export function writeVerified(fd: number, bytes: Buffer, position: number): void {
-  writeFully(fd, bytes, bytes.length, position)
-  checkDigest(fd, position, bytes.length, hash('sha256', bytes, 'hex'))
+  for (let done = 0; done < bytes.length; done += chunkBytes) {
+    const size = Math.min(chunkBytes, bytes.length - done)
+    writeChunkVerified(fd, bytes.subarray(done, done + size), size, position + done)
+  }
 }
 
 /**
- * Copies a range from one open file to another; the digest of what was read must be that of what is read back from the
- * target. Throws `changed` when the source ends early, `corrupt` when the digests differ, StoreErrors of the source, and
- * system errors of the target.
+ * Copies a range from one open file to another; every byte that is read back from the target must be that which was read
+ * from the source. Throws `changed` when the source ends early, `corrupt` when a byte differs, StoreErrors of the source,
+ * and system errors of the target.
  * @param beforeChunk called between the chunks of a long range; may throw to end the work
  */
 export function copyRange(
@@ -173,22 +174,12 @@ export function copyRange(
   length: number,
   beforeChunk: () => void = () => undefined,
 ): void {
-  if (length <= chunkBytes) {
-    readSource(from, length, position)
-    const digest = hash('sha256', chunk.subarray(0, length), 'hex')
-    writeFully(to, chunk, length, position)
-    checkDigest(to, position, length, digest)
-    return
-  }
-  const digest = createHash('sha256')
   for (let done = 0; done < length; done += chunkBytes) {
     const size = Math.min(chunkBytes, length - done)
-    beforeChunk()
+    if (done > 0) beforeChunk()
     readSource(from, size, position + done)
-    digest.update(chunk.subarray(0, size))
-    writeFully(to, chunk, size, position + done)
+    writeChunkVerified(to, chunk, size, position + done)
   }
-  checkDigest(to, position, length, digest.digest('hex'))
 }
 
 function readSource(fd: number, length: number, position: number): void {
@@ -201,21 +192,10 @@ function readSource(fd: number, length: number, position: number): void {
   if (count !== length) throw changed()
 }
 
-function checkDigest(fd: number, position: number, length: number, expected: string): void {
-  if (digestOf(fd, position, length) === expected) return
+/** @param bytes `length` of them, and maybe more; no more than a chunk */
+function writeChunkVerified(fd: number, bytes: Buffer, length: number, position: number): void {
+  writeFully(fd, bytes, length, position)
+  const count = readFully(fd, chunkBack, length, position)
+  if (count === length && bytes.compare(chunkBack, 0, length, 0, length) === 0) return
   throw new StoreError('corrupt', 'what was read back from the target is not what was written')
-}
-
-function digestOf(fd: number, position: number, length: number): string | undefined {
-  if (length <= chunkBytes) {
-    if (readFully(fd, chunkBack, length, position) !== length) return undefined
-    return hash('sha256', chunkBack.subarray(0, length), 'hex')
-  }
-  const digest = createHash('sha256')
-  for (let done = 0; done < length; done += chunkBytes) {
-    const size = Math.min(chunkBytes, length - done)
-    if (readFully(fd, chunkBack, size, position + done) !== size) return undefined
-    digest.update(chunkBack.subarray(0, size))
-  }
-  return digest.digest('hex')
 }
