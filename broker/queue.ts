@@ -96,18 +96,20 @@ export class Queue {
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
     const queue = new Queue(name, connection, manager, log, state.last_seq === 0)
-    for (const lane of lanes) {
-      if (takeBack) await queue.#takeBack(lane)
-      await manager.consumers.add(streamName(name), {
-        durable_name: lane,
-        filter_subject: subject(name, lane),
-        ack_policy: AckPolicy.Explicit,
-        ack_wait: nanoseconds(ackWaitMs),
-        // A limit would leave an item that nobody gets and nobody counts.
-        max_deliver: -1,
-        max_ack_pending: maxOutstanding,
-      })
-    }
+    await Promise.all(
+      lanes.map(async (lane) => {
+        if (takeBack) await queue.#takeBack(lane)
+        await manager.consumers.add(streamName(name), {
+          durable_name: lane,
+          filter_subject: subject(name, lane),
+          ack_policy: AckPolicy.Explicit,
+          ack_wait: nanoseconds(ackWaitMs),
+          // A limit would leave an item that nobody gets and nobody counts.
+          max_deliver: -1,
+          max_ack_pending: maxOutstanding,
+        })
+      }),
+    )
     return queue
   }
 

@@ -134,8 +134,8 @@ export class Runner {
 
   async #completed({ migrationId, internalId }: MigrationRecord): Promise<void> {
     const { connection, records, progress, failures, log } = this.#options
-    const counts = (await progress.totals()).get(internalId) ?? noCounts()
-    const failedPathCount = await failures.count(internalId)
+    const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(internalId)])
+    const counts = totals.get(internalId) ?? noCounts()
     const completed = new Date().toISOString()
     const record = await records.update(
       migrationId,

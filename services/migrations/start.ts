@@ -55,14 +55,11 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, path, source, target, policy }) => ({
-      id: internalId,
-      generation: 1,
-      root: pathFromText(path),
-      source: await spec(source),
-      target: await spec(target),
-      policy: enginePolicies[policy],
-    }),
+    resolve: async ({ internalId, path, policy, ...record }) => {
+      const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
+      const root = pathFromText(path)
+      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+    },
     onCount: (counts) => stats.add(counts),
     log,
   })
