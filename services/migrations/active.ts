@@ -45,10 +45,12 @@ export class ActiveMigration {
   readonly #frontier: Frontier
   /** Aborts when the work is to end, be it finished or stopped. */
   readonly #end = new AbortController()
-  #inHand = 0
+  /** Sequences of the items that are being worked on here. */
+  readonly #inHand: Set<number>
   #wake = Promise.withResolvers<void>()
 
-  private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook) {
+  private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook, inHand: Set<number>) {
+    this.#inHand = inHand
     this.#options = options
     this.#queue = queue
     this.#book = book
@@ -62,14 +64,16 @@ export class ActiveMigration {
     const queue = await Queue.open(connection, spec.id, lanes, log, { takeBack })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === spec.id)
+    const inHand = new Set<number>()
     const book = await WorkerBook.open({
       progress,
       migration: spec.id,
       worker: crypto.randomUUID(),
-      isOpen: (sequence) => queue.has(sequence),
+      // The queue need not be asked for what is in hand here: most items are made by one that is.
+      isOpen: async (sequence) => inHand.has(sequence) || (await queue.has(sequence)),
       onCount,
     })
-    return new ActiveMigration(options, queue, book)
+    return new ActiveMigration(options, queue, book, inHand)
   }
 
   /** Whether the root was never put into the queue. */
@@ -119,7 +123,7 @@ export class ActiveMigration {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        if (this.#inHand === 0 && (await this.#queue.pending()) === 0) return true
+        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) return true
       } catch (error) {
         this.#options.log.debug({ err: error }, 'The queue does not answer; asking again.')
       }
@@ -135,7 +139,7 @@ export class ActiveMigration {
       item.later(waitMs)
       return
     }
-    this.#inHand += 1
+    this.#inHand.add(item.sequence)
     try {
       if (await this.#book.includes(item)) await this.#book.stored()
       else await this.#record(lane, item, await this.#move(lane, item))
@@ -149,8 +153,8 @@ export class ActiveMigration {
       )
       item.later(retryMs)
     } finally {
-      this.#inHand -= 1
-      if (this.#inHand === 0) this.#wake.resolve()
+      this.#inHand.delete(item.sequence)
+      if (this.#inHand.size === 0) this.#wake.resolve()
     }
   }
 

@@ -6,9 +6,9 @@ import { storageUse } from '../../broker/storage.ts'
 
 /**
  * Transfers that may wait before listing pauses: the lister outruns the movers, and the queue would grow with the number
- * of files. 2,000 items are up to 512,000 files, some 40 MB.
+ * of files. 1,000 items are up to 512,000 files, some 40 MB.
  */
-const maxWaitingTransfers = 2_000
+const maxWaitingTransfers = 1_000
 /**
  * Share of the platform's storage above which listing pauses while there is something to move: the queue must not take
  * what the records of progress need, or nothing could be finished and nothing would be freed.

@@ -104,16 +104,20 @@ export class WorkerBook {
   /** The queue has confirmed that the item is done: it will not come again. */
   acked(sequence: number): void {
     this.#counted.delete(sequence)
-    this.#forget(sequence)
+    this.#isDone(sequence)
   }
 
   async #isOpen(parent: number): Promise<boolean> {
     if (Number.isNaN(parent) || this.#knownDone.has(parent)) return false
     if (await this.#options.isOpen(parent)) return true
-    if (this.#knownDone.size >= maxKnownDone) this.#knownDone.clear()
-    this.#knownDone.add(parent)
-    this.#forget(parent)
+    this.#isDone(parent)
     return false
+  }
+
+  #isDone(sequence: number): void {
+    if (this.#knownDone.size >= maxKnownDone) this.#knownDone.clear()
+    this.#knownDone.add(sequence)
+    this.#forget(sequence)
   }
 
   #remember(messageId: string): void {

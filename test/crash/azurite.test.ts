@@ -11,7 +11,7 @@ import { kills, killWhileMigrating, seed, victims } from './kills.ts'
 const files = 3_000
 /** Goes in blocks, as does the largest of the others. */
 const largeBytes = 40 * 2 ** 20
-/** An item of 256 files takes a second or two, and a killed one begins again. */
+/** An item of 512 files takes a second or two, and a killed one begins again. */
 const longestWaitMs = 4_000
 
 test.for(victims)(`to Azure: kill -9 of %s, ${kills} times, CRASH_SEED=${seed}`, async ([, way]) => {

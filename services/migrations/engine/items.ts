@@ -4,8 +4,8 @@ import { jsonFromBytes } from './paths.ts'
 
 /** Sibling or cousin folders in one region item: a tree of many small folders must not cost a message a folder. */
 export const maxRegionFolders = 64
-/** Names in one transfer item; with fewer, messages cost more than files. */
-export const maxTransferNames = 256
+/** Names in one transfer item; with half as many, messages take a tenth of the processor from the files. */
+export const maxTransferNames = 512
 /** Content of one transfer item: what a thread moves in some 10 ms. */
 export const maxTransferBytes = 8 * 1024 * 1024
 /** A file above this size is an item by itself, moved in parts by all threads. */
