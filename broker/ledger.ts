@@ -26,6 +26,11 @@ export interface LedgerEntry<T> {
 
 /** Share of the platform's storage that a ledger may take. */
 const storageShare = 10
+/**
+ * How long two entries with the same id are one: whoever had begun to note them may be away for so long. An id takes some
+ * 200 bytes of the broker's memory.
+ */
+const duplicateWindowNs = 3_600e9
 
 /**
  * Durable lists that only grow, one for each book (a subject token) under a root, all in one stream. Nothing is dropped:
@@ -56,6 +61,7 @@ export class Ledger<T> {
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
       allow_direct: true,
+      duplicate_window: duplicateWindowNs,
       max_bytes: Math.floor(maxFileBytes / storageShare),
     }
     try {
@@ -67,7 +73,7 @@ export class Ledger<T> {
     return new Ledger<T>(name, root, jetstream(connection), manager)
   }
 
-  /** Appends; tries on while the broker is away or full. @param messageId the same entry twice within two minutes is one */
+  /** Appends; tries on while the broker is away or full. @param messageId the same entry twice within an hour is one */
   async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -61,7 +61,7 @@ export class Stores {
 
   async #ask(question: Question, signal: AbortSignal): Promise<Entry[]> {
     await this.#turn(signal)
-    const worker = this.#idle ?? new Worker(this.#entry, { name: 'store', execArgv: [] })
+    const worker = this.#idle ?? this.#start()
     this.#idle = undefined
     const patience = AbortSignal.timeout(this.#patienceMs)
     let hasAnswered = false
@@ -81,6 +81,16 @@ export class Stores {
       this.#busy--
       for (const first of this.#waiting.values().take(1)) first.resolve()
     }
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#entry, { name: 'store', execArgv: [] })
+    // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
+    worker.on('error', () => undefined)
+    worker.on('exit', () => {
+      if (this.#idle === worker) this.#idle = undefined
+    })
+    return worker
   }
 
   /** Resolves when a thread may be had, and counts it. */
@@ -118,6 +128,8 @@ async function answerOf(worker: Worker, question: Question, signal: AbortSignal)
   signal.addEventListener('abort', () => reject(signal.reason), on)
   worker.once('message', resolve)
   worker.once('error', reject)
+  const onExit = () => reject(new Error('the thread that asked the store has ended'))
+  worker.once('exit', onExit)
   worker.ref()
   worker.postMessage(question, [])
   try {
@@ -126,5 +138,6 @@ async function answerOf(worker: Worker, question: Question, signal: AbortSignal)
     ended.abort()
     worker.off('message', resolve)
     worker.off('error', reject)
+    worker.off('exit', onExit)
   }
 }

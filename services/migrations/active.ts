@@ -6,7 +6,7 @@ import type { Log } from '../../broker/log.ts'
 import type { ItemResult } from './engine/counts.ts'
 import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
-import type { FailureLedger } from './failures.ts'
+import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
 import type { Progress } from './progress.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
@@ -192,13 +192,7 @@ export class ActiveMigration {
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, counts }: ItemResult): Promise<void> {
     const { failures: ledger, spec } = this.#options
-    const { signal } = this.#end
-    const timeMs = Date.now()
-    await Promise.all(
-      failures.map((failure, index) =>
-        ledger.append(spec.id, { ...failure, timeMs }, `${spec.id}.${item.sequence}.${index}`, signal),
-      ),
-    )
+    await noteFailures(ledger, spec.id, { item: item.sequence, failures }, this.#end.signal)
     // Not by its content, which has the time of the next try in it.
     if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
     await this.#book.count(item, counts)

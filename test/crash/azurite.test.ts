@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { textFromPath } from '../../services/drivers/path-text.ts'
 import { startAzurite } from '../support/azurite.ts'
-import { compareContainer, wrongBlobs } from '../support/compare-container.ts'
+import { compareContainer, lookAtBlobs } from '../support/compare-container.ts'
 import { walkTree } from '../support/compare-trees.ts'
 import { addAzurite, createFolder } from '../support/migrations.ts'
 import { makeTree } from '../support/tree.ts'
@@ -29,7 +29,7 @@ test.for(victims)(`to Azure: kill -9 of %s, ${kills} times, CRASH_SEED=${seed}`,
       await addAzurite(victim, id, 'target', azurite, id)
       const container = azurite.service.getContainerClient(id)
       return {
-        partial: () => wrongBlobs(from, container),
+        look: () => lookAtBlobs(from, container),
         differences: () => compareContainer(from, container, () => false),
         [Symbol.asyncDispose]: async () => void (await container.delete()),
       }

@@ -9,8 +9,8 @@ import { Victim } from './victim.ts'
 
 export const kills = 20
 export const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-/** Kills that came when whole items were counted already: not more is asked, as an item cut short begins again. */
-const leastInTheMiddle = 1
+/** Kills that found files at the target, and not all of them; the others came before the first. */
+const leastInTheMiddle = kills / 2
 
 /** Who is killed, and how it comes back. `kill` resolves with the time of the kill. */
 export const victims = Object.entries({
@@ -19,10 +19,15 @@ export const victims = Object.entries({
 })
 type Way = (typeof victims)[number][1]
 
+export interface Sight {
+  readonly files: number
+  readonly partial: readonly string[]
+}
+
 /** A target of one migration; what it holds goes with the scope. */
 export interface Target extends AsyncDisposable {
-  /** What stands under a final name and is not what it is at the source, at any time. */
-  partial(): Promise<string[]>
+  /** What stands under a final name at any time: how much, and what of it is not what it is at the source. */
+  look(): Promise<Sight>
   /** What differs from the source once the migration is completed. */
   differences(): Promise<string[]>
 }
@@ -65,15 +70,16 @@ export async function killWhileMigrating({ kill, revive }: Way, options: Options
     const killed: { atMs: number; isInTheMiddle: boolean }[] = []
     for (;;) {
       const wait = delay(randomBelow(random, options.longestWaitMs))
-      expect(await target.partial(), `while ${id} goes on`).toEqual([])
+      expect((await target.look()).partial, `while ${id} goes on`).toEqual([])
       await wait
-      const { state, progress } = await victim.call(migrations.progress, { migrationId: id })
+      const { state } = await victim.call(migrations.progress, { migrationId: id })
       if (state === 'COMPLETED') break
       expect(state).toBe('RUNNING')
       if (landed + killed.length === kills) continue
-      const isInTheMiddle = progress.filesMigrated > 0
-      killed.push({ atMs: await kill(victim), isInTheMiddle })
-      expect(await target.partial(), `after kill ${killed.length} of ${id}`).toEqual([])
+      const atMs = await kill(victim)
+      const { files, partial } = await target.look()
+      killed.push({ atMs, isInTheMiddle: files > 0 })
+      expect(partial, `after kill ${killed.length} of ${id}`).toEqual([])
       await revive(victim)
     }
     const endMs = await checkOutcome(victim, id, options.refused)

@@ -5,7 +5,7 @@ import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
 import { makeTree } from '../support/tree.ts'
 import { kills, killWhileMigrating, seed, victims } from './kills.ts'
-import { partialFiles } from './partial.ts'
+import { lookAtFiles } from './partial.ts'
 
 const files = 20_000
 const largeBytes = 256 * 2 ** 20
@@ -24,7 +24,7 @@ test.for(victims)(`to a folder: kill -9 of %s, ${kills} times, CRASH_SEED=${seed
       mkdirSync(to)
       await addLocal(victim, id, 'target', to)
       return {
-        partial: async () => partialFiles(from, to),
+        look: async () => lookAtFiles(from, to),
         differences: async () => compareTrees(from, to),
         [Symbol.asyncDispose]: async () => rmSync(to, { recursive: true }),
       }

@@ -39,19 +39,27 @@ export async function compareContainer(
   return differences.slice(0, maxDifferences)
 }
 
-/** The blobs of a container that are not what stands at their name in a folder, in words; what is missing is not told. */
-export async function wrongBlobs(root: string, container: ContainerClient): Promise<string[]> {
-  const wrong: string[] = []
+/**
+ * How many files a container has, and what in it is not what stands at its name in a folder, in words; what is missing is
+ * not told.
+ */
+export async function lookAtBlobs(
+  root: string,
+  container: ContainerClient,
+): Promise<{ files: number; partial: string[] }> {
+  const partial: string[] = []
+  let files = 0
   for (const [name, blob] of await blobsOf(container)) {
+    if (!blob.isFolder) files += 1
     const path = join(root, name)
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     const problem =
       stat === undefined
         ? 'is too many'
         : await problemOf(path, stat, blob, () => downloadedMd5(container, name))
-    if (problem !== undefined) wrong.push(`${textFromPath(Buffer.from(name))} ${problem}`)
+    if (problem !== undefined) partial.push(`${textFromPath(Buffer.from(name))} ${problem}`)
   }
-  return wrong
+  return { files, partial }
 }
 
 async function blobsOf(container: ContainerClient): Promise<Map<string, Blob>> {

@@ -7,12 +7,14 @@ import { afterAll, expect, test } from 'vitest'
 import { StoreError } from '../../../services/drivers/index.ts'
 import { Stores } from '../../../services/filesystems/stores.ts'
 import { GantryError } from '../../../subjects/errors.ts'
+import { until } from '../../support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stores-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const never = new AbortController().signal
 const local = { kind: 'local', options: { fsRoot: folder } } as const
 const stuck = new URL('./stuck-thread.ts', import.meta.url)
+const dying = new URL('./dying-thread.ts', import.meta.url)
 const failureOf = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
 
 test('a store that does not answer is given up before the caller gives up', async () => {
@@ -92,5 +94,18 @@ test('the first entries of a large folder by their names, and those after', asyn
   }
   expect(await names(undefined)).toEqual(['f0', 'f1', 'f10'])
   expect(await names(Buffer.from('f10'))).toEqual(['f100', 'f1000', 'f1001'])
+  stores.close()
+})
+
+test('a thread that dies while it is idle takes nobody with it, and the next question has another', async () => {
+  const stores = new Stores({ entry: dying, patienceMs: 5_000 })
+  const deaths = new BroadcastChannel('dying')
+  const death = Promise.withResolvers<void>()
+  deaths.addEventListener('message', () => death.resolve(), { once: true })
+  await stores.probe(local, never)
+  await death.promise
+  // Until its end is heard of, a question may go to it, and is told.
+  await until('a thread answers', async () => (await failureOf(stores.probe(local, never))) === undefined)
+  deaths.close()
   stores.close()
 })
