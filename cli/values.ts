@@ -18,7 +18,7 @@ const maxFileBytes = 1_048_576
 /**
  * The input of a call from the texts of its fields, by API name. Whether it is right the service says: a text that
  * cannot be converted stays as it is.
- * @throws GantryError INVALID_INPUT when a file or standard input cannot be read
+ * @throws GantryError INVALID_INPUT when a file or standard input cannot be read, or an object is not written as JSON
  */
 export async function inputOf(
   contract: Contract,
@@ -36,7 +36,9 @@ export async function inputOf(
       }
       stdinTakenBy = name
     }
-    texts[field.name] = mayBeElsewhere(field) ? await fetchText(name, text, sources) : text
+    const itsText = mayBeElsewhere(field) ? await fetchText(name, text, sources) : text
+    if (field.kind === 'object') checkJson(name, itsText)
+    texts[field.name] = itsText
   }
   // It brings the validator with it, which help and completion do without.
   const { coerceFields } = await import('../subjects/coerce.ts')
@@ -64,6 +66,16 @@ function readFile(name: string, path: string): string {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new GantryError('INVALID_INPUT', `${name}: ${path} cannot be read (${code})`, { cause })
+  }
+}
+
+/** The service would see a text, and could not say what is wrong with it. */
+function checkJson(name: string, text: FieldText): void {
+  try {
+    JSON.parse(String(text))
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new GantryError('INVALID_INPUT', `${name} is to be an object in JSON: ${problem}`, { cause })
   }
 }
 

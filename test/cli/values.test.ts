@@ -82,6 +82,14 @@ test('a file that is missing is wrong usage, told before anybody is called', asy
   expect(err).toBe('error: --capabilities: /not/there cannot be read (ENOENT) (INVALID_INPUT)\n')
 })
 
+test('an object that is not JSON is wrong usage, and says where', async () => {
+  const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '{bad'])
+  expect(code).toBe(2)
+  expect(err).toMatch(
+    /^error: --capabilities is to be an object in JSON: .*position 1.* \(INVALID_INPUT\)\n$/,
+  )
+})
+
 test('help says how to keep a secret out of the process list', async () => {
   const { out } = await gantry(['filesystems', 'create-adls2-shared-key', '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(
