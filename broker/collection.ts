@@ -2,7 +2,7 @@ import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { type NatsConnection, nuid } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
-import { GantryError } from '../subjects/errors.ts'
+import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { subjectToken } from '../subjects/names.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'
@@ -129,6 +129,21 @@ export class Collection<S extends TSchema> {
         return next
       } catch (error) {
         if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
+      }
+    }
+    throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
+  }
+
+  /** Makes the value, or replaces it by what `change` makes of it. `change` may run several times. @throws CONFLICT */
+  async upsert(id: string, change: (current: Static<S> | undefined) => Static<S>): Promise<Static<S>> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      try {
+        if ((await this.#read(id)) !== undefined) return await this.update(id, change)
+        const first = change(undefined)
+        await this.create(id, first)
+        return first
+      } catch (error) {
+        if (!isGantryError(error, 'ALREADY_EXISTS') && !isGantryError(error, 'NOT_FOUND')) throw error
       }
     }
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)

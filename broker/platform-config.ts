@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { files } from '../subjects/names.ts'
-import { strict } from '../subjects/schemas.ts'
+import { Name, strict } from '../subjects/schemas.ts'
 import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
 import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts'
 import { createIdentity, type Identity, readIdentity, type StorageLimits, withLimits } from './identity.ts'
@@ -11,7 +11,10 @@ import type { Log } from './log.ts'
 
 const Line = Type.String({ maxLength: 4_000 })
 
-/** `gantry.config`: exactly the fields that the specification names. */
+/** Clocks that differ by more are wrong. */
+const maxClockSkewSeconds = 600
+
+/** `gantry.config`: the fields that the specification names, and options beside them. */
 const PlatformFile = strict({
   'gantry.jwt': Line,
   'gantry.seed': Line,
@@ -22,17 +25,63 @@ const PlatformFile = strict({
   'oidc.issuer': Type.Optional(Line),
   'oidc.clientid': Type.Optional(Line),
   'oidc.uiclientid': Type.Optional(Line),
+  'oidc.clientsecret': Type.Optional(Line),
+  'oidc.uiclientsecret': Type.Optional(Line),
+  'oidc.scopes': Type.Optional(Line),
+  'oidc.clockskew': Type.Optional(Type.Integer({ minimum: 0, maximum: maxClockSkewSeconds })),
   admin_subject: Type.Optional(Line),
   admin_group: Type.Optional(Line),
+  'rbac.admin_subject': Type.Optional(Line),
+  'rbac.admin_group': Type.Optional(Line),
   'rbac.bootstrap': Type.Optional(Type.Boolean()),
+  'rbac.groups_claim': Type.Optional(Line),
+  'rbac.default_role': Type.Optional(Name('Role')),
+  'audit.retention': Type.Optional(Line),
   'storage.salt': Type.String({ minLength: 16, maxLength: 400 }),
 })
 type PlatformFile = Static<typeof PlatformFile>
 
+/** Who is an administrator, and what role everybody has, by the configuration. */
+export interface AdminRules {
+  /** Exactly this subject. */
+  readonly adminSubject: string | undefined
+  /** Members of exactly this group. */
+  readonly adminGroup: string | undefined
+  /** Somebody wants everybody to be an administrator while neither of these is set. */
+  readonly bootstrapAcknowledged: boolean
+  readonly defaultRole: string | undefined
+}
+
+/** The identity provider, and what we are called there. */
+export interface OidcConfig {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+  readonly uiClientId: string
+  readonly uiClientSecret: string | undefined
+  /** Separated by blanks. */
+  readonly scopes: string
+  readonly clockSkewSeconds: number
+  readonly groupsClaim: string
+}
+
 export interface PlatformConfig {
   readonly identity: Identity
   readonly salt: string
+  readonly rules: AdminRules
+  /** undefined when no provider is configured. */
+  readonly oidc: OidcConfig | undefined
+  /** As it is written, such as `90d`; undefined when it is not. */
+  readonly auditRetention: string | undefined
 }
+
+/** Groups are a scope of their own at some providers and come unasked at others. */
+const defaultScopes = 'openid profile email'
+const defaultClockSkewSeconds = 30
+export const defaultGroupsClaim = 'groups'
+
+/** Subject of the administrator whom a new configuration names: the one of the development provider. */
+export const developmentAdmin = 'development-administrator'
 
 const saltBytes = 32
 
@@ -71,7 +120,7 @@ export async function loadPlatformConfig(
     if (makePrivate(each))
       log.warn({ path: each }, 'A file with secrets could be read by others; it is private again.')
   }
-  return { identity: signed, salt: file['storage.salt'] }
+  return { identity: signed, ...optionsIn(file) }
 }
 
 async function create(
@@ -82,12 +131,47 @@ async function create(
 ): Promise<PlatformConfig> {
   const identity = await createIdentity(limits)
   const salt = randomBytes(saltBytes).toString('base64url')
-  const text = serialise({ ...identity.fields, 'storage.salt': salt })
+  // Whoever comes first must not be an administrator by accident.
+  const file = { ...identity.fields, admin_subject: developmentAdmin, 'storage.salt': salt }
+  const text = serialise(file)
   // The backup first: were we killed in between, the next start restores from it instead of making another identity.
   writeSecretFile(backup, text)
   writeSecretFile(path, text)
   log.info({ path, instance: identity.instance }, 'Made a new platform identity.')
-  return { identity, salt }
+  return { identity, ...optionsIn(file) }
+}
+
+/** What a file says beside the identity. @throws ConfigError when a provider is named in part */
+function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
+  return {
+    salt: file['storage.salt'],
+    rules: {
+      adminSubject: file.admin_subject ?? file['rbac.admin_subject'],
+      adminGroup: file.admin_group ?? file['rbac.admin_group'],
+      bootstrapAcknowledged: file['rbac.bootstrap'] ?? false,
+      defaultRole: file['rbac.default_role'],
+    },
+    oidc: oidcIn(file),
+    auditRetention: file['audit.retention'],
+  }
+}
+
+function oidcIn(file: PlatformFile): OidcConfig | undefined {
+  const { 'oidc.issuer': issuer, 'oidc.clientid': clientId, 'oidc.uiclientid': uiClientId } = file
+  if (issuer === undefined) return undefined
+  if (clientId === undefined) {
+    throw new ConfigError(`${files.config}: oidc.clientid is missing, what we are called at ${issuer}`)
+  }
+  return {
+    issuer: /^https?:\/\//.test(issuer) ? issuer : `https://${issuer}`,
+    clientId,
+    clientSecret: file['oidc.clientsecret'],
+    uiClientId: uiClientId ?? clientId,
+    uiClientSecret: uiClientId === undefined ? file['oidc.clientsecret'] : file['oidc.uiclientsecret'],
+    scopes: file['oidc.scopes'] ?? defaultScopes,
+    clockSkewSeconds: file['oidc.clockskew'] ?? defaultClockSkewSeconds,
+    groupsClaim: file['rbac.groups_claim'] ?? defaultGroupsClaim,
+  }
 }
 
 /** @throws Error that says which field is wrong, or that the text is no JSON object. */

@@ -13,7 +13,6 @@ import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions } from '../http-edge/properties.ts'
-import { keyHandlers, rbacHandlers, roleHandlers } from '../services/access/index.ts'
 import { startAccess } from '../services/access/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
@@ -58,7 +57,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
-    const { identity, salt } = await loadPlatformConfig(home, messaging, log)
+    const { identity, salt, rules } = await loadPlatformConfig(home, messaging, log)
     const listen = listenOptions(home)
     const broker = await startBroker({
       binary: natsServer,
@@ -93,6 +92,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       identity,
       salt,
       location,
+      rules,
       log,
     })
     stops.push(() => access.stop())
@@ -108,9 +108,12 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
     stops.push(() => migrations.stop())
     services.push(
-      serve(platform, resources.keys, keyHandlers(access.dependencies), serving),
-      serve(platform, resources.roles, roleHandlers(access.dependencies), serving),
-      serve(platform, resources.rbac, rbacHandlers(access.dependencies), serving),
+      serve(platform, resources.keys, access.handlers.keys, serving),
+      serve(platform, resources.roles, access.handlers.roles, serving),
+      serve(platform, resources.assignments, access.handlers.assignments, serving),
+      serve(platform, resources.users, access.handlers.users, serving),
+      serve(platform, resources.settings, access.handlers.settings, serving),
+      serve(platform, resources.rbac, access.handlers.rbac, serving),
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),

@@ -1,13 +1,27 @@
-import { keys, rbac, roles } from './access.ts'
+import { assignments } from './assignments.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
+import { keys } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
+import { rbac, roles } from './roles.ts'
+import { settings } from './settings.ts'
+import { users } from './users.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
-export const resources = { platform, keys, roles, rbac, filesystems, migrations } as const
+export const resources = {
+  platform,
+  keys,
+  roles,
+  assignments,
+  users,
+  settings,
+  rbac,
+  filesystems,
+  migrations,
+} as const
 
 /** Requests between the platform's own services. */
 export const internalResources = { filesystemsInternal, migrationsInternal } as const

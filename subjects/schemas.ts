@@ -5,6 +5,8 @@ import { form } from './forms.ts'
 export const maxNameLength = 128
 /** Linux's PATH_MAX is 4096 bytes; each may be percent-encoded to three characters. */
 export const maxPathLength = 3 * 4096
+/** Longest id of anything that is in a list: a group that a directory names. */
+const maxIdLength = 400
 /** Longest free text: a description, a note, a message. */
 export const maxTextLength = 2_000
 /** Largest page of a list: 1,000 records of a few kB stay below the broker's payload limit. */
@@ -53,6 +55,20 @@ export const Name = (description: string) =>
     description,
   })
 
+/** Who somebody is, or a group of an identity provider or directory: its text exactly, upper and lower case apart. */
+const identifier = (maxLength: number) => (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    ...form(`^[^${unprintable}]+$`, 'a text without control characters'),
+    description,
+  })
+
+/** OpenID Connect allows 255 characters, and where a name comes from stands before it. */
+export const Subject = identifier(300)
+/** A distinguished name of a directory may be long. */
+export const Group = identifier(maxIdLength)
+
 /** Absolute path inside a filesystem; what is not printable is percent-encoded. */
 export const Path = (description: string) =>
   Type.String({
@@ -90,7 +106,7 @@ export const page = {
     Type.Integer({ minimum: 1, maximum: maxPageLength, description: 'Longest page; default 1000' }),
   ),
   after: Type.Optional(
-    Type.String({ maxLength: maxNameLength, description: 'Id of the last item of the page before' }),
+    Type.String({ maxLength: maxIdLength, description: 'Id of the last item of the page before' }),
   ),
 }
 

@@ -21,9 +21,8 @@ export function authoriser(
       return { refused: `a token of instance ${parsed.location.instance}` }
     const key = await keys.get(parsed.keyId)
     if (key === undefined) return { refused: `unknown key ${parsed.keyId}` }
-    if (!secretMatches(salt, parsed.secret, key.secretHash)) {
-      return { refused: `wrong secret for key ${key.id}, or storage.salt has changed` }
-    }
+    const until = endOfSecret(key, salt, parsed.secret)
+    if (until === 'none') return { refused: `wrong secret for key ${key.id}, or storage.salt has changed` }
     const invalid = whyInvalid(key)
     if (invalid !== undefined) return { refused: invalid }
     noteUse(keys, key).catch((err: unknown) =>
@@ -33,9 +32,23 @@ export function authoriser(
       keyId: key.id,
       account: key.kind === 'agent' ? 'PLATFORM' : 'GANTRY',
       capabilities: key.capabilities,
-      ...(key.expires === undefined ? {} : { expires: Math.ceil(Date.parse(key.expires) / 1000) }),
+      ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),
     }
   }
+}
+
+/**
+ * When a connection with this secret is to end, in milliseconds since 1970: with its key, or with the time for which the
+ * secret before the last rotation is taken; undefined never. `none` when the secret is not that of the key.
+ */
+function endOfSecret({ secretHash, previous, expires }: StoredKey, salt: string, secret: string) {
+  const ends = expires === undefined ? [] : [Date.parse(expires)]
+  if (!secretMatches(salt, secret, secretHash)) {
+    const isPrevious = previous !== undefined && secretMatches(salt, secret, previous.secretHash)
+    if (!isPrevious || Date.parse(previous.until) <= Date.now()) return 'none'
+    ends.push(Date.parse(previous.until))
+  }
+  return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
 async function noteUse(keys: KeyCollection, key: StoredKey): Promise<void> {

@@ -1,6 +1,10 @@
-import type { Role } from '../../subjects/access.ts'
 import { contracts } from '../../subjects/index.ts'
+import type { Contract } from '../../subjects/contract.ts'
+import { keys } from '../../subjects/keys.ts'
 import { roots, vendor } from '../../subjects/names.ts'
+import { platform } from '../../subjects/platform.ts'
+import { rbac, type Role, roles } from '../../subjects/roles.ts'
+import { users } from '../../subjects/users.ts'
 
 /** Verbs that look and change nothing. */
 const readingVerbs = new Set([
@@ -35,10 +39,35 @@ export const admin: Role = {
   visible_extensions: ['*'],
 }
 
+/** Whether a contract is for administrators: what it tells is about other people. */
+const isAdministration = ({ http }: Contract): boolean =>
+  http.length > 0 && http.every(({ path }) => path.startsWith('/api/v1/admin/'))
+
+const subjectsOf = (list: readonly Contract[]): string[] => list.map(({ subject }) => subject)
+
+/** What everybody may who has signed in, with no role at all: to see who one is, and to have keys of one's own. */
+export const everyone = {
+  pub: {
+    allow: subjectsOf([
+      ...Object.values(keys),
+      ...Object.values(platform),
+      roles.own,
+      users.self,
+      rbac.check,
+    ]),
+  },
+  sub: { allow: [] },
+  visible_extensions: [],
+} as const satisfies Pick<Role, 'pub' | 'sub' | 'visible_extensions'>
+
 export const viewer: Role = {
   name: 'viewer',
-  description: 'Looks at everything, changes nothing',
-  pub: { allow: contracts.filter(({ verb }) => readingVerbs.has(verb)).map(({ subject }) => subject) },
+  description: 'Looks at everything but administration, changes nothing',
+  pub: {
+    allow: subjectsOf(
+      contracts.filter((contract) => readingVerbs.has(contract.verb) && !isAdministration(contract)),
+    ),
+  },
   sub: { allow: [events] },
   visible_extensions: [],
 }

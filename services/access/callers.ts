@@ -1,11 +1,9 @@
-import type { Key } from '../../subjects/access.ts'
 import type { Caller } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import type { Capabilities, Key } from '../../subjects/keys.ts'
 import { uncovered } from '../../subjects/patterns.ts'
 import { admin } from './built-in-roles.ts'
 import type { KeyCollection, StoredKey } from './keys.ts'
-
-type Rules = Key['capabilities']
 
 /** Whether a key may do all that an administrator may: it sees the keys of everybody. */
 export const isAdministrator = (key: Key): boolean =>
@@ -20,13 +18,20 @@ export async function callersKey(keys: KeyCollection, caller: Caller): Promise<S
   return key
 }
 
+/** Subjects that `asked` reaches and `own` does not; undefined when there are none. */
+export function excessOf(
+  own: Capabilities,
+  asked: Capabilities,
+): { publish: string[]; subscribe: string[] } | undefined {
+  const publish = uncovered(own.pub.allow, asked.pub.allow)
+  const subscribe = uncovered(own.sub.allow, asked.sub.allow)
+  return publish.length + subscribe.length === 0 ? undefined : { publish, subscribe }
+}
+
 /** @throws GantryError EXCEEDS_ROLE when `asked` reaches further than `own` */
-export function refuseExcess(own: Rules, asked: Rules): void {
-  const excess = {
-    publish: uncovered(own.pub.allow, asked.pub.allow),
-    subscribe: uncovered(own.sub.allow, asked.sub.allow),
-  }
-  if (excess.publish.length + excess.subscribe.length === 0) return
+export function refuseExcess(own: Capabilities, asked: Capabilities): void {
+  const excess = excessOf(own, asked)
+  if (excess === undefined) return
   const parts = Object.entries(excess).flatMap(([action, list]) =>
     list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
   )

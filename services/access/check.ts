@@ -1,7 +1,7 @@
 import { permissionsOf } from '../../broker/user-jwt.ts'
-import type { rbac } from '../../subjects/access.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
 import { coveringRule } from '../../subjects/patterns.ts'
+import type { rbac } from '../../subjects/roles.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
 import { callersKey, isAdministrator } from './callers.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'

@@ -3,11 +3,20 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { keyedHash } from '../../broker/identity.ts'
 import { createKeyId, createSecret, formatToken, type TokenLocation } from '../../broker/token.ts'
-import { Key } from '../../subjects/access.ts'
+import { Key } from '../../subjects/keys.ts'
+import { strict, Timestamp } from '../../subjects/schemas.ts'
+import { admin } from './built-in-roles.ts'
+
+const SecretHash = Type.String({ minLength: 64, maxLength: 64 })
 
 /** A key as it is stored: the token's secret only as a keyed hash. */
 const StoredKey = Type.Object(
-  { ...Key.properties, secretHash: Type.String({ minLength: 64, maxLength: 64 }) },
+  {
+    ...Key.properties,
+    secretHash: SecretHash,
+    /** The secret before the last rotation, and until when it is taken too. */
+    previous: Type.Optional(strict({ secretHash: SecretHash, until: Timestamp('Its end') })),
+  },
   { additionalProperties: false },
 )
 export type StoredKey = Static<typeof StoredKey>
@@ -15,21 +24,49 @@ export type StoredKey = Static<typeof StoredKey>
 export type KeyCollection = Collection<typeof StoredKey>
 
 export const openKeys = (connection: NatsConnection): Promise<KeyCollection> =>
-  Collection.open(connection, { bucket: 'keys', schema: StoredKey, version: 1 })
+  Collection.open(connection, {
+    bucket: 'keys',
+    schema: StoredKey,
+    version: 2,
+    upcasters: { 1: withVisible },
+  })
+
+/** Keys of the first version did not say which extensions they see. */
+const withVisible = (document: unknown): unknown => {
+  const key = document as Omit<StoredKey, 'visible_extensions'>
+  const isAdmin = key.roles.includes(admin.name)
+  return {
+    ...key,
+    owner: key.owner === 'operator' ? localOperator : key.owner,
+    visible_extensions: isAdmin ? admin.visible_extensions : [],
+  }
+}
 
 /** The record without what nobody outside may see. */
-export function publicKey({ secretHash: _secret, ...key }: StoredKey): Key {
+export function publicKey({ secretHash: _secret, previous: _previous, ...key }: StoredKey): Key {
   return key
 }
 
-export type NewKey = Pick<Key, 'name' | 'notes' | 'owner' | 'kind' | 'roles' | 'capabilities'> & {
+export type NewKey = Pick<
+  Key,
+  'name' | 'notes' | 'owner' | 'kind' | 'roles' | 'capabilities' | 'visible_extensions'
+> & {
   expires?: string
 }
+
+/** What a token is made with. */
+export interface Issuer {
+  readonly salt: string
+  readonly location: TokenLocation
+}
+
+/** Owner of the keys of whoever runs the platform on its own host; no identity provider can say so. */
+export const localOperator = 'local:operator'
 
 /** Makes a key and stores it; the token is in the result alone. */
 export async function issueKey(
   keys: KeyCollection,
-  { salt, location }: { salt: string; location: TokenLocation },
+  { salt, location }: Issuer,
   asked: NewKey,
 ): Promise<{ key: StoredKey; token: string }> {
   const id = createKeyId()
@@ -44,4 +81,19 @@ export function whyInvalid({ id, revoked, expires }: Key): string | undefined {
   if (revoked !== undefined) return `key ${id} was revoked at ${revoked}`
   if (expires !== undefined && Date.parse(expires) <= Date.now()) return `key ${id} expired at ${expires}`
   return undefined
+}
+
+/** Gives a key a new secret; the old one is taken until the time given. The token is in the result alone. */
+export async function rotateKey(
+  keys: KeyCollection,
+  { salt, location }: Issuer,
+  { id, until }: { id: string; until: string },
+): Promise<{ key: StoredKey; token: string }> {
+  const secret = createSecret()
+  const key = await keys.update(id, (current) => ({
+    ...current,
+    secretHash: keyedHash(salt, secret),
+    previous: { secretHash: current.secretHash, until },
+  }))
+  return { key, token: formatToken(location, id, secret) }
 }

@@ -1,15 +1,19 @@
 import { startAuthCallout } from '../../broker/auth-callout.ts'
-import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
+import type { AdminRules } from '../../broker/platform-config.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
-import { Role } from '../../subjects/access.ts'
 import { authoriser } from './authorise.ts'
 import { admin } from './built-in-roles.ts'
-import type { AccessDependencies } from './index.ts'
-import { issueKey, openKeys, whyInvalid } from './keys.ts'
+import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
+import { issueKey, localOperator, whyInvalid } from './keys.ts'
+import { type Person, type Session, signIn } from './people.ts'
+import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
+import { type AccessState, openState } from './state.ts'
+import { settingsHandlers, userHandlers } from './user-handlers.ts'
+import { rbacHandlers } from './check.ts'
 
 export interface AccessOptions {
   readonly connections: {
@@ -20,15 +24,28 @@ export interface AccessOptions {
   readonly identity: Identity
   readonly salt: string
   readonly location: TokenLocation
+  readonly rules: AdminRules
   readonly log: Log
 }
 
 export interface Access {
-  readonly dependencies: AccessDependencies
+  readonly handlers: ReturnType<typeof accessHandlers>
+  /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
+  signIn(person: Person): Promise<Session>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
 }
+
+/** The handlers of all resources of access, by resource. */
+const accessHandlers = (dependencies: KeyDependencies & { readonly state: AccessState }) => ({
+  keys: keyHandlers(dependencies),
+  roles: roleHandlers(dependencies.state),
+  assignments: assignmentHandlers(dependencies.state),
+  users: userHandlers(dependencies.state),
+  settings: settingsHandlers(dependencies.state),
+  rbac: rbacHandlers(dependencies.state),
+})
 
 /** Opens keys and roles, and answers the broker's question who is connecting. */
 export async function startAccess({
@@ -36,12 +53,12 @@ export async function startAccess({
   identity,
   salt,
   location,
+  rules,
   log,
 }: AccessOptions): Promise<Access> {
-  const [keys, roles] = await Promise.all([
-    openKeys(connections.platform),
-    Collection.open(connections.platform, { bucket: 'roles', schema: Role, version: 1 }),
-  ])
+  const state = await openState(connections.platform)
+  const { keys } = state
+  const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
   const callout = startAuthCallout(connections.auth, { identity, authorise, log })
   const isWelcome = async (user: string) => {
@@ -61,7 +78,8 @@ export async function startAccess({
     })
   }
   return {
-    dependencies: { keys, roles, salt, location, kick, kickAfterReply },
+    handlers: accessHandlers({ state, issuer, kick, kickAfterReply }),
+    signIn: (person) => signIn(person, { state, rules, issuer, kick }),
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -72,18 +90,15 @@ export async function startAccess({
           'The stored operator token is not valid any more; making another.',
         )
       }
-      const { key, token } = await issueKey(
-        keys,
-        { salt, location },
-        {
-          name: 'local operator',
-          notes: 'Made for whoever runs the platform on its own host',
-          owner: 'operator',
-          kind: 'key',
-          roles: [admin.name],
-          capabilities: { pub: admin.pub, sub: admin.sub },
-        },
-      )
+      const { key, token } = await issueKey(keys, issuer, {
+        name: 'local operator',
+        notes: 'Made for whoever runs the platform on its own host',
+        owner: localOperator,
+        kind: 'key',
+        roles: [admin.name],
+        capabilities: { pub: admin.pub, sub: admin.sub },
+        visible_extensions: admin.visible_extensions,
+      })
       log.info({ key: key.id }, 'Made the local operator key.')
       return token
     },

@@ -8,7 +8,7 @@ import {
 } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
-import { keys } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
 import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
 import { type Client, createClient, everything } from '../support/keys.ts'

@@ -6,7 +6,7 @@ import { ConfigError } from '../../broker/config-error.ts'
 import { createKey } from '../../broker/ed25519.ts'
 import { createIdentity, type IdentityFields, identityFieldNames } from '../../broker/identity.ts'
 import { verifyClaims } from '../../broker/jwt.ts'
-import { loadPlatformConfig } from '../../broker/platform-config.ts'
+import { developmentAdmin, loadPlatformConfig } from '../../broker/platform-config.ts'
 import { recordingLog } from '../support/log.ts'
 
 const limits = { maxMemBytes: 64 * 2 ** 20, maxFileBytes: 2 ** 30 }
@@ -42,10 +42,11 @@ async function refusal(): Promise<string> {
 }
 
 describe('a first start', () => {
-  test('makes the file with exactly the specified fields, for its owner alone, and its backup', async () => {
+  test('makes the file with specified fields alone, for its owner alone, and its backup', async () => {
     const { identity, salt } = await load()
-    expect(Object.keys(read())).toEqual([...identityFieldNames, 'storage.salt'])
-    expect(read()).toEqual({ ...identity.fields, 'storage.salt': salt })
+    // Not in bootstrap mode: the administrator is the one of the development provider.
+    expect(read()).toEqual({ ...identity.fields, admin_subject: developmentAdmin, 'storage.salt': salt })
+    expect(Object.keys(identity.fields)).toEqual(identityFieldNames)
     for (const file of readdirSync(home)) expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
     expect(readdirSync(home).toSorted()).toEqual(['gantry.config', 'gantry.config.backup'])
     expect(read(`${path}.backup`)).toEqual(read())

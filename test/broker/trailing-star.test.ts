@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { connectWithToken } from '../../broker/connection.ts'
-import { keys } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
 import { startTestPlatform } from '../support/platform.ts'
 
 test('a subscribe rule that ends in * lets nothing deeper through', async () => {

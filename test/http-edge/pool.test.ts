@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { ConnectionPool } from '../../http-edge/pool.ts'
-import { keys } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
 import { killServer } from '../support/broker.ts'
 import { createKey, everything } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keys } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
 import { createKey } from '../support/keys.ts'
 import { rawRequest, type RawRequest } from '../support/http.ts'
 import { recordingLog } from '../support/log.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { keys, rbac, roles } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
+import { rbac, roles } from '../../subjects/roles.ts'
 import type { Contract } from '../../subjects/contract.ts'
 import { filesystems } from '../../subjects/filesystems.ts'
 import { migrations } from '../../subjects/migrations.ts'

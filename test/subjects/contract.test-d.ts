@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox'
 import { expectTypeOf } from 'vitest'
-import type { keys } from '../../subjects/access.ts'
+import type { keys } from '../../subjects/keys.ts'
 import { type Handler, type Handlers, type Input, type Output, resource } from '../../subjects/contract.ts'
 import type { filesystems } from '../../subjects/filesystems.ts'
 import { strict } from '../../subjects/schemas.ts'

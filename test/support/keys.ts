@@ -3,7 +3,7 @@ import type { Identity } from '../../broker/identity.ts'
 import { loadMessagingConfig } from '../../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../../broker/platform-config.ts'
 import type { Capabilities } from '../../broker/user-jwt.ts'
-import { keys } from '../../subjects/access.ts'
+import { keys } from '../../subjects/keys.ts'
 import { testLog, type TestPlatform } from './platform.ts'
 
 export const everything: Capabilities = {

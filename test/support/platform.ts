@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -15,14 +16,22 @@ import { files, type HttpServerName, httpServers, loopback } from '../../subject
 /** Tests say what they see in assertions; the platform's own log shows with GANTRY_TEST_LOG=debug. */
 export const testLog: Log = pino({ level: process.env['GANTRY_TEST_LOG'] ?? 'silent' }, pino.destination(2))
 
+/** Below those that the system gives to clients, which would take one of ours between the look at it and its use. */
+const ports = { first: 15_000, count: 15_000 }
+
 /** A port that nobody uses at the moment. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, loopback)
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  if (typeof address !== 'object' || address === null) throw new Error('no port')
-  return address.port
+  for (;;) {
+    const port = ports.first + randomInt(ports.count)
+    const probe = createServer().listen(port, loopback)
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    await new Promise((resolve) => probe.close(resolve))
+    return port
+  }
 }
 
 /** A configuration folder with ports of its own, a new one unless it is given; removed by its owner. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../../broker/client.ts'
 import { parseToken } from '../../../broker/token.ts'
 import { issueKey, openKeys } from '../../../services/access/keys.ts'
-import { keys } from '../../../subjects/access.ts'
+import { keys } from '../../../subjects/keys.ts'
 import { filesystems } from '../../../subjects/filesystems.ts'
 import { connectInside, createClient, createKey, everything } from '../../support/keys.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -32,7 +32,15 @@ async function clientOf(owner: string, capabilities: Capabilities) {
   const { key, token } = await issueKey(
     await openKeys(connection),
     { salt, location },
-    { name: `key of ${owner}`, notes: '', owner, kind: 'key', roles: ['viewer'], capabilities },
+    {
+      name: `key of ${owner}`,
+      notes: '',
+      owner,
+      kind: 'key',
+      roles: ['viewer'],
+      capabilities,
+      visible_extensions: [],
+    },
   )
   await connection.close()
   return { key, token, connection: await connectWithToken(platform.tcpUrl, token, { reconnect: false }) }
@@ -57,9 +65,10 @@ describe('create', () => {
       id: expect.stringMatching(/^k[0-9a-z]+$/),
       name: 'ci',
       notes: 'of the build',
-      owner: 'operator',
+      owner: 'local:operator',
       kind: 'key',
       roles: ['admin'],
+      visible_extensions: ['*'],
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       capabilities,
     })
@@ -275,6 +284,6 @@ test('a page that would not fit into a message says so, and a smaller one does',
   expect(error).toMatchObject({ code: 'TOO_LARGE' })
   expect((error as Error).message).toContain('limit')
   expect(await call(dora.connection, keys.list, { limit: 50 })).toHaveLength(50)
-  expect((await platform.call(keys.self, {})).owner).toBe('operator')
+  expect((await platform.call(keys.self, {})).owner).toBe('local:operator')
   await dora.connection.close()
 })

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectWithToken } from '../../../broker/connection.ts'
 import { createSecret, formatToken, parseToken } from '../../../broker/token.ts'
 import { issueKey, openKeys } from '../../../services/access/keys.ts'
-import { keys, rbac } from '../../../subjects/access.ts'
+import { keys } from '../../../subjects/keys.ts'
+import { rbac } from '../../../subjects/roles.ts'
 import { connectInside, createKey, everything } from '../../support/keys.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -118,6 +119,7 @@ test('a key that expires loses its connections then, and opens no more', async (
       owner: 'ada',
       kind: 'key',
       roles: [],
+      visible_extensions: [],
       capabilities: everything,
       expires: new Date(Date.now() + 1_000).toISOString(),
     },
@@ -169,7 +171,7 @@ test('tokens are of one instance and one salt', async () => {
       /Authorization|AUTHORIZATION|refused/,
     )
   // The operator, too, has got another token, and it works.
-  expect((await salted.call(keys.self, {})).owner).toBe('operator')
+  expect((await salted.call(keys.self, {})).owner).toBe('local:operator')
   await salted[Symbol.asyncDispose]()
   rmSync(home, { recursive: true, force: true })
 })

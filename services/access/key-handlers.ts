@@ -1,0 +1,116 @@
+import type { Caller, Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { callersKey, isAdministrator, refuseExcess } from './callers.ts'
+import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
+import { revoked } from './narrow.ts'
+import type { AccessState } from './state.ts'
+
+export interface KeyDependencies {
+  readonly state: Pick<AccessState, 'keys'>
+  readonly issuer: Issuer
+  /** Drops every live connection of a key, on every node; resolves when they are gone. */
+  readonly kick: (keyId: string) => Promise<void>
+  /** The same once the reply to the request in hand is with its caller. */
+  readonly kickAfterReply: (keyId: string) => void
+}
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+/** Keys: made, shown, revoked. A user sees its own, an administrator all. */
+export function keyHandlers({
+  state: { keys },
+  issuer,
+  kick,
+  kickAfterReply,
+}: KeyDependencies): Handlers<typeof keyContracts> {
+  /** The key, if the caller may know of it; what it may not see does not exist for it. */
+  const visible = async (id: string, caller: Caller): Promise<StoredKey> => {
+    const [key, own] = await Promise.all([keys.get(id), callersKey(keys, caller)])
+    if (key === undefined || !(own.owner === key.owner || isAdministrator(own))) {
+      throw new GantryError('NOT_FOUND', `there is no key ${id}`)
+    }
+    return key
+  }
+  /** The same for who wants to change it: a narrow key must not touch a wider one of its owner. */
+  const within = async (id: string, caller: Caller): Promise<StoredKey> => {
+    const [asked, own] = await Promise.all([visible(id, caller), callersKey(keys, caller)])
+    if (own.id !== id) refuseExcess(own.capabilities, asked.capabilities)
+    return asked
+  }
+  const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {
+    const key = await within(id, caller)
+    const invalid = whyInvalid(key)
+    if (invalid !== undefined) throw new GantryError('NOT_ALLOWED_IN_STATE', `${invalid}; make another`)
+    if (key.kind === 'session')
+      throw new GantryError('NOT_ALLOWED_IN_STATE', 'a session ends or is revoked, and is not changed')
+    return key
+  }
+  /** Who drops its own connections would not get the reply. */
+  const drop = async (id: string, caller: Caller): Promise<void> => {
+    if (caller.kind === 'key' && caller.keyId === id) kickAfterReply(id)
+    else await kick(id)
+  }
+  return {
+    create: async ({ name, notes = '', capabilities, expiresInDays }, call) => {
+      const creator = await callersKey(keys, call.caller)
+      refuseExcess(creator.capabilities, capabilities)
+      const { key, token } = await issueKey(keys, issuer, {
+        name,
+        notes,
+        capabilities,
+        owner: creator.owner,
+        kind: 'key',
+        roles: creator.roles,
+        visible_extensions: creator.visible_extensions,
+        ...(expiresInDays === undefined
+          ? {}
+          : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
+      })
+      return { ...publicKey(key), token }
+    },
+    list: async ({ limit = maxPageLength, after }, call) => {
+      const own = await callersKey(keys, call.caller)
+      // The page is cut from those that the caller may see.
+      const all = await keys.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
+      return all
+        .filter((key) => key.owner === own.owner || isAdministrator(own))
+        .slice(0, limit)
+        .map(publicKey)
+    },
+    get: async ({ id }, call) => publicKey(await visible(id, call.caller)),
+    update: async ({ id, name, notes, capabilities }, call) => {
+      const asked = await changeable(id, call.caller)
+      if (capabilities !== undefined) refuseExcess(asked.capabilities, capabilities)
+      const key = await keys.update(id, (current) => {
+        if (capabilities !== undefined) refuseExcess(current.capabilities, capabilities)
+        return {
+          ...current,
+          name: name ?? current.name,
+          notes: notes ?? current.notes,
+          capabilities: capabilities ?? current.capabilities,
+        }
+      })
+      // A connection keeps what it could do when it was opened.
+      if (capabilities !== undefined) await drop(id, call.caller)
+      return publicKey(key)
+    },
+    rotate: async ({ id, overlapMinutes = defaultOverlapMinutes }, call) => {
+      await changeable(id, call.caller)
+      const until = new Date(Date.now() + overlapMinutes * minuteMs).toISOString()
+      const { key, token } = await rotateKey(keys, issuer, { id, until })
+      // The server ends a connection when its permission does; those that are open know of no end yet.
+      await drop(id, call.caller)
+      return { ...publicKey(key), token }
+    },
+    revoke: async ({ id }, call) => {
+      await within(id, call.caller)
+      const key = await keys.update(id, revoked)
+      await drop(id, call.caller)
+      return publicKey(key)
+    },
+    self: async (_, call) => publicKey(await callersKey(keys, call.caller)),
+  }
+}

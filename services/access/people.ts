@@ -1,0 +1,121 @@
+import type { AdminRules } from '../../broker/platform-config.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import type { Settings } from '../../subjects/settings.ts'
+import { defaultSessionHours } from '../../subjects/settings.ts'
+import { Group, Subject } from '../../subjects/schemas.ts'
+import type { User } from '../../subjects/users.ts'
+import { maxGroups } from '../../subjects/users.ts'
+import { matches } from '../../subjects/validate.ts'
+import { admin, builtInRoles, everyone } from './built-in-roles.ts'
+import { type Issuer, issueKey, type StoredKey } from './keys.ts'
+import { narrowKeysOf, type NarrowedKey } from './narrow.ts'
+import { union } from './permissions.ts'
+import type { AccessState } from './state.ts'
+
+/** Who vouches for a person. The names of one must not be taken for those of another: all but the first are prefixes. */
+const sources = ['oidc', 'basic', 'ldap', 'local'] as const
+
+/** Somebody for whom a source has vouched. */
+export interface Person {
+  readonly source: (typeof sources)[number]
+  /** As the source says it. */
+  readonly subject: string
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly groups: readonly string[]
+}
+
+/** What comes of a sign-in. The token is nowhere else. */
+export interface Session {
+  readonly token: string
+  readonly key: StoredKey
+  readonly user: User
+  /** Keys of the person that could do more than the person may now. */
+  readonly narrowed: readonly NarrowedKey[]
+}
+
+/**
+ * The subject by which a person is known here.
+ * @throws GantryError UNAUTHENTICATED when it is none that we could store, or says to be of another source
+ */
+function subjectOf({ source, subject }: Person): string {
+  if (source === 'oidc' && sources.some((other) => subject.startsWith(`${other}:`))) {
+    throw new GantryError('UNAUTHENTICATED', 'the subject begins like those of another source')
+  }
+  const known = source === 'oidc' ? subject : `${source}:${subject}`
+  if (subject !== '' && matches(Subject('Subject'), known)) return known
+  throw new GantryError('UNAUTHENTICATED', 'the subject is empty, too long or has control characters')
+}
+
+/** Who is an administrator by the configuration, whatever the assignments say. In bootstrap mode everybody is. */
+function isConfiguredAdmin(subject: string, groups: readonly string[], rules: AdminRules): boolean {
+  if (rules.adminSubject === undefined && rules.adminGroup === undefined) return true
+  return (
+    subject === rules.adminSubject || (rules.adminGroup !== undefined && groups.includes(rules.adminGroup))
+  )
+}
+
+/** Names of the roles that a person has now. */
+async function rolesOf(
+  subject: string,
+  groups: readonly string[],
+  { state, rules }: SignInOptions,
+): Promise<string[]> {
+  if (isConfiguredAdmin(subject, groups, rules)) return [admin.name]
+  const all = await state.assignments.list({ limit: Number.POSITIVE_INFINITY })
+  const names = all.filter(({ group }) => groups.includes(group)).flatMap(({ roles }) => roles)
+  const withDefault = rules.defaultRole === undefined ? names : [...names, rules.defaultRole]
+  return [...new Set(withDefault)].toSorted()
+}
+
+/**
+ * Signs a person in: resolves the roles, which then hold until the next sign-in, notes the person, brings its keys within
+ * what it may now, and makes the key of the session.
+ * @throws GantryError UNAUTHENTICATED when the subject is none that can be known here
+ */
+export async function signIn(person: Person, options: SignInOptions): Promise<Session> {
+  const { state, issuer, kick } = options
+  const subject = subjectOf(person)
+  const names = await rolesOf(subject, person.groups, options)
+  const known = [...builtInRoles, ...(await state.roles.list({ limit: Number.POSITIVE_INFINITY }))]
+  const roles = names.flatMap((name) => known.find((role) => role.name === name) ?? [])
+  const effective = union([everyone, ...roles])
+  const user: User = {
+    subject,
+    ...(person.name === undefined ? {} : { name: person.name }),
+    ...(person.email === undefined ? {} : { email: person.email }),
+    groups: person.groups.filter((group) => matches(Group('Group'), group)).slice(0, maxGroups),
+    roles: roles.map(({ name }) => name),
+    ...effective,
+    lastLogin: new Date().toISOString(),
+  }
+  await state.users.put(subject, user)
+  const { exceedingKeys, sessionHours } = await readSettings(state)
+  const narrowed = await narrowKeysOf(user, exceedingKeys, { keys: state.keys, kick })
+  const { key, token } = await issueKey(state.keys, issuer, {
+    name: 'session',
+    notes: '',
+    owner: subject,
+    kind: 'session',
+    roles: user.roles,
+    capabilities: effective.permissions,
+    visible_extensions: effective.visible_extensions,
+    expires: new Date(Date.now() + sessionHours * 3_600_000).toISOString(),
+  })
+  return { token, key, user, narrowed }
+}
+
+export interface SignInOptions {
+  readonly state: AccessState
+  readonly rules: AdminRules
+  readonly issuer: Issuer
+  readonly kick: (keyId: string) => Promise<void>
+}
+
+/** The settings, those that nobody has changed by their defaults. */
+export async function readSettings({ settings }: Pick<AccessState, 'settings'>): Promise<Settings> {
+  return { ...defaultSettings, ...(await settings.get(settingsId)) }
+}
+
+export const settingsId = 'settings'
+export const defaultSettings: Settings = { exceedingKeys: 'narrow', sessionHours: defaultSessionHours }

@@ -1,0 +1,168 @@
+import { Type } from 'typebox'
+import { resource } from './contract.ts'
+import { form } from './forms.ts'
+import { list, model, Name, page, strict, Subject, SubjectPattern, Text, Timestamp } from './schemas.ts'
+
+/** More rules than a person can review. */
+const maxRules = 200
+
+export const Rules = Type.Object({ allow: list(SubjectPattern, maxRules) }, { additionalProperties: false })
+
+/** What a key may publish and subscribe to. Its own inbox for replies comes with every key. */
+export const Capabilities = model('Capabilities', { pub: Rules, sub: Rules })
+
+/** Rules of all roles of a person together. */
+const maxEffectiveRules = 2_000
+
+const EffectiveRules = Type.Object(
+  { allow: list(SubjectPattern, maxEffectiveRules) },
+  { additionalProperties: false },
+)
+
+/** What a key may do that was made from several roles. */
+export const EffectiveCapabilities = model('EffectiveCapabilities', {
+  pub: EffectiveRules,
+  sub: EffectiveRules,
+})
+export type Capabilities = Type.Static<typeof EffectiveCapabilities>
+
+/** Which extensions somebody sees in lists, beside those that its subscribe rules cover. */
+export const VisibleExtensions = Type.Array(
+  Type.String({ minLength: 1, maxLength: 100, description: 'Extension prefix, * for all' }),
+  { maxItems: 500, description: 'Extensions that it may see' },
+)
+
+export const KeyId = Type.String({
+  minLength: 2,
+  maxLength: 40,
+  ...form('^[a-z0-9]+$', 'the id of a key: small letters and digits'),
+  description: 'Id of the key',
+})
+
+export const Key = model('Key', {
+  id: KeyId,
+  name: Name('Name of the key'),
+  notes: Text('Free text'),
+  owner: Subject('Subject of the user whose key this is'),
+  kind: Type.Enum(['key', 'session', 'agent']),
+  roles: list(Name('Role'), 100),
+  created: Timestamp('When it was made'),
+  expires: Type.Optional(Timestamp('When it stops being valid')),
+  lastUsed: Type.Optional(Timestamp('Last connection with it, to the minute')),
+  revoked: Type.Optional(Timestamp('When it was revoked')),
+  capabilities: EffectiveCapabilities,
+  visible_extensions: VisibleExtensions,
+})
+export type Key = Type.Static<typeof Key>
+
+/** Longest life of a key, so that a forgotten one ends; a key without expiry is a decision of its owner. */
+const maxExpiryDays = 3_650
+
+/** Time enough to bring a new token to all who use the old one; no longer than a token that got lost should open doors. */
+export const defaultOverlapMinutes = 60
+const maxOverlapMinutes = 7 * 24 * 60
+
+const Token = Type.String({ maxLength: 1_000, description: 'The API token' })
+
+/** The two paths of one key. */
+const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
+  ['/api/v1/keys/{id}', '/api/v1/key/{id}'].map((path) => ({ server: 'platform', method, path }) as const)
+
+export const keys = resource('keys', {
+  create: {
+    summary: 'Make an API key; its token is in this reply and never again',
+    description: 'The capabilities must be within those of the key that asks.',
+    input: strict({
+      name: Name('Name of the key'),
+      notes: Type.Optional(Text('Free text')),
+      capabilities: Capabilities,
+      expiresInDays: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: maxExpiryDays,
+          description: 'Days until it expires; default never',
+        }),
+      ),
+    }),
+    output: strict({
+      ...Key.properties,
+      token: Token,
+    }),
+    errors: ['EXCEEDS_ROLE'],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys', status: 201 }],
+    cli: {
+      args: ['name'],
+      example:
+        'gantry keys create reporting --capabilities \'{"pub":{"allow":["gantry.services.v1.migrations.list"]},"sub":{"allow":[]}}\'',
+    },
+  },
+  list: {
+    summary: 'Your API keys; an administrator sees all',
+    input: strict(page),
+    output: list(Key),
+    errors: [],
+    http: [
+      { server: 'platform', method: 'GET', path: '/api/v1/keys' },
+      { server: 'platform', method: 'GET', path: '/api/v1/admin/keys' },
+    ],
+    cli: { columns: ['id', 'name', 'owner', 'kind', 'created', 'expires', 'lastUsed', 'revoked'] },
+  },
+  get: {
+    summary: 'One API key',
+    input: strict({ id: KeyId }),
+    output: Key,
+    errors: ['NOT_FOUND'],
+    http: byId('GET'),
+    cli: { args: ['id'] },
+  },
+  update: {
+    summary: 'Rename an API key, change its notes, or narrow what it may do',
+    description:
+      'What is not given stays. A key can be narrowed and not widened; its connections are dropped when what it may do has changed.',
+    input: strict({
+      id: KeyId,
+      name: Type.Optional(Name('Name of the key')),
+      notes: Type.Optional(Text('Free text')),
+      capabilities: Type.Optional(Capabilities),
+    }),
+    output: Key,
+    errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
+    http: byId('PUT'),
+    cli: { args: ['id'], example: 'gantry keys update k0123456789abc --name reporting-2' },
+  },
+  rotate: {
+    summary: 'Give an API key a new token; the old one stays valid for a while',
+    description: 'The new token is in this reply and never again. What the old one opened ends with it.',
+    input: strict({
+      id: KeyId,
+      overlapMinutes: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: maxOverlapMinutes,
+          description: `Minutes until the old token ends; default ${defaultOverlapMinutes}`,
+        }),
+      ),
+    }),
+    output: strict({ ...Key.properties, token: Token }),
+    errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys/{id}/rotate', query: [] }],
+    cli: { args: ['id'], example: 'gantry keys rotate k0123456789abc --overlap-minutes 60' },
+  },
+  revoke: {
+    summary: 'Revoke an API key and drop its connections',
+    description:
+      'The reply comes when the connections are gone. A key that may do more than yours cannot be revoked.',
+    input: strict({ id: KeyId }),
+    output: Key,
+    errors: ['NOT_FOUND', 'EXCEEDS_ROLE'],
+    http: byId('DELETE'),
+    cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc' },
+  },
+  self: {
+    summary: 'The API key that owns the presented token',
+    input: strict({}),
+    output: Key,
+    errors: ['NOT_FOUND'],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/apikey' }],
+  },
+})
