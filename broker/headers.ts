@@ -9,6 +9,9 @@ export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
 export const requestIdHeader = messageHeaders.requestId
 
+/** On every fact, with its subject. */
+export const eventHeader = messageHeaders.event
+
 /** Ids are short and of plain characters, so that they can stand in a log, a header and a message. */
 const maxRequestIdLength = 64
 export const isRequestId = (text: string): boolean =>

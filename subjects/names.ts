@@ -55,6 +55,8 @@ export const messageHeaders = {
   requestId: 'Gantry-Request-Id',
   error: 'Nats-Service-Error',
   errorCode: 'Nats-Service-Error-Code',
+  /** On every fact, with its subject: nothing else that arrives on a subject of facts has it. */
+  event: 'Gantry-Event',
 } as const
 
 /** Broker accounts (design, section 5). */
