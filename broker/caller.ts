@@ -7,12 +7,20 @@ import type { Identity } from './identity.ts'
 const crossAccountReply = '_R_.'
 
 /**
+ * Where our own connections want their replies. What a stream delivers wants another: somebody who may write to a stream
+ * or take from it could have it delivered to a service.
+ */
+const ownReply = '_INBOX.'
+
+/**
  * Who sent a request, by the broker's word alone. A request that crossed from another account carries the header that
  * nats-server wrote; one without such a reply was sent inside PLATFORM, where only the platform's own services are.
  * undefined: not issued by us.
  */
 export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
-  if (!message.reply?.startsWith(crossAccountReply)) return { kind: 'platform' }
+  if (!message.reply?.startsWith(crossAccountReply)) {
+    return message.reply?.startsWith(ownReply) ? { kind: 'platform' } : undefined
+  }
   const text = requestInfo(message)
   if (text === undefined) return undefined
   const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }

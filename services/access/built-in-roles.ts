@@ -48,13 +48,11 @@ const subjectsOf = (list: readonly Contract[]): string[] => list.map(({ subject 
 /** What everybody may who has signed in, with no role at all: to see who one is, and to have keys of one's own. */
 export const everyone = {
   pub: {
-    allow: subjectsOf([
-      ...Object.values(keys),
-      ...Object.values(platform),
-      roles.own,
-      users.self,
-      rbac.check,
-    ]),
+    allow: subjectsOf(
+      [...Object.values(keys), ...Object.values(platform), roles.own, users.self, rbac.check].filter(
+        (contract: Contract) => !isAdministration(contract),
+      ),
+    ),
   },
   sub: { allow: [] },
   visible_extensions: [],

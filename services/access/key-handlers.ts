@@ -2,6 +2,7 @@ import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import { agentCapabilities } from './agent.ts'
 import { callersKey, isAdministrator, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
@@ -18,6 +19,11 @@ export interface KeyDependencies {
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
+
+type Asked = Pick<StoredKey, 'name' | 'kind' | 'capabilities'> & {
+  readonly notes?: string
+  readonly expiresInDays?: number
+}
 
 /** Keys: made, shown, revoked. A user sees its own, an administrator all. */
 export function keyHandlers({
@@ -53,23 +59,34 @@ export function keyHandlers({
     if (caller.kind === 'key' && caller.keyId === id) kickAfterReply(id)
     else await kick(id)
   }
+  const issue = async (
+    { owner, roles, visible_extensions }: StoredKey,
+    { expiresInDays, notes = '', ...asked }: Asked,
+  ) => {
+    const { key, token } = await issueKey(keys, issuer, {
+      ...asked,
+      notes,
+      owner,
+      roles: asked.kind === 'agent' ? [] : roles,
+      visible_extensions: asked.kind === 'agent' ? [] : visible_extensions,
+      ...(expiresInDays === undefined
+        ? {}
+        : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
+    })
+    return { ...publicKey(key), token }
+  }
   return {
-    create: async ({ name, notes = '', capabilities, expiresInDays }, call) => {
+    create: async ({ capabilities, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
       refuseExcess(creator.capabilities, capabilities)
-      const { key, token } = await issueKey(keys, issuer, {
-        name,
-        notes,
-        capabilities,
-        owner: creator.owner,
-        kind: 'key',
-        roles: creator.roles,
-        visible_extensions: creator.visible_extensions,
-        ...(expiresInDays === undefined
-          ? {}
-          : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
-      })
-      return { ...publicKey(key), token }
+      return issue(creator, { ...asked, kind: 'key', capabilities })
+    },
+    'create-agent': async (asked, call) => {
+      const creator = await callersKey(keys, call.caller)
+      if (!isAdministrator(creator)) {
+        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
+      }
+      return issue(creator, { ...asked, kind: 'agent', capabilities: agentCapabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)
