@@ -3,7 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { agentCapabilities } from './agent.ts'
-import { callersKey, isAdministrator, refuseExcess } from './callers.ts'
+import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
 import type { AccessState } from './state.ts'
@@ -43,7 +43,8 @@ export function keyHandlers({
   /** The same for who wants to change it: a narrow key must not touch a wider one of its owner. */
   const within = async (id: string, caller: Caller): Promise<StoredKey> => {
     const [asked, own] = await Promise.all([visible(id, caller), callersKey(keys, caller)])
-    if (own.id !== id) refuseExcess(own.capabilities, asked.capabilities)
+    if (own.id !== id && keyExceeds(own.capabilities, asked))
+      refuseExcess(own.capabilities, asked.capabilities)
     return asked
   }
   const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {

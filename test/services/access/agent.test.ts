@@ -128,3 +128,15 @@ test('only an administrator makes one, whatever its rules are called', async () 
     code: 'EXCEEDS_ROLE',
   })
 })
+
+test('an administrator renames, rotates and revokes one, and its connections go with it', async () => {
+  const { id, token } = await platform.call(keys['create-agent'], { name: 'host-8' })
+  const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+  await platform.call(keys.update, { id, name: 'host-9' })
+  const rotated = await platform.call(keys.rotate, { id })
+  expect(rotated).toMatchObject({ name: 'host-9', kind: 'agent' })
+  await connection.closed()
+  const again = await connectWithToken(platform.tcpUrl, rotated.token, { reconnect: false })
+  await platform.call(keys.revoke, { id })
+  await again.closed()
+})

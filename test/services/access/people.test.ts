@@ -139,6 +139,13 @@ describe('keys of somebody who may less than before', () => {
     expect((await login({ subject: 'owner', groups: ['less'] })).narrowed).toEqual([])
   })
 
+  test('of agents, when their owner is no administrator any more, are revoked; else they stay', async () => {
+    const id = await keyOf('the-admin', ['$JS.ACK.*.region.>'], 'agent')
+    expect((await login({ subject: 'the-admin' })).narrowed).toEqual([])
+    const { narrowed } = await login({ subject: 'the-admin' }, rules({ adminSubject: 'another' }))
+    expect(narrowed).toEqual([{ id, name: 'a key', became: 'revoked' }])
+  })
+
   test('or revoked, as the settings say', async () => {
     await state.settings.put('settings', { exceedingKeys: 'revoke', sessionHours: 2 })
     const beyond = await keyOf('third', ['a.>'])
