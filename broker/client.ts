@@ -75,6 +75,10 @@ function bodyOf(reply: Msg): unknown {
   }
 }
 
+/** What a caller hears of a token that was refused, whatever the reason. */
+export const invalidToken = (cause?: unknown): GantryError =>
+  new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
+
 /** What a failure of the broker means to the caller. */
 export function brokerError(error: unknown, subject: string): GantryError {
   if (error instanceof GantryError) return error
@@ -100,7 +104,7 @@ export function brokerError(error: unknown, subject: string): GantryError {
     return new GantryError('TIMEOUT', `${subject} did not answer in time`, { cause: error })
   }
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
-    return new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
+    return invalidToken(cause)
   }
   if (
     cause instanceof ClosedConnectionError ||

@@ -6,6 +6,8 @@ const burst = 20
 const refillPerSecond = 1
 /** Guesses that come at once are judged at once; their refusals are debts, paid back within a minute after the last. */
 const maxDebt = 60
+/** A token that was refused is so for ever, but for a node of a cluster that had not heard of it yet. */
+const wrongForMs = 10_000
 /** Addresses and keys that are remembered, and tokens that were right: some 100 bytes each. */
 const maxRemembered = 10_000
 
@@ -50,25 +52,34 @@ class Recent<V> {
 /**
  * Slows down who guesses tokens, by address and by key: refusals use up an allowance, and without one nobody is asked
  * whether a token is right. It locks no owner out: a token that was right once is always asked for, and so is any from an
- * address that has had no refusal lately.
+ * address that has had no refusal lately. A program that goes on sending one wrong token, or one that was right, guesses
+ * nothing, and uses up nothing.
  */
 export class Throttle {
   readonly #addresses = new Recent<Allowance>()
   readonly #keys = new Recent<Allowance>()
   readonly #right = new Recent<true>()
+  /** Until when a token is known to be wrong. */
+  readonly #wrong = new Recent<number>()
 
-  /** Whether a token is to be judged at all. */
-  allows(address: string, keyId: string, token: string): boolean {
+  /** What is to be done with a token: to `ask` whether it is right, to `refuse` it as before, or to let its sender `wait`. */
+  judge(address: string, keyId: string, token: string): 'ask' | 'refuse' | 'wait' {
+    const digest = digestOf(token)
+    if ((this.#wrong.get(digest) ?? 0) > performance.now()) return 'refuse'
     const byAddress = this.#addresses.get(address)?.left ?? burst
-    if (byAddress >= burst || this.#right.get(digestOf(token)) !== undefined) return true
-    return byAddress >= 1 && (this.#keys.get(keyId)?.left ?? burst) >= 1
+    if (byAddress >= burst || this.#right.get(digest) !== undefined) return 'ask'
+    return byAddress >= 1 && (this.#keys.get(keyId)?.left ?? burst) >= 1 ? 'ask' : 'wait'
   }
 
   wasRight(token: string): void {
     this.#right.set(digestOf(token), true)
   }
 
-  wasRefused(address: string, keyId: string): void {
+  wasRefused(address: string, keyId: string, token: string): void {
+    const digest = digestOf(token)
+    this.#wrong.set(digest, performance.now() + wrongForMs)
+    // Revoked or expired since, and no guess.
+    if (this.#right.get(digest) !== undefined) return
     charge(this.#addresses, address)
     charge(this.#keys, keyId)
   }

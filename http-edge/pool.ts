@@ -1,4 +1,4 @@
-import { brokerError } from '../broker/client.ts'
+import { brokerError, invalidToken } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/connection.ts'
 import { Throttle } from '../broker/throttle.ts'
 import { keyIdOf } from '../broker/token.ts'
@@ -62,9 +62,7 @@ export class ConnectionPool {
       const keyId = keyIdOf(token)
       // What is no token of any instance is not worth a connection.
       if (keyId === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
-      if (address !== undefined && !this.#throttle.allows(address, keyId, token)) {
-        throw new GantryError('THROTTLED', 'too many refused tokens came from this address; wait a little')
-      }
+      if (address !== undefined) this.#admit(address, keyId, token)
       this.#makeRoom()
       pooled = { connection: this.#judged(token, { address, keyId }), lastUsedMs: 0 }
     } else {
@@ -91,6 +89,18 @@ export class ConnectionPool {
     return this.get(token)
   }
 
+  /** @throws GantryError UNAUTHENTICATED for a token that was refused just now, THROTTLED after too many refusals */
+  #admit(address: string, keyId: string, token: string): void {
+    switch (this.#throttle.judge(address, keyId, token)) {
+      case 'ask':
+        return
+      case 'refuse':
+        throw invalidToken()
+      case 'wait':
+        throw new GantryError('THROTTLED', 'too many refused tokens came from this address; wait a little')
+    }
+  }
+
   /** Opens a connection, and takes note of what came of it. */
   async #judged(
     token: string,
@@ -102,7 +112,7 @@ export class ConnectionPool {
       return connection
     } catch (error) {
       if (address !== undefined && brokerError(error, 'the broker').code === 'UNAUTHENTICATED')
-        this.#throttle.wasRefused(address, keyId)
+        this.#throttle.wasRefused(address, keyId, token)
       throw error
     }
   }
