@@ -89,7 +89,7 @@ function addRoute(
     handler: async (request, reply) => {
       const found = authority(request)
       const connection = found instanceof Promise ? await found : found
-      const message = await send(connection, contract, JSON.stringify(readInput(request)), {
+      const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
@@ -101,4 +101,13 @@ function addRoute(
         .send(Buffer.from(buffer, byteOffset, byteLength))
     },
   })
+}
+
+/** @throws GantryError INVALID_INPUT for values in values without end, which a text can hold and no stack can follow */
+function bodyOf(input: unknown): string {
+  try {
+    return JSON.stringify(input)
+  } catch (cause) {
+    throw new GantryError('INVALID_INPUT', 'input: the body is nested too deeply', { cause })
+  }
 }

@@ -46,6 +46,7 @@ export const Key = model('Key', {
   owner: Subject('Subject of the user whose key this is'),
   kind: Type.Enum(['key', 'session', 'agent']),
   roles: list(Name('Role'), 100),
+  createdBy: Type.Optional(KeyId),
   created: Timestamp('When it was made'),
   expires: Type.Optional(Timestamp('When it stops being valid')),
   lastUsed: Type.Optional(Timestamp('Last connection with it, to the minute')),
@@ -79,7 +80,8 @@ const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
 export const keys = resource('keys', {
   create: {
     summary: 'Make an API key; its token is in this reply and never again',
-    description: 'The capabilities must be within those of the key that asks.',
+    description:
+      'The capabilities must be within those of the key that asks, and it ends no later than that, if that is no session.',
     input: strict({
       name: Name('Name of the key'),
       notes: Type.Optional(Text('Free text')),

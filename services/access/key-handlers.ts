@@ -25,6 +25,14 @@ type Asked = Pick<StoredKey, 'name' | 'kind' | 'capabilities'> & {
   readonly expiresInDays?: number
 }
 
+/** When a new key ends: as asked, and not after the one that makes it; only what a session makes outlasts that. */
+function endOf(creator: StoredKey, days: number | undefined): string | undefined {
+  const asked = days === undefined ? undefined : new Date(Date.now() + days * dayMs).toISOString()
+  const last = creator.kind === 'session' ? undefined : creator.expires
+  if (asked === undefined || last === undefined) return asked ?? last
+  return asked < last ? asked : last
+}
+
 /** Keys: made, shown, revoked. A user sees its own, an administrator all. */
 export function keyHandlers({
   state: { keys },
@@ -60,19 +68,18 @@ export function keyHandlers({
     if (caller.kind === 'key' && caller.keyId === id) kickAfterReply(id)
     else await kick(id)
   }
-  const issue = async (
-    { owner, roles, visible_extensions }: StoredKey,
-    { expiresInDays, notes = '', ...asked }: Asked,
-  ) => {
+  const issue = async (creator: StoredKey, { expiresInDays, notes = '', ...asked }: Asked) => {
+    const isAgent = asked.kind === 'agent'
+    const expires = endOf(creator, expiresInDays)
     const { key, token } = await issueKey(keys, issuer, {
       ...asked,
       notes,
-      owner,
-      roles: asked.kind === 'agent' ? [] : roles,
-      visible_extensions: asked.kind === 'agent' ? [] : visible_extensions,
-      ...(expiresInDays === undefined
-        ? {}
-        : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
+      owner: creator.owner,
+      createdBy: creator.id,
+      // What it may do is in its capabilities; it has no role of its own.
+      roles: [],
+      visible_extensions: isAgent ? [] : creator.visible_extensions,
+      ...(expires === undefined ? {} : { expires }),
     })
     return { ...publicKey(key), token }
   }

@@ -132,6 +132,20 @@ describe('a body', () => {
   })
 })
 
+test.each(['{"a":', '['])('a body of %s without end is a 400', async (open) => {
+  const levels = 100_000
+  const close = open === '[' ? ']' : '}'
+  const inner = `${open.repeat(levels)}1${close.repeat(levels)}`
+  const { status, body } = await rawRequest(platform, 'platform', {
+    method: 'POST',
+    path: '/api/v1/keys',
+    headers: { ...json, authorization: `Bearer ${platform.operatorToken}` },
+    body: `{"name":"x","capabilities":${inner}}`,
+  })
+  expect(status).toBe(400)
+  expect(invalid(body)).toContain('nested')
+})
+
 describe('a query', () => {
   test.each([
     ['?limit=1&limit=2', 'limit'],

@@ -24,6 +24,47 @@ const self = async (token: string) => {
   return (await platform.rest('platform', 'GET', '/api/v1/apikey', { headers })).status
 }
 
+describe('what a key makes', () => {
+  const makers = { pub: { allow: ['gantry.services.v1.keys.*'] }, sub: { allow: [] } }
+
+  test('ends no later than its maker, and names it', async () => {
+    const maker = await createKey(platform, makers, { expiresInDays: 2 })
+    const connection = await connectWithToken(platform.tcpUrl, maker.token, { reconnect: false })
+    const make = (days?: number) =>
+      call(connection, keys.create, {
+        name: 'made',
+        capabilities: narrow,
+        ...(days === undefined ? {} : { expiresInDays: days }),
+      })
+    const [free, long, short] = [await make(), await make(30), await make(1)]
+    expect([free.expires, long.expires]).toEqual([maker.expires, maker.expires])
+    expect(short.expires! < maker.expires!).toBe(true)
+    expect(short).toMatchObject({ createdBy: maker.id, roles: [] })
+    await connection.close()
+  })
+})
+
+describe('a role that may more than a key', () => {
+  test('is neither replaced nor deleted by it', async () => {
+    const wider = {
+      name: 'wider',
+      description: '',
+      pub: { allow: ['gantry.>'] },
+      sub: { allow: [] },
+      visible_extensions: [],
+    }
+    await platform.call(roles.put, wider)
+    const rules = { pub: { allow: ['gantry.services.v1.roles.*'] }, sub: { allow: [] } }
+    await using client = await createClient(platform, rules)
+    const replaced = call(client.connection, roles.put, { ...wider, pub: { allow: [] } })
+    await expect(replaced).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    const deleted = call(client.connection, roles.delete, { name: 'wider' })
+    await expect(deleted).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    expect(await platform.call(roles.list, {})).toContainEqual(wider)
+    await platform.call(roles.delete, { name: 'wider' })
+  })
+})
+
 describe('update', () => {
   test('a name and notes change, all else stays, connections too', async () => {
     await using client = await createClient(platform, wide)
