@@ -122,12 +122,14 @@ interface Failure {
   readonly name: string
 }
 
-/** Nobody's token is looked at on a public route. */
+/** Nobody's token is looked at on a public route: a contract there that refuses people declares so itself. */
 const tokenCodes: readonly ErrorCode[] = ['UNAUTHENTICATED', 'DENIED']
 
 /** What an operation answers when it fails, one for each status. */
 function failuresOf({ contract, route }: Operation): Failure[] {
-  const codes = codesOf(contract).filter((code) => !route.public || !tokenCodes.includes(code))
+  const codes = codesOf(contract).filter(
+    (code) => !route.public || !tokenCodes.includes(code) || contract.errors.includes(code),
+  )
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
   return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
 }

@@ -1,0 +1,111 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { GantryError } from '../../subjects/errors.ts'
+import type { Person } from './people.ts'
+import { Throttle } from './throttle.ts'
+
+/** Where passwords are checked: the configuration, or a directory. */
+export interface PasswordSource {
+  /**
+   * The person with this name and password; undefined when there is none. The time it takes says nothing about which.
+   * @throws GantryError UNAVAILABLE when nobody could say
+   */
+  verify(credentials: Credentials): Promise<Person | undefined>
+  close(): void
+}
+
+export interface Credentials {
+  readonly userName: string
+  readonly password: string
+}
+
+/** So long a password that was right is taken again without a look: a change in the directory holds after that. */
+export const trustMs = 60_000
+/** People who send a password with each request. */
+const maxRemembered = 1_000
+
+interface Remembered {
+  readonly person: Promise<Person | undefined>
+  readonly untilMs: number
+}
+
+const wrong = () => new GantryError('UNAUTHENTICATED', 'the user name or the password is wrong')
+
+/**
+ * Checks passwords at a source, each right one once a minute however many requests carry it. What is remembered are
+ * hashes under a key of this process, of which nothing can be learned about a password, nor from the time of a look-up.
+ */
+export class PasswordCheck {
+  readonly #source: PasswordSource
+  readonly #throttle: Throttle
+  readonly #now: () => number
+  readonly #key = randomBytes(32)
+  /** By hash of name and password, in order of use. What is older than its time has been right once. */
+  readonly #remembered = new Map<string, Remembered>()
+
+  constructor(source: PasswordSource, now: () => number = () => performance.now()) {
+    this.#source = source
+    this.#throttle = new Throttle(now)
+    this.#now = now
+  }
+
+  /** @throws GantryError UNAUTHENTICATED, OVERLOADED after too many wrong ones, UNAVAILABLE */
+  async check(credentials: Credentials, address: string): Promise<Person> {
+    const { userName, password } = credentials
+    // A directory takes an empty password for a request to come in as nobody, and lets it in.
+    if (userName === '' || password === '') throw wrong()
+    const hash = createHmac('sha256', this.#key)
+      .update(JSON.stringify([userName, password]))
+      .digest('base64')
+    const known = this.#remembered.get(hash)
+    const person = await (known !== undefined && known.untilMs > this.#now()
+      ? known.person
+      : // Whoever has been here with this password is no guesser.
+        known === undefined
+        ? this.#tryOut(hash, credentials, address)
+        : this.#verify(hash, credentials))
+    if (person === undefined) throw wrong()
+    return person
+  }
+
+  async #tryOut(hash: string, credentials: Credentials, address: string): Promise<Person | undefined> {
+    const undo = this.#throttle.begin(address, credentials.userName)
+    let isWrong = false
+    try {
+      const person = await this.#verify(hash, credentials)
+      isWrong = person === undefined
+      return person
+    } finally {
+      if (!isWrong) undo()
+    }
+  }
+
+  /** Remembers the check itself, so that requests which come while it is under way wait for the same one. */
+  async #verify(hash: string, credentials: Credentials): Promise<Person | undefined> {
+    const person = this.#source.verify(credentials)
+    const before = this.#remembered.get(hash)
+    this.#remember(hash, { person, untilMs: this.#now() + trustMs })
+    try {
+      const found = await person
+      if (found === undefined) this.#remembered.delete(hash)
+      return found
+    } catch (error) {
+      // Nobody could say: it is as right as it was before.
+      this.#remembered.delete(hash)
+      if (before !== undefined) this.#remember(hash, before)
+      throw error
+    }
+  }
+
+  #remember(hash: string, remembered: Remembered): void {
+    this.#remembered.delete(hash)
+    this.#remembered.set(hash, remembered)
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= maxRemembered) break
+      this.#remembered.delete(oldest)
+    }
+  }
+
+  close(): void {
+    this.#source.close()
+  }
+}
