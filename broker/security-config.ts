@@ -53,14 +53,17 @@ const defaultRole = 'admin'
 /** @throws ConfigError about what is missing, and about what does not belong to the type */
 export function securityConfigOf(properties: Properties<typeof securityReaders>): SecurityConfig {
   const { values, refuse } = properties
-  const type = values['security.type'] ?? 'off'
-  const keys = Object.keys(values) as (keyof typeof securityReaders)[]
-  for (const key of keys) {
-    // While access control is off, what it would need may stand there already.
-    if (type !== 'off' && key !== 'security.type' && !key.startsWith(`security.${type}.`)) {
+  const type = values['security.type']
+  for (const key of Object.keys(securityReaders) as (keyof typeof securityReaders)[]) {
+    if (key === 'security.type' || values[key] === undefined) continue
+    // Somebody would believe that the migrator is protected.
+    if (type === undefined) throw refuse(key, 'has no effect without security.type')
+    // Who switches it off on purpose may leave the rest there.
+    if (type !== 'off' && !key.startsWith(`security.${type}.`)) {
       throw refuse(key, `has no meaning with security.type=${type}: take it out`)
     }
   }
+  if (type === undefined) return { type: 'off' }
   if (type === 'off') return { type }
   if (type === 'ldap') return ldapConfigOf(properties)
   const { 'security.basic.user': user, 'security.basic.password': passwordHash } = values

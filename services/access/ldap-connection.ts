@@ -8,7 +8,8 @@ export async function withDirectory<T>(
   { url, startTls, ca, connectTimeoutMs, timeoutMs }: LdapConfig,
   work: (directory: Client) => Promise<T>,
 ): Promise<T> {
-  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
+  const { protocol, hostname } = new URL(url)
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const tls: ConnectionOptions = {
     host,
     ...(isIP(host) === 0 ? { servername: host } : {}),
@@ -18,7 +19,8 @@ export async function withDirectory<T>(
     url,
     connectTimeout: connectTimeoutMs,
     timeout: timeoutMs,
-    tlsOptions: tls,
+    // With these it would encrypt ldap:// from the start too.
+    ...(protocol === 'ldaps:' ? { tlsOptions: tls } : {}),
     createConnection: once(connect),
     createSecureConnection: once(connectTls, (socket) => limitHandshake(socket, connectTimeoutMs)),
   })
