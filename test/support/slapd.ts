@@ -27,6 +27,9 @@ export const peopleBase = `ou=people,${suffix}`
 export const groupsBase = `ou=groups,${suffix}`
 export const manager = { dn: `cn=manager,${suffix}`, password: 'of-the-manager' }
 
+/** Without one that says so no account is ever locked. */
+const policy = `cn=policy,${suffix}`
+
 /** A person of the directory; `locked` as an administrator locks an account. */
 export interface DirectoryPerson {
   readonly uid: string
@@ -109,6 +112,7 @@ rootdn "${manager.dn}"
 rootpw ${manager.password}
 directory ${folder}/data
 overlay ppolicy
+ppolicy_default "${policy}"
 `
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -137,6 +141,7 @@ ${members.map((uid) => `member: ${uidDn(uid)}\n`).join('')}`
   const root = `dn: ${suffix}\nobjectClass: organization\nobjectClass: dcObject\no: Example\ndc: example\n`
   return [
     root,
+    `dn: ${policy}\nobjectClass: device\nobjectClass: pwdPolicy\npwdAttribute: userPassword\npwdLockout: TRUE\n`,
     unit(peopleBase),
     unit(groupsBase),
     ...people.map(person),
