@@ -32,7 +32,7 @@ export const authentication = resource('authentication', {
     }),
     errors: ['UNAUTHENTICATED', 'NOT_ALLOWED_IN_STATE'],
     http: [{ server: 'migrator', method: 'POST', path: '/authentication/authenticate', public: true }],
-    cli: { args: ['userName'], example: 'gantry authentication authenticate ann --password -' },
+    cli: { args: ['userName'] },
     deadlineMs: checkDeadlineMs,
   },
 })
