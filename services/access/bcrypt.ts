@@ -47,13 +47,15 @@ export class Bcrypt {
       if (isEqual === undefined) waiting?.reject(failed())
       else waiting?.resolve(isEqual)
     })
-    worker.on('error', (cause) => this.#end(failed(cause)))
-    worker.on('exit', () => this.#end(failed()))
+    worker.on('error', (cause) => this.#end(worker, failed(cause)))
+    worker.on('exit', () => this.#end(worker, failed()))
     return worker
   }
 
   /** The next comparison starts another thread. */
-  #end(error: GantryError): void {
+  #end(worker: Worker, error: GantryError): void {
+    // A thread that failed ends after that, when there may be another.
+    if (this.#worker !== worker) return
     this.#worker = undefined
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()

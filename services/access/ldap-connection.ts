@@ -33,7 +33,10 @@ export async function withDirectory<T>(
 }
 
 /** The client would connect again by itself when it lost its connection: as nobody, and without the encryption. */
-function once<A extends unknown[], S>(open: (...args: A) => S, prepare: (socket: S) => void = () => undefined) {
+function once<A extends unknown[], S>(
+  open: (...args: A) => S,
+  prepare: (socket: S) => void = () => undefined,
+) {
   let isOpened = false
   const openOnce = (...args: A): S => {
     if (isOpened) throw new Error('the connection to the directory was lost')
