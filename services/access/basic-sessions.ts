@@ -12,7 +12,7 @@ export interface BasicSessionOptions {
 }
 
 /** Roles hold from a sign-in on, and who sends a password with each request never signs in: it is done for them anew. */
-const sessionMs = 3_600_000
+export const sessionMs = 3_600_000
 /** People who send a password with each request. */
 const maxSessions = 1_000
 
@@ -25,11 +25,14 @@ interface Open {
 /** Sessions of people who send their password with each request: one each, instead of one for each request. */
 export class BasicSessions {
   readonly #options: BasicSessionOptions
+  readonly #now: () => number
   /** By subject, in order of use. */
   readonly #open = new Map<string, Open>()
 
-  constructor(options: BasicSessionOptions) {
+  /** @param now milliseconds of a clock that only goes forward */
+  constructor(options: BasicSessionOptions, now: () => number = () => performance.now()) {
     this.#options = options
+    this.#now = now
   }
 
   /** The API token of the person's session; of another one when its groups have changed, or it was revoked. */
@@ -37,7 +40,7 @@ export class BasicSessions {
     const groups = JSON.stringify(person.groups.toSorted())
     const open = this.#open.get(person.subject)
     if (open === undefined) return (await this.#start(person, groups)).token
-    const isCurrent = open.groups === groups && open.untilMs > performance.now()
+    const isCurrent = open.groups === groups && open.untilMs > this.#now()
     const before = await open.session
     const stored = await this.#options.keys.get(before.key.id)
     const isValid = stored !== undefined && whyInvalid(stored) === undefined
@@ -54,7 +57,7 @@ export class BasicSessions {
 
   async #start(person: Person, groups: string): Promise<Session> {
     const session = this.#options.signIn(person)
-    const open = { groups, session, untilMs: performance.now() + sessionMs }
+    const open = { groups, session, untilMs: this.#now() + sessionMs }
     this.#open.delete(person.subject)
     this.#open.set(person.subject, open)
     for (const oldest of this.#open.keys()) {

@@ -42,6 +42,7 @@ export class PasswordCheck {
   /** By hash of name and password, in order of use. What is older than its time has been right once. */
   readonly #remembered = new Map<string, Remembered>()
 
+  /** @param now milliseconds of a clock that only goes forward */
   constructor(source: PasswordSource, now: () => number = () => performance.now()) {
     this.#source = source
     this.#throttle = new Throttle(now)

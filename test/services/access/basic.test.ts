@@ -1,7 +1,9 @@
+import { headers } from '@nats-io/transport-node'
 import { hash } from 'bcryptjs'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { authentication } from '../../../subjects/authentication.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { users } from '../../../subjects/users.ts'
 import { createKey, everything } from '../../support/keys.ts'
@@ -118,6 +120,19 @@ test('whoever guesses is held up, others are not, nor who has been here with the
   expect((await askAs(platform, right, guesser)).status).toBe(200)
   expect((await askAs(platform, basicHeader('bob', 'x'), guesser)).status).toBe(401)
   expect((await askAs(platform, basicHeader(user, 'x'), from())).status).toBe(401)
+})
+
+test('a client of the broker cannot say where it is, to guess as somebody else', async () => {
+  const { subject } = authentication.authenticate
+  const codes: unknown[] = []
+  for (let guess = 1; guess <= 6; guess++) {
+    const forged = headers()
+    forged.set('Gantry-Client-Address', `192.0.2.${guess}`)
+    const body = JSON.stringify({ userName: 'guessed', password: `guess ${guess}` })
+    const reply = await platform.operator.request(subject, body, { headers: forged, timeout: 5_000 })
+    codes.push(reply.json<{ code: string }>().code)
+  }
+  expect(codes).toEqual([...Array.from({ length: 5 }, () => 'UNAUTHENTICATED'), 'OVERLOADED'])
 })
 
 test('without access control there is nothing to sign in to', async () => {
