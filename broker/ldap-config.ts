@@ -60,6 +60,8 @@ export const ldapReaders = {
   'security.ldap.url': {
     meaning: 'ldap://host:port or ldaps://host:port',
     read: (text: string) => (isDirectoryUrl(text) ? text : undefined),
+    // Other programs take a user and a password in it.
+    secret: true as const,
   },
   'security.ldap.start-tls': trueOrFalse,
   'security.ldap.insecure': trueOrFalse,

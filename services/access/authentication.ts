@@ -34,7 +34,11 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   const passwords = source === undefined ? undefined : new PasswordCheck(source)
   const webTokens = new WebTokens(identity)
   const basicSessions = new BasicSessions(options)
-  const check = async (credentials: Credentials, { clientAddress }: Call<Contract>): Promise<Person> => {
+  const check = async (
+    credentials: Credentials,
+    { clientAddress }: Call<Contract>,
+    mayTrust: boolean,
+  ): Promise<Person> => {
     if (passwords === undefined) {
       throw new GantryError(
         'NOT_ALLOWED_IN_STATE',
@@ -42,7 +46,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       )
     }
     try {
-      return await passwords.check(credentials, clientAddress ?? broker)
+      return await passwords.check(credentials, clientAddress ?? broker, mayTrust)
     } catch (error) {
       if (error instanceof GantryError && error.code !== 'UNAVAILABLE') {
         // The name may be a password that somebody typed into the wrong field.
@@ -53,12 +57,13 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   }
   return {
     handlers: {
+      // What comes of it holds for hours.
       authenticate: async (credentials, call) =>
-        webTokens.issue(await signIn(await check(credentials, call))),
+        webTokens.issue(await signIn(await check(credentials, call, false))),
     },
     internalHandlers: {
       basic: async (credentials, call) => ({
-        token: await basicSessions.tokenFor(await check(credentials, call)),
+        token: await basicSessions.tokenFor(await check(credentials, call, true)),
       }),
       bearer: async ({ jwt }) => ({ token: await webTokens.open(jwt) }),
     },

@@ -26,6 +26,8 @@ const maxRemembered = 1_000
 interface Remembered {
   readonly person: Promise<Person | undefined>
   readonly untilMs: number
+  /** Not while the first check is under way; who was wrong is forgotten. */
+  wasRight: boolean
 }
 
 const wrong = () => new GantryError('UNAUTHENTICATED', 'the user name or the password is wrong')
@@ -49,23 +51,29 @@ export class PasswordCheck {
     this.#now = now
   }
 
-  /** @throws GantryError UNAUTHENTICATED, OVERLOADED after too many wrong ones, UNAVAILABLE */
-  async check(credentials: Credentials, address: string): Promise<Person> {
+  /**
+   * @param mayTrust whether it is enough that the password was right a moment ago
+   * @throws GantryError UNAUTHENTICATED, OVERLOADED after too many wrong ones, UNAVAILABLE
+   */
+  async check(credentials: Credentials, address: string, mayTrust: boolean): Promise<Person> {
     const { userName, password } = credentials
     // A directory takes an empty password for a request to come in as nobody, and lets it in.
     if (userName === '' || password === '') throw wrong()
     const hash = createHmac('sha256', this.#key)
       .update(JSON.stringify([userName, password]))
       .digest('base64')
-    const known = this.#remembered.get(hash)
-    const person = await (known !== undefined && known.untilMs > this.#now()
-      ? known.person
-      : // Whoever has been here with this password is no guesser.
-        known === undefined
-        ? this.#tryOut(hash, credentials, address)
-        : this.#verify(hash, credentials))
+    const person = await this.#personOf(hash, credentials, address, mayTrust)
     if (person === undefined) throw wrong()
     return person
+  }
+
+  #personOf(hash: string, credentials: Credentials, address: string, mayTrust: boolean) {
+    const known = this.#remembered.get(hash)
+    if (known === undefined) return this.#tryOut(hash, credentials, address)
+    const isFresh = known.untilMs > this.#now()
+    if (isFresh && (mayTrust || !known.wasRight)) return known.person
+    // Whoever has been here with this password is no guesser.
+    return this.#verify(hash, credentials)
   }
 
   async #tryOut(hash: string, credentials: Credentials, address: string): Promise<Person | undefined> {
@@ -84,10 +92,12 @@ export class PasswordCheck {
   async #verify(hash: string, credentials: Credentials): Promise<Person | undefined> {
     const person = this.#source.verify(credentials)
     const before = this.#remembered.get(hash)
-    this.#remember(hash, { person, untilMs: this.#now() + trustMs })
+    const remembered = { person, untilMs: this.#now() + trustMs, wasRight: before?.wasRight ?? false }
+    this.#remember(hash, remembered)
     try {
       const found = await person
       if (found === undefined) this.#remembered.delete(hash)
+      else remembered.wasRight = true
       return found
     } catch (error) {
       // Nobody could say: it is as right as it was before.

@@ -1,11 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Certificates, makeCertificates } from './certificates.ts'
 import { freePort } from './platform.ts'
+import { until } from './until.ts'
 
 const slapd = '/usr/sbin/slapd'
 const schemas = '/etc/ldap/schema'
@@ -76,6 +78,8 @@ export async function startSlapd(
     })
     process.once('exit', () => child?.kill('SIGKILL'))
     await listening(child)
+    // It says so a moment before it listens.
+    await Promise.all([url, tlsUrl].map((each) => until(`${each} listens`, () => isListening(each))))
   }
   await start()
   return {
@@ -147,6 +151,19 @@ ${members.map((uid) => `member: ${uidDn(uid)}\n`).join('')}`
     ...people.map(person),
     ...Object.entries(groups).map(group),
   ].join('\n')
+}
+
+async function isListening(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }
 
 function listening(child: ChildProcess): Promise<void> {

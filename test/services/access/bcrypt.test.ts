@@ -10,6 +10,9 @@ test('passwords are compared, all of each', async () => {
   expect(await bcrypt.compare(exact, stored)).toBe(true)
   expect(await bcrypt.compare(`${exact}y`, stored)).toBe(false)
   expect(await bcrypt.compare('x', stored)).toBe(false)
+  for (const form of ['$2a$', '$2y$']) {
+    expect(await bcrypt.compare(exact, stored.replace('$2b$', form))).toBe(true)
+  }
   bcrypt.close()
 })
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect } from 'vitest'
@@ -7,7 +8,7 @@ import { ldapSource } from '../../../services/access/ldap.ts'
 import { PasswordCheck, trustMs } from '../../../services/access/password-check.ts'
 import { makeCertificates } from '../../support/certificates.ts'
 import { testLog } from '../../support/platform.ts'
-import { hasSlapd, ldapTest, peopleBase, type Slapd, startSlapd } from '../../support/slapd.ts'
+import { hasSlapd, ldapTest, manager, peopleBase, type Slapd, startSlapd } from '../../support/slapd.ts'
 
 let slapd: Slapd
 beforeAll(async () => {
@@ -18,7 +19,8 @@ afterAll(() => slapd?.[Symbol.asyncDispose]())
 const right = { userName: 'ann', password: 'of ann' }
 
 function sourceWith(properties: Record<string, string>) {
-  const all = { 'user-dn-pattern': `uid={0},${peopleBase}`, ...properties }
+  const pattern = { 'user-dn-pattern': `uid={0},${peopleBase}` }
+  const all = 'manager-dn' in properties ? properties : { ...pattern, ...properties }
   const lines = Object.entries(all).map(([key, value]) => `security.ldap.${key}=${value}`)
   return ldapSource(ldapConfigOf(parseProperties('test', lines.join('\n'), ldapReaders)), testLog)
 }
@@ -71,14 +73,61 @@ ldapTest('a directory that accepts and says nothing is given up', async () => {
 ldapTest('a password that was right is taken for a minute without the directory, and no longer', async () => {
   let now = 0
   const check = new PasswordCheck(sourceWith({ url: slapd.url }), () => now)
-  const ask = (password = right.password) => check.check({ ...right, password }, '192.0.2.1')
+  const ask = (password = right.password, mayTrust = true) =>
+    check.check({ ...right, password }, '192.0.2.1', mayTrust)
   expect(await ask()).toMatchObject({ subject: 'ann' })
   await slapd.stop()
   now = trustMs - 1
+  expect(await ask()).toMatchObject({ subject: 'ann' })
+  await expect(ask(right.password, false)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(await ask()).toMatchObject({ subject: 'ann' })
   await expect(ask('wrong')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   now = trustMs
   await expect(ask()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   await slapd.start()
   expect(await ask()).toMatchObject({ subject: 'ann' })
+})
+
+ldapTest('no name but the own one comes in with a password, whatever is in it', async () => {
+  const special = fc.constantFrom(
+    'ann',
+    '*',
+    '(',
+    ')',
+    '|',
+    '&',
+    '!',
+    '=',
+    ',',
+    '+',
+    '\\',
+    '"',
+    '#',
+    ';',
+    ' ',
+    '\0',
+    '\n',
+    'ü',
+    '{0}',
+  )
+  const name = fc
+    .array(fc.oneof(special, fc.string({ maxLength: 3 })), { maxLength: 8 })
+    .map((parts) => parts.join(''))
+  const bySearch = {
+    'manager-dn': manager.dn,
+    'manager-password': manager.password,
+    'user-search-base': peopleBase,
+  }
+  const sources = [sourceWith({ url: slapd.url }), sourceWith({ url: slapd.url, ...bySearch })]
+  await fc.assert(
+    fc.asyncProperty(name, async (userName) => {
+      // Directories see no difference in case, nor in blanks around a name.
+      const isOwn = userName.normalize('NFKC').trim().toLowerCase() === 'ann'
+      for (const source of sources) {
+        const person = await source.verify({ ...right, userName })
+        if (!isOwn) expect(person).toBeUndefined()
+      }
+    }),
+    { numRuns: 200 },
+  )
 })
