@@ -37,7 +37,7 @@ function verifyByPattern(
     if (!(await isTheirs(directory, dn, password))) return undefined
     const entry = await onlyEntry(directory, dn, { scope: 'base' }, config)
     if (entry === undefined) throw new Error(`${dn} may not read its own entry`)
-    return personOf(directory, entry, userName, config)
+    return personOf(directory, entry, config)
   })
 }
 
@@ -54,7 +54,7 @@ function verifyBySearch(
     // Nobody has this name; it is tried all the same, so that it takes as long as a wrong password.
     const dn = entry?.dn ?? `cn=${randomUUID()},${base}`
     const isRight = await withDirectory(config, (own) => isTheirs(own, dn, password))
-    return isRight && entry !== undefined ? personOf(directory, entry, userName, config) : undefined
+    return isRight && entry !== undefined ? personOf(directory, entry, config) : undefined
   })
 }
 
@@ -92,15 +92,9 @@ async function onlyEntry(
   return searchEntries.length === 1 ? searchEntries[0] : undefined
 }
 
-async function personOf(
-  directory: Client,
-  entry: Entry,
-  userName: string,
-  config: LdapConfig,
-): Promise<Person> {
-  const names = textsOf(entry, config.nameAttribute)
-  // Of several names the one that was given, if it is written so.
-  const subject = names.find((name) => name === userName) ?? names[0]
+async function personOf(directory: Client, entry: Entry, config: LdapConfig): Promise<Person> {
+  // Of several names always the same one, whichever was given.
+  const [subject] = textsOf(entry, config.nameAttribute).toSorted()
   if (subject === undefined) {
     throw new Error(`${entry.dn} has no ${config.nameAttribute}: set security.ldap.user-name-attribute`)
   }

@@ -36,6 +36,8 @@ const policy = `cn=policy,${suffix}`
 export interface DirectoryPerson {
   readonly uid: string
   readonly password?: string
+  /** Another name, beside the one in the distinguished name. */
+  readonly alias?: string
   readonly locked?: true
 }
 
@@ -129,9 +131,9 @@ function ldifText(
   groups: Readonly<Record<string, readonly string[]>>,
 ): string {
   const unit = (dn: string) => `dn: ${dn}\nobjectClass: organizationalUnit\n`
-  const person = ({ uid, password, locked }: DirectoryPerson) => `dn: ${uidDn(uid)}
+  const person = ({ uid, alias, password, locked }: DirectoryPerson) => `dn: ${uidDn(uid)}
 objectClass: inetOrgPerson
-uid:: ${base64(uid)}
+uid:: ${base64(uid)}${alias === undefined ? '' : `\nuid:: ${base64(alias)}`}
 cn:: ${base64(`${uid} of the directory`)}
 sn: Someone
 mail: someone@example.org

@@ -3,6 +3,7 @@ import { hash } from 'bcryptjs'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { basicSource } from '../../../services/access/basic.ts'
 import { authentication } from '../../../subjects/authentication.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { users } from '../../../subjects/users.ts'
@@ -133,6 +134,25 @@ test('a client of the broker cannot say where it is, to guess as somebody else',
     codes.push(reply.json<{ code: string }>().code)
   }
   expect(codes).toEqual([...Array.from({ length: 5 }, () => 'UNAUTHENTICATED'), 'OVERLOADED'])
+})
+
+test('an unknown user takes as long as a wrong password', async () => {
+  const source = basicSource({
+    type: 'basic',
+    user,
+    passwordHash: (await hash(password, quickCost)).replace('$04$', '$11$'),
+    role: 'admin',
+  })
+  const timeFor = async (userName: string) => {
+    const began = performance.now()
+    expect(await source.verify({ userName, password: 'wrong' })).toBeUndefined()
+    return performance.now() - began
+  }
+  // The thread starts with the first.
+  await timeFor(user)
+  const known = await timeFor(user)
+  expect(await timeFor('bob')).toBeGreaterThan(known / 4)
+  source.close()
 })
 
 test('without access control there is nothing to sign in to', async () => {
