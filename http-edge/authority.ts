@@ -51,7 +51,7 @@ export const byTokenOrLocalHost =
 export const byCredentials =
   (pool: ConnectionPool, service: NatsConnection): Authority =>
   async (request) => {
-    const context = { requestId: request.id, clientAddress: request.raw.socket.remoteAddress }
+    const context = { requestId: request.id, clientAddress: request.ip }
     const credentials = basicCredentials(request)
     if (credentials !== undefined) {
       // Browsers add a password that they know to what any page asks of us.
@@ -68,7 +68,7 @@ export const byCredentials =
         'send the header Authorization: Basic with user name and password, or Bearer with a token',
       )
     }
-    if (keyIdOf(bearer) !== undefined) return pool.get(bearer)
+    if (keyIdOf(bearer) !== undefined) return pool.get(bearer, request.ip)
     const { token } = await call(service, authenticationInternal.bearer, { jwt: bearer }, context)
     return pool.get(token)
   }

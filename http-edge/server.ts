@@ -100,7 +100,7 @@ function addRoute(
       const connection = found instanceof Promise ? await found : found
       const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
-        clientAddress: request.raw.socket.remoteAddress,
+        clientAddress: request.ip,
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

@@ -21,7 +21,7 @@ export const authentication = resource('authentication', {
   authenticate: {
     summary: 'Sign in with a password; the reply is a JSON Web Token for the migrator',
     description:
-      'Answers UNAUTHENTICATED (401) when the user name or the password is wrong, OVERLOADED (503) after too many wrong ones, UNAVAILABLE (503) while the directory cannot be asked.',
+      'Answers UNAUTHENTICATED (401) when the user name or the password is wrong, THROTTLED (429) after too many wrong ones, UNAVAILABLE (503) while the directory cannot be asked.',
     input: strict(passwordFields),
     output: strict({
       token: Type.String({

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Person } from './people.ts'
-import { Throttle } from './throttle.ts'
+import { PasswordThrottle } from './password-throttle.ts'
 
 /** Where passwords are checked: the configuration, or a directory. */
 export interface PasswordSource {
@@ -38,7 +38,7 @@ const wrong = () => new GantryError('UNAUTHENTICATED', 'the user name or the pas
  */
 export class PasswordCheck {
   readonly #source: PasswordSource
-  readonly #throttle: Throttle
+  readonly #throttle: PasswordThrottle
   readonly #now: () => number
   readonly #key = randomBytes(32)
   /** By hash of name and password, in order of use. What is older than its time has been right once. */
@@ -47,13 +47,13 @@ export class PasswordCheck {
   /** @param now milliseconds of a clock that only goes forward */
   constructor(source: PasswordSource, now: () => number = () => performance.now()) {
     this.#source = source
-    this.#throttle = new Throttle(now)
+    this.#throttle = new PasswordThrottle(now)
     this.#now = now
   }
 
   /**
    * @param mayTrust whether it is enough that the password was right a moment ago
-   * @throws GantryError UNAUTHENTICATED, OVERLOADED after too many wrong ones, UNAVAILABLE
+   * @throws GantryError UNAUTHENTICATED, THROTTLED after too many wrong ones, UNAVAILABLE
    */
   async check(credentials: Credentials, address: string, mayTrust: boolean): Promise<Person> {
     const { userName, password } = credentials

@@ -19,9 +19,9 @@ export type Undo = () => void
 
 /**
  * Counts tries with passwords by address and user. It never locks a user: whoever guesses from somewhere holds up
- * nobody elsewhere.
+ * nobody elsewhere. Stricter than the throttle of tokens, which nobody can guess anyhow: a password is one of few.
  */
-export class Throttle {
+export class PasswordThrottle {
   readonly #counters = new Map<string, Counter>()
   readonly #now: () => number
 
@@ -32,7 +32,7 @@ export class Throttle {
 
   /**
    * Counts a try before it is made, so that many at once do not get past. Right ones are to be undone.
-   * @throws GantryError OVERLOADED when there were too many
+   * @throws GantryError THROTTLED when there were too many
    */
   begin(address: string, userName: string): Undo {
     const place = networkOf(address)
@@ -43,7 +43,7 @@ export class Throttle {
     const waitMs = Math.max(...counted.map(([name, max]) => this.#waitMs(name, max)))
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000)
-      throw new GantryError('OVERLOADED', `too many wrong passwords from there; try again in ${seconds} s`)
+      throw new GantryError('THROTTLED', `too many wrong passwords from there; try again in ${seconds} s`)
     }
     const counters = counted.map(([name]) => this.#count(name))
     return () => {

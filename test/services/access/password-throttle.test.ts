@@ -3,18 +3,18 @@ import {
   maxWrongForUser,
   maxWrongFromAddress,
   networkOf,
-  Throttle,
+  PasswordThrottle,
   windowMs,
-} from '../../../services/access/throttle.ts'
+} from '../../../services/access/password-throttle.ts'
 
 /** How many tries are let through of many. */
-function passed(throttle: Throttle, tries: readonly [address: string, userName: string][]): number {
+function passed(throttle: PasswordThrottle, tries: readonly [address: string, userName: string][]): number {
   return tries.filter(([address, userName]) => {
     try {
       throttle.begin(address, userName)
       return true
     } catch (error) {
-      expect(error).toMatchObject({ code: 'OVERLOADED' })
+      expect(error).toMatchObject({ code: 'THROTTLED' })
       return false
     }
   }).length
@@ -24,7 +24,7 @@ const times = <T>(count: number, make: (index: number) => T) =>
 
 test('one user from one address gets a few tries in each window, from another address others', () => {
   let now = 0
-  const throttle = new Throttle(() => now)
+  const throttle = new PasswordThrottle(() => now)
   const many = times(20, (): [string, string] => ['192.0.2.1', 'ann'])
   expect(passed(throttle, many)).toBe(maxWrongForUser)
   expect(passed(throttle, [['192.0.2.2', 'ann']])).toBe(1)
@@ -36,7 +36,7 @@ test('one user from one address gets a few tries in each window, from another ad
 })
 
 test('one address gets so many for all users', () => {
-  const throttle = new Throttle(() => 0)
+  const throttle = new PasswordThrottle(() => 0)
   expect(
     passed(
       throttle,
@@ -47,13 +47,13 @@ test('one address gets so many for all users', () => {
 })
 
 test('a network of IPv6 is one address', () => {
-  const throttle = new Throttle(() => 0)
+  const throttle = new PasswordThrottle(() => 0)
   const all = times(20, (index): [string, string] => [`2001:db8::${index.toString(16)}`, 'ann'])
   expect(passed(throttle, all)).toBe(maxWrongForUser)
 })
 
 test('tries that were none are not counted', () => {
-  const throttle = new Throttle(() => 0)
+  const throttle = new PasswordThrottle(() => 0)
   for (let count = 0; count < 200; count++) throttle.begin('192.0.2.1', 'ann')()
   expect(passed(throttle, [['192.0.2.1', 'ann']])).toBe(1)
 })
