@@ -129,7 +129,7 @@ function textsOf(entry: Entry, attribute: string): string[] {
 const plainInDn = /[A-Za-z0-9._@-]/
 
 /** A value in a distinguished name (RFC 4514): every byte that could mean something there is written in hexadecimal. */
-export function escapeDn(value: string): string {
+function escapeDn(value: string): string {
   let text = ''
   for (const char of value) {
     if (plainInDn.test(char)) text += char
