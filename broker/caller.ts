@@ -1,5 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller } from '../subjects/contract.ts'
+import { edgeUser } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -23,11 +24,13 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
   }
   const text = requestInfo(message)
   if (text === undefined) return undefined
-  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
+  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; name_tag?: unknown; issuer_key?: unknown }
   const issued =
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
-  return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+  // A user that the callout did not judge is named by its public key; the name that we signed is beside it.
+  const user = info.name_tag === edgeUser ? edgeUser : info.user
+  return issued && typeof user === 'string' ? { kind: 'key', keyId: user } : undefined
 }
 
 /** The one line that the server wrote. Were there another, nobody could tell which is the server's. */

@@ -14,13 +14,21 @@ import {
 } from '@nats-io/transport-node'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
-import { errorOf, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+import {
+  clientAddressHeader,
+  errorOf,
+  requestIdHeader,
+  serviceErrorCodeHeader,
+  serviceErrorHeader,
+} from './headers.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
 
 export interface CallOptions {
   readonly requestId?: string
+  /** Network address of the client for whom the edge calls. */
+  readonly clientAddress?: string | undefined
   readonly timeoutMs?: number
 }
 
@@ -47,13 +55,14 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { requestId, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
+  { requestId, clientAddress, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
 ): Promise<Msg> {
   try {
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
+    if (clientAddress !== undefined) head.set(clientAddressHeader, clientAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {
     throw brokerError(error, contract.subject)

@@ -1,5 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { call } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
+import { isLoopbackName } from '../broker/loopback.ts'
+import { keyIdOf } from '../broker/token.ts'
+import { authenticationInternal } from '../subjects/authentication-internal.ts'
 import { GantryError } from '../subjects/errors.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -40,12 +44,52 @@ export const byTokenOrLocalHost =
     return operator()
   }
 
-function bearerToken(request: FastifyRequest): string | undefined {
-  const [scheme, token, ...rest] = (request.headers.authorization ?? '').split(' ')
-  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined
+/**
+ * The migrator with access control: everybody sends a password, a token made with one, or an API token; the host itself
+ * is no exception. Who it is, the service says on the connection given, which may ask that and nothing else.
+ */
+export const byCredentials =
+  (pool: ConnectionPool, service: NatsConnection): Authority =>
+  async (request) => {
+    const context = { requestId: request.id, clientAddress: request.ip }
+    const credentials = basicCredentials(request)
+    if (credentials !== undefined) {
+      // Browsers add a password that they know to what any page asks of us.
+      if (isFromOtherPage(request)) {
+        throw new GantryError('UNAUTHENTICATED', 'pages of other sites cannot use a password here')
+      }
+      const { token } = await call(service, authenticationInternal.basic, credentials, context)
+      return pool.get(token)
+    }
+    const bearer = bearerToken(request)
+    if (bearer === undefined) {
+      throw new GantryError(
+        'UNAUTHENTICATED',
+        'send the header Authorization: Basic with user name and password, or Bearer with a token',
+      )
+    }
+    if (keyIdOf(bearer) !== undefined) return pool.get(bearer, request.ip)
+    const { token } = await call(service, authenticationInternal.bearer, { jwt: bearer }, context)
+    return pool.get(token)
+  }
+
+const bearerToken = (request: FastifyRequest) => authorization(request, 'bearer')
+
+/** User name and password, parted by the first colon (RFC 7617). */
+function basicCredentials(request: FastifyRequest): { userName: string; password: string } | undefined {
+  const encoded = authorization(request, 'basic')
+  if (encoded === undefined) return undefined
+  const text = Buffer.from(encoded, 'base64').toString()
+  const colon = text.indexOf(':')
+  return colon < 0 ? undefined : { userName: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-const loopbackNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/
+/** What follows a scheme in the header. */
+function authorization(request: FastifyRequest, asked: string): string | undefined {
+  const [scheme, value, ...rest] = (request.headers.authorization ?? '').split(' ')
+  return scheme?.toLowerCase() === asked && value && rest.length === 0 ? value : undefined
+}
+
 const loopbackAddresses = /^(?:127\.|::1$|::ffff:127\.)/
 
 /** Each of them is the sign of a proxy, behind which anybody can be. */
@@ -56,8 +100,13 @@ function isFromThisHost(request: FastifyRequest): boolean {
   if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
   if (!loopbackAddresses.test(request.raw.socket.remoteAddress ?? '')) return false
   // A name that somebody made resolve to this host is not this host (DNS rebinding).
-  if (!loopbackNames.test(headers.host ?? '')) return false
+  if (!isLoopbackName((headers.host ?? '').replace(/:\d+$/, ''))) return false
+  return !isFromOtherPage(request)
+}
+
+/** Whether a page in a browser asks that does not come from this server. */
+function isFromOtherPage({ raw: { headers } }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
-  return headers.origin === undefined || headers.origin === `http://${headers.host}`
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return headers.origin !== undefined && headers.origin !== `http://${headers.host}`
 }

@@ -10,7 +10,7 @@ import {
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
-import { byConnection, byToken, byTokenOrLocalHost } from './authority.ts'
+import { byConnection, byCredentials, byToken, byTokenOrLocalHost } from './authority.ts'
 import { addDocs } from './docs.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions } from './properties.ts'
@@ -22,6 +22,8 @@ export interface EdgeOptions {
   readonly brokerUrl: string
   /** Connection of the edge's own narrow key. */
   readonly edgeConnection: NatsConnection
+  /** Where passwords and JSON Web Tokens are checked; undefined while the migrator has no access control. */
+  readonly credentialConnection: NatsConnection | undefined
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
   readonly version: string
@@ -35,11 +37,14 @@ export interface Edge {
 
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { listen, brokerUrl, edgeConnection, operatorToken, version, log } = options
+  const { listen, brokerUrl, edgeConnection, credentialConnection, operatorToken, version, log } = options
   const pool = new ConnectionPool(brokerUrl)
   const authorities = {
     platform: byToken(pool),
-    migrator: byTokenOrLocalHost(pool, () => pool.get(operatorToken)),
+    migrator:
+      credentialConnection === undefined
+        ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
+        : byCredentials(pool, credentialConnection),
   }
   const apps: FastifyInstance[] = []
   const urls = {} as Record<HttpServerName, string>
@@ -53,6 +58,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         server,
         contracts,
         authority: authorities[server],
+        takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         log,
       })

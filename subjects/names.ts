@@ -47,12 +47,16 @@ export const loopback = '127.0.0.1'
 export const brokerPort = 4222
 export const websocketPort = 9222
 
+/** User of the HTTP servers' own connections. Keys begin with k, so nobody else has this name. */
+export const edgeUser = 'edge'
+
 /** All instances of a service share its requests by this queue group. */
 export const serviceQueue = product
 
 /** Headers of requests and replies: those of errors are the micro-service protocol's (NATS ADR-32), the id is ours. */
 export const messageHeaders = {
   requestId: 'Gantry-Request-Id',
+  clientAddress: 'Gantry-Client-Address',
   error: 'Nats-Service-Error',
   errorCode: 'Nats-Service-Error-Code',
   /** On every fact, with its subject: nothing else that arrives on a subject of facts has it. */

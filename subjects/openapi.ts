@@ -10,6 +10,13 @@ import { routeFields } from './route.ts'
 const openapi = '3.1.0'
 
 const bearer = { token: [] }
+const basic = { password: [] }
+
+const password = {
+  type: 'http',
+  scheme: 'basic',
+  description: 'User name and password, while access control is enabled',
+}
 
 interface Operation {
   readonly contract: Contract
@@ -35,8 +42,8 @@ export function openApiDocument(
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from' }],
-    // The migrator takes a token, and does without one while no access control is enabled.
-    security: server === 'migrator' ? [{}, bearer] : [bearer],
+    // The migrator takes a token or a password, and does without while no access control is enabled.
+    security: server === 'migrator' ? [{}, bearer, basic] : [bearer],
     tags: [...tags].map((name) => ({ name })),
     paths: pathsOf(operations),
     components: {
@@ -44,6 +51,7 @@ export function openApiDocument(
       responses: Object.fromEntries(operations.flatMap(failuresOf).map((each) => [each.name, failure(each)])),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        ...(server === 'migrator' ? { password } : {}),
       },
     },
   })
@@ -122,12 +130,14 @@ interface Failure {
   readonly name: string
 }
 
-/** Nobody's token is looked at on a public route. */
+/** Nobody's token is looked at on a public route: a contract there that refuses people declares so itself. */
 const tokenCodes: readonly ErrorCode[] = ['UNAUTHENTICATED', 'DENIED']
 
 /** What an operation answers when it fails, one for each status. */
 function failuresOf({ contract, route }: Operation): Failure[] {
-  const codes = codesOf(contract).filter((code) => !route.public || !tokenCodes.includes(code))
+  const codes = codesOf(contract).filter(
+    (code) => !route.public || !tokenCodes.includes(code) || contract.errors.includes(code),
+  )
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
   return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
 }

@@ -4,8 +4,10 @@ import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
+import type { SecurityConfig } from '../../broker/security-config.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import { authoriser } from './authorise.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
@@ -25,11 +27,16 @@ export interface AccessOptions {
   readonly salt: string
   readonly location: TokenLocation
   readonly rules: AdminRules
+  /** Access control of the migrator. */
+  readonly security: SecurityConfig
   readonly log: Log
 }
 
 export interface Access {
-  readonly handlers: ReturnType<typeof accessHandlers>
+  readonly handlers: ReturnType<typeof accessHandlers> & {
+    readonly authentication: Authentication['handlers']
+  }
+  readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person): Promise<Session>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
@@ -54,6 +61,7 @@ export async function startAccess({
   salt,
   location,
   rules,
+  security,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform)
@@ -77,9 +85,15 @@ export async function startAccess({
         .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
     })
   }
+  const signInHere = (person: Person) => signIn(person, { state, rules, issuer, kick })
+  const authentication = createAuthentication({ security, identity, keys, signIn: signInHere, kick, log })
   return {
-    handlers: accessHandlers({ state, issuer, kick, kickAfterReply }),
-    signIn: (person) => signIn(person, { state, rules, issuer, kick }),
+    handlers: {
+      ...accessHandlers({ state, issuer, kick, kickAfterReply }),
+      authentication: authentication.handlers,
+    },
+    internalHandlers: { authentication: authentication.internalHandlers },
+    signIn: signInHere,
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -103,6 +117,7 @@ export async function startAccess({
       return token
     },
     stop: async () => {
+      authentication.close()
       await Promise.all([callout.stop(), watch.stop()])
     },
   }
