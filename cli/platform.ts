@@ -36,6 +36,8 @@ export interface Platform {
   readonly httpUrls: Record<HttpServerName, string>
   /** Token of the local operator key, as stored in the configuration folder. */
   readonly operatorToken: string
+  /** By name, when the development provider has just made them. */
+  readonly developmentPasswords: Readonly<Record<string, string>> | undefined
   /** Process id of nats-server, undefined while it is down. */
   brokerPid(): number | undefined
   /** Stops in order: no new requests, work in hand finished, broker last. */
@@ -57,7 +59,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
-    const { identity, salt, rules } = await loadPlatformConfig(home, messaging, log)
+    const { identity, salt, rules, oidc, ...config } = await loadPlatformConfig(home, messaging, log)
     const listen = listenOptions(home)
     const broker = await startBroker({
       binary: natsServer,
@@ -87,12 +89,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
 
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
+    const publicUrl = config.publicUrl ?? urls.http
     const access = await startAccess({
       connections: { platform, auth, system },
       identity,
       salt,
       location,
       rules,
+      sealer: createSealer(identity, 'flow'),
+      signIn: { home, oidc, host: listen.platform.host, publicUrl },
       log,
     })
     stops.push(() => access.stop())
@@ -109,6 +114,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     stops.push(() => migrations.stop())
     services.push(
       serve(platform, resources.keys, access.handlers.keys, serving),
+      serve(platform, resources.signIn, access.handlers.signIn, serving),
       serve(platform, resources.roles, access.handlers.roles, serving),
       serve(platform, resources.assignments, access.handlers.assignments, serving),
       serve(platform, resources.users, access.handlers.users, serving),
@@ -123,12 +129,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         resources.platform,
         platformHandlers({
           version,
-          addresses: {
+          about: {
+            ...access.provider.about,
             instance: identity.instance,
             broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
             http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
           },
           components: async () => [await storageComponent(platform)],
+          others: () => access.provider.components(),
         }),
         serving,
       ),
@@ -144,6 +152,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       brokerUrl: broker.tcpUrl,
       edgeConnection,
       operatorToken,
+      publicUrl,
       version,
       log,
     })
@@ -154,6 +163,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       websocketUrl: broker.websocketUrl,
       httpUrls: edge.urls,
       operatorToken,
+      developmentPasswords: access.provider.passwords,
       brokerPid: () => broker.pid(),
       stop,
     }

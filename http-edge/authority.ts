@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { NatsConnection } from '../broker/connection.ts'
 import { GantryError } from '../subjects/errors.ts'
+import { requireBearer } from './bearer.ts'
+import type { BrowserSessions } from './browser-sessions.ts'
 import type { ConnectionPool } from './pool.ts'
 
 /** Decides on whose connection a request goes to the broker; what that connection may do, the broker decides. */
@@ -9,12 +11,15 @@ export type Authority = (request: FastifyRequest) => NatsConnection | Promise<Na
 /** By the API token in `Authorization: Bearer …`, and in no other way. */
 export const byToken =
   (pool: ConnectionPool): Authority =>
+  (request) =>
+    pool.get(requireBearer(request))
+
+/** The same, and by the session cookie of somebody who has signed in, on requests of the platform's own pages. */
+export const byTokenOrSession =
+  (pool: ConnectionPool, sessions: BrowserSessions): Authority =>
   (request) => {
-    const token = bearerToken(request)
-    if (token === undefined) {
-      throw new GantryError('UNAUTHENTICATED', 'send the header Authorization: Bearer <API token>')
-    }
-    return pool.get(token)
+    const token = request.headers.authorization === undefined ? sessions.tokenOf(request) : undefined
+    return token === undefined ? byToken(pool)(request) : pool.get(token)
   }
 
 /** Unauthenticated routes, on a narrow key of the edge itself. */
@@ -39,11 +44,6 @@ export const byTokenOrLocalHost =
     }
     return operator()
   }
-
-function bearerToken(request: FastifyRequest): string | undefined {
-  const [scheme, token, ...rest] = (request.headers.authorization ?? '').split(' ')
-  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined
-}
 
 const loopbackNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/
 const loopbackAddresses = /^(?:127\.|::1$|::ffff:127\.)/

@@ -10,6 +10,7 @@ import { routeFields } from './route.ts'
 const openapi = '3.1.0'
 
 const bearer = { token: [] }
+const oidcBearer = { oidcToken: [] }
 
 interface Operation {
   readonly contract: Contract
@@ -44,9 +45,16 @@ export function openApiDocument(
       responses: Object.fromEntries(operations.flatMap(failuresOf).map((each) => [each.name, failure(each)])),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
       },
     },
   })
+}
+
+const oidcToken = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token of the identity provider: `Authorization: Bearer …`',
 }
 
 /** A contract with several routes on a server is told apart by what each binds, or else by their order. */
@@ -86,7 +94,7 @@ function describe(operation: Operation): object {
     tags: [contract.resource],
     summary: contract.summary,
     ...(contract.description === undefined ? {} : { description: contract.description }),
-    ...(route.public ? { security: [] } : {}),
+    ...(route.public ? { security: route.bearer === undefined ? [] : [oidcBearer] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body.length > 0 ? { requestBody: requestBody(contract, body) } : {}),
     responses: { [route.status ?? 200]: success(contract), ...Object.fromEntries(failures) },
@@ -123,11 +131,12 @@ interface Failure {
 }
 
 /** Nobody's token is looked at on a public route. */
-const tokenCodes: readonly ErrorCode[] = ['UNAUTHENTICATED', 'DENIED']
+const isOf = ({ public: open }: HttpRoute, code: ErrorCode): boolean =>
+  open === undefined || (code !== 'DENIED' && (code !== 'UNAUTHENTICATED' || open === 'credentials'))
 
 /** What an operation answers when it fails, one for each status. */
 function failuresOf({ contract, route }: Operation): Failure[] {
-  const codes = codesOf(contract).filter((code) => !route.public || !tokenCodes.includes(code))
+  const codes = codesOf(contract).filter((code) => isOf(route, code))
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
   return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
 }

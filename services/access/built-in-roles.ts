@@ -4,6 +4,7 @@ import { keys } from '../../subjects/keys.ts'
 import { roots, vendor } from '../../subjects/names.ts'
 import { platform } from '../../subjects/platform.ts'
 import { rbac, type Role, roles } from '../../subjects/roles.ts'
+import { signIn } from '../../subjects/sign-in.ts'
 import { users } from '../../subjects/users.ts'
 
 /** Verbs that look and change nothing. */
@@ -54,6 +55,7 @@ export const everyone = {
       roles.own,
       users.self,
       rbac.check,
+      signIn.out,
     ]),
   },
   sub: { allow: [] },

@@ -4,11 +4,13 @@ import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
+import type { Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import { authoriser } from './authorise.ts'
 import { admin } from './built-in-roles.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
+import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
 import { type Person, type Session, signIn } from './people.ts'
 import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
 import { type AccessState, openState } from './state.ts'
@@ -25,13 +27,18 @@ export interface AccessOptions {
   readonly salt: string
   readonly location: TokenLocation
   readonly rules: AdminRules
+  /** What flows of sign-in are sealed with. */
+  readonly sealer: Sealer
+  readonly signIn: SignInConfig
   readonly log: Log
 }
 
 export interface Access {
-  readonly handlers: ReturnType<typeof accessHandlers>
+  readonly handlers: ReturnType<typeof accessHandlers> & { readonly signIn: SignIn['handlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person): Promise<Session>
+  /** Sign-in by the identity provider. */
+  readonly provider: Omit<SignIn, 'handlers' | 'stop'>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
@@ -54,6 +61,8 @@ export async function startAccess({
   salt,
   location,
   rules,
+  sealer,
+  signIn: signInConfig,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform)
@@ -77,9 +86,21 @@ export async function startAccess({
         .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
     })
   }
+  const admit = (person: Person) => signIn(person, { state, rules, issuer, kick })
+  const { assignments } = state
+  const provider = await startSignIn(signInConfig, {
+    rules,
+    assignments,
+    keys,
+    sealer,
+    signIn: admit,
+    kickAfterReply,
+    log,
+  })
   return {
-    handlers: accessHandlers({ state, issuer, kick, kickAfterReply }),
-    signIn: (person) => signIn(person, { state, rules, issuer, kick }),
+    handlers: { ...accessHandlers({ state, issuer, kick, kickAfterReply }), signIn: provider.handlers },
+    signIn: admit,
+    provider,
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -103,7 +124,7 @@ export async function startAccess({
       return token
     },
     stop: async () => {
-      await Promise.all([callout.stop(), watch.stop()])
+      await Promise.all([callout.stop(), watch.stop(), provider.stop()])
     },
   }
 }
