@@ -112,11 +112,12 @@ function isAnswer(error: unknown): error is Error {
   return error.code !== 'OAUTH_TIMEOUT' && !(error.cause instanceof Response && error.cause.status >= 500)
 }
 
-/** The provider's own words are in fields of their own; the rest of its answer may hold secrets. */
+/** The messages of the error and of its causes, and the provider's own words; the rest of its answer may hold secrets. */
 function reasonOf(error: Error): string {
   const { error: code = '', error_description: description = '' } = error as {
     error?: string
     error_description?: string
   }
-  return [error.message, code, description].filter((part) => part !== '').join(': ')
+  const cause = error.cause instanceof Error ? reasonOf(error.cause) : ''
+  return [error.message, code, description, cause].filter((part) => part !== '').join(': ')
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { JWK } from 'jose'
 import type { Log } from '../../../broker/log.ts'
 import {
   defaultClockSkewSeconds,
@@ -17,7 +16,7 @@ import {
   type StoredAccounts,
   writeAccounts,
 } from './accounts.ts'
-import type { RequestHandler } from './provider.ts'
+import type { RequestHandler, SigningKey } from './provider.ts'
 
 export interface DevelopmentProviderOptions {
   /** Configuration folder, where its port and the hashes of its passwords are. */
@@ -28,7 +27,7 @@ export interface DevelopmentProviderOptions {
   /** Done once, before the accounts are stored. */
   readonly onFirstStart: () => Promise<void>
   /** Private keys to sign with; a new one unless they are given. */
-  readonly keys?: readonly JWK[]
+  readonly keys?: readonly SigningKey[]
 }
 
 /** An identity provider in this process, on loopback, for whoever has none. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { exportJWK, generateKeyPair } from 'jose'
-import { type Configuration, errors, type JWK, type KoaContextWithOIDC, Provider } from 'oidc-provider'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { type Configuration, errors, type KoaContextWithOIDC, Provider } from 'oidc-provider'
 import type { OidcConfig } from '../../../broker/platform-config.ts'
 import { messagePage, plainPagePolicy } from '../../../subjects/html.ts'
 import { callbackPath, loopbackCallbackPath } from '../../../subjects/sign-in.ts'
@@ -10,12 +10,15 @@ import { accountFor, accounts, type StoredAccounts } from './accounts.ts'
 import { signInPage, signOutPage } from './pages.ts'
 import { MemoryStore } from './store.ts'
 
+/** A private key, with the algorithm that it is for. */
+export type SigningKey = JWK & { readonly alg: 'ES256' | 'RS256' | 'EdDSA' }
+
 export interface ProviderOptions {
   readonly config: OidcConfig
   readonly publicUrl: string
   readonly stored: StoredAccounts
   /** Private keys to sign with; a new one unless they are given. */
-  readonly keys: readonly JWK[] | undefined
+  readonly keys: readonly SigningKey[] | undefined
 }
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -47,7 +50,7 @@ export async function createProvider(options: ProviderOptions): Promise<RequestH
   }
 }
 
-async function newKey(): Promise<JWK> {
+async function newKey(): Promise<SigningKey> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   return { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig' }
 }
@@ -56,7 +59,7 @@ async function newKey(): Promise<JWK> {
 function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configuration, 'clients'> {
   const both = {
     token_endpoint_auth_method: 'none',
-    id_token_signed_response_alg: (keys?.[0]?.alg ?? 'ES256') as 'ES256',
+    id_token_signed_response_alg: keys?.[0]?.alg ?? 'ES256',
     grant_types: ['authorization_code'],
     response_types: ['code' as const],
   } as const
@@ -154,7 +157,8 @@ async function signIn(
     const account = await accountFor(stored, form.get('name') ?? '', form.get('password') ?? '')
     if (account === undefined)
       return show(401, signInPage(action, 'There is no account with this name and password.'))
-    await provider.interactionFinished(request, response, { login: { accountId: account.subject } })
+    const result = { login: { accountId: account.subject }, consent: {} }
+    await provider.interactionFinished(request, response, result)
   } catch (error) {
     if (!(error instanceof errors.SessionNotFound)) throw error
     show(400, messagePage('This sign-in is over', 'Begin again where you came from.'))
