@@ -19,6 +19,7 @@ import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import { loginPath } from '../subjects/sign-in.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -36,6 +37,8 @@ export interface Platform {
   readonly httpUrls: Record<HttpServerName, string>
   /** Token of the local operator key, as stored in the configuration folder. */
   readonly operatorToken: string
+  /** Where people sign in with a browser; undefined when there is no identity provider. */
+  readonly signInUrl: string | undefined
   /** By name, when the development provider has just made them. */
   readonly developmentPasswords: Readonly<Record<string, string>> | undefined
   /** Process id of nats-server, undefined while it is down. */
@@ -163,6 +166,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       websocketUrl: broker.websocketUrl,
       httpUrls: edge.urls,
       operatorToken,
+      signInUrl: access.provider.about.identityProvider && `${publicUrl}${loginPath}`,
       developmentPasswords: access.provider.passwords,
       brokerPid: () => broker.pid(),
       stop,

@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GantryError } from '../subjects/errors.ts'
 import { product } from '../subjects/names.ts'
-
-/** Paths of a sign-in under way: nobody else needs its cookie. */
-const signInPath = '/login'
+import { loginPath } from '../subjects/sign-in.ts'
 
 /**
  * Cookies of browsers: the session of somebody who has signed in, and the flow of somebody who is about to. They hold
@@ -63,13 +61,13 @@ export class BrowserSessions {
     return cookieOf(request, this.#flow)
   }
 
-  /** Lax, as the provider's redirect must bring it along. */
+  /** For the paths of the sign-in alone; Lax, as the provider's redirect must bring it along. */
   beginFlow(reply: FastifyReply, flow: string, expires: string): void {
-    this.#set(reply, `${this.#flow}=${flow}; Path=${signInPath}; SameSite=Lax; ${until(expires)}`)
+    this.#set(reply, `${this.#flow}=${flow}; Path=${loginPath}; SameSite=Lax; ${until(expires)}`)
   }
 
   endFlow(reply: FastifyReply): void {
-    this.#set(reply, `${this.#flow}=; Path=${signInPath}; SameSite=Lax; Max-Age=0`)
+    this.#set(reply, `${this.#flow}=; Path=${loginPath}; SameSite=Lax; Max-Age=0`)
   }
 
   #set(reply: FastifyReply, cookie: string): void {

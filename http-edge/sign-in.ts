@@ -5,7 +5,7 @@ import type { Log } from '../broker/log.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { escapeHtml, messagePage, plainPage, plainPagePolicy } from '../subjects/html.ts'
 import { httpServers, isLoopbackHost, title } from '../subjects/names.ts'
-import { callbackPath, signIn } from '../subjects/sign-in.ts'
+import { callbackPath, loginPath, signIn } from '../subjects/sign-in.ts'
 import { type User, users } from '../subjects/users.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
 import { toGantryError } from './failures.ts'
@@ -21,7 +21,6 @@ export interface SignInPages {
   readonly log: Log
 }
 
-const loginPath = '/login'
 const logoutPath = '/logout'
 
 /** Sign-in for browsers: redirects, cookies and the few pages around them. What a person may do is decided elsewhere. */

@@ -4,8 +4,10 @@ import { KeyId } from './keys.ts'
 import { list, model, Name, strict, Timestamp } from './schemas.ts'
 import { User } from './users.ts'
 
-/** Where the browser comes back to, below the platform's own address. */
-export const callbackPath = '/login/callback'
+/** Where people begin with a browser, below the platform's own address. */
+export const loginPath = '/login'
+/** Where the browser comes back to. */
+export const callbackPath = `${loginPath}/callback`
 /** The same on the loopback address where the command line waits. */
 export const loopbackCallbackPath = '/callback'
 
