@@ -37,7 +37,13 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
       text,
     )
   // As npm runs it, so that it speaks of npx.
-  const env = { ...process.env, npm_command: 'start', GANTRY_HOME: home, NATS_SERVER: await natsServerPath() }
+  const env = {
+    ...process.env,
+    npm_command: 'start',
+    GANTRY_HOME: home,
+    XDG_CONFIG_HOME: home,
+    NATS_SERVER: await natsServerPath(),
+  }
 
   const platform = spawn(process.execPath, [join(root, 'cli/gantry.ts'), 'up'], { env, cwd: root })
   mkdirSync(join(root, 'node_modules/.cache'), { recursive: true })
