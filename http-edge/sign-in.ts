@@ -22,16 +22,13 @@ export interface SignInPages {
 }
 
 const logoutPath = '/logout'
+/** Where a page asks for its session's token, as the WebSocket takes no cookie. */
+const sessionPath = '/api/v1/session'
 
 /** Sign-in for browsers: redirects, cookies and the few pages around them. What a person may do is decided elsewhere. */
 export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Promise<void> {
-  const { edgeConnection, pool, sessions } = pages
-  edge.get('/api/v1/session', async (request) => {
-    const token = sessions.tokenOf(request)
-    if (token === undefined) throw new GantryError('UNAUTHENTICATED', `sign in at ${loginPath}`)
-    await pool.get(token)
-    return { token }
-  })
+  const { edgeConnection, sessions } = pages
+  edge.get(sessionPath, (request) => ownToken(request, pages))
   await edge.register((scope, _, done) => {
     scope.setErrorHandler((error, request, reply) => sendProblem(reply, error, request, pages.log))
     // A form without fields.
@@ -68,6 +65,17 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
     })
     done()
   })
+}
+
+/** The token of the session that a page of ours runs in. @throws GantryError UNAUTHENTICATED when there is none, or it is over */
+async function ownToken(
+  request: FastifyRequest,
+  { pool, sessions }: SignInPages,
+): Promise<{ token: string }> {
+  const token = sessions.tokenOf(request)
+  if (token === undefined) throw new GantryError('UNAUTHENTICATED', `sign in at ${loginPath}`)
+  await pool.get(token)
+  return { token }
 }
 
 /** The address at which browsers keep our cookies, when this host was asked by another of its names. */

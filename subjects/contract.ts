@@ -27,6 +27,8 @@ export interface HttpRoute {
 export interface CliShape {
   /** Fields given by position, in order; the rest are flags. */
   readonly args?: readonly string[]
+  /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
+  readonly secrets?: readonly string[]
   /** One example, as typed. */
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */

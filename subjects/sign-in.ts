@@ -65,6 +65,7 @@ export const signIn = resource('sign-in', {
     output: SignedIn,
     errors: [],
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/complete', public: 'credentials' }],
+    cli: { secrets: ['flow', 'callback'] },
     deadlineMs: providerDeadlineMs,
   },
   exchange: {
@@ -87,6 +88,7 @@ export const signIn = resource('sign-in', {
         bearer: 'oidcToken',
       },
     ],
+    cli: { secrets: ['oidcToken'] },
     deadlineMs: providerDeadlineMs,
   },
   out: {
