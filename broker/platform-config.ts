@@ -115,6 +115,7 @@ export async function loadPlatformConfig(
     good = backupText!
   }
   const file = checkConfig(PlatformFile, parseConfig(path, good), files.config)
+  const options = optionsIn(file)
   const signed = await withLimits(identity, limits)
   const written = signed === identity ? good : serialise({ ...file, ...signed.fields })
   if (written !== text) writeSecretFile(path, written)
@@ -123,7 +124,7 @@ export async function loadPlatformConfig(
     if (makePrivate(each))
       log.warn({ path: each }, 'A file with secrets could be read by others; it is private again.')
   }
-  return { identity: signed, ...optionsIn(file) }
+  return { identity: signed, ...options }
 }
 
 async function create(
