@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { files } from '../subjects/names.ts'
+import { files, isLoopbackHost } from '../subjects/names.ts'
 import { Name, strict } from '../subjects/schemas.ts'
 import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
 import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts'
@@ -37,6 +37,7 @@ const PlatformFile = strict({
   'rbac.groups_claim': Type.Optional(Line),
   'rbac.default_role': Type.Optional(Name('Role')),
   'audit.retention': Type.Optional(Line),
+  'platform.url': Type.Optional(Line),
   'storage.salt': Type.String({ minLength: 16, maxLength: 400 }),
 })
 type PlatformFile = Static<typeof PlatformFile>
@@ -73,11 +74,13 @@ export interface PlatformConfig {
   readonly oidc: OidcConfig | undefined
   /** As it is written, such as `90d`; undefined when it is not. */
   readonly auditRetention: string | undefined
+  /** Where browsers reach the platform's REST server, without a path; undefined when it is where that server listens. */
+  readonly publicUrl: string | undefined
 }
 
 /** Groups are a scope of their own at some providers and come unasked at others. */
-const defaultScopes = 'openid profile email'
-const defaultClockSkewSeconds = 30
+export const defaultScopes = 'openid profile email'
+export const defaultClockSkewSeconds = 30
 export const defaultGroupsClaim = 'groups'
 
 /** Subject of the administrator whom a new configuration names: the one of the development provider. */
@@ -112,6 +115,7 @@ export async function loadPlatformConfig(
     good = backupText!
   }
   const file = checkConfig(PlatformFile, parseConfig(path, good), files.config)
+  const options = optionsIn(file)
   const signed = await withLimits(identity, limits)
   const written = signed === identity ? good : serialise({ ...file, ...signed.fields })
   if (written !== text) writeSecretFile(path, written)
@@ -120,7 +124,7 @@ export async function loadPlatformConfig(
     if (makePrivate(each))
       log.warn({ path: each }, 'A file with secrets could be read by others; it is private again.')
   }
-  return { identity: signed, ...optionsIn(file) }
+  return { identity: signed, ...options }
 }
 
 async function create(
@@ -153,7 +157,28 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
     },
     oidc: oidcIn(file),
     auditRetention: file['audit.retention'],
+    publicUrl: publicUrlIn(file),
   }
+}
+
+function publicUrlIn({ 'platform.url': text }: PlatformFile): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin
+  throw new ConfigError(
+    `${files.config}: platform.url must be http:// or https:// and a host, without a path`,
+  )
+}
+
+/** @throws ConfigError when it is no address that secrets may be sent to */
+function issuerIn(text: string): string {
+  const issuer = /^https?:\/\//.test(text) ? text : `https://${text}`
+  const url = URL.parse(issuer)
+  if (url === null) throw new ConfigError(`${files.config}: oidc.issuer is no URL`)
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    throw new ConfigError(`${files.config}: oidc.issuer must be https://, or on this host`)
+  }
+  return issuer
 }
 
 function oidcIn(file: PlatformFile): OidcConfig | undefined {
@@ -163,7 +188,7 @@ function oidcIn(file: PlatformFile): OidcConfig | undefined {
     throw new ConfigError(`${files.config}: oidc.clientid is missing, what we are called at ${issuer}`)
   }
   return {
-    issuer: /^https?:\/\//.test(issuer) ? issuer : `https://${issuer}`,
+    issuer: issuerIn(issuer),
     clientId,
     clientSecret: file['oidc.clientsecret'],
     uiClientId: uiClientId ?? clientId,

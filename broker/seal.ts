@@ -13,8 +13,9 @@ const algorithm = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 
-export function createSealer(identity: Pick<Identity, 'derive'>): Sealer {
-  const key = identity.derive('seal')
+/** @param purpose what was sealed for another one does not open */
+export function createSealer(identity: Pick<Identity, 'derive'>, purpose = 'seal'): Sealer {
+  const key = identity.derive(purpose)
   return {
     seal(secret) {
       const nonce = randomBytes(nonceBytes)

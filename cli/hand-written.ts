@@ -87,6 +87,32 @@ function addCredential(program: Command, context: Context): void {
       const { token, source } = findToken({ ...context, tokenFile })
       context.terminal.out(json ? jsonText(context.terminal, { token, source }) : `${token}\n`)
     })
+  addLogin(program, context)
+}
+
+function addLogin(program: Command, context: Context): void {
+  program
+    .command('login')
+    .summary('sign in with a browser')
+    .description(
+      'Signs in at the identity provider, with a browser on this machine. The commands that follow use the session.',
+    )
+    .argument('[url]', 'address of the platform’s REST API; default: that of the token in use, or this host')
+    .option('--no-browser', 'only print the address to open')
+    .addHelpText('after', examplesText([`${product} login`, `${product} login https://gantry.example`]))
+    .action(async (url: string | undefined, { browser }: { browser: boolean }, command: Command) => {
+      const { login } = await import('./login.ts')
+      await login(context, command.optsWithGlobals<Globals>(), { url, browser })
+    })
+  program
+    .command('logout')
+    .summary('end the session of login')
+    .description('Ends the session that login has begun, and forgets it.')
+    .addHelpText('after', examplesText([`${product} logout`]))
+    .action(async (_, command: Command) => {
+      const { logout } = await import('./login.ts')
+      await logout(context, command.optsWithGlobals<Globals>())
+    })
 }
 
 /** `completion <shell>` prints a script, which asks the hidden `complete` at each TAB. */

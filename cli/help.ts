@@ -82,7 +82,7 @@ export const closingText = (): string =>
   [
     '',
     'Token:',
-    `  that of --token-file, of ${tokenVariable}, or of the file credentials in the configuration folder`,
+    `  that of --token-file, of ${tokenVariable}, of login, or of the file credentials in the configuration folder`,
     `  (${homeVariable}, else ./${defaultHome}), where the first start puts it.`,
     '',
     'Exit codes:',

@@ -19,6 +19,7 @@ import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import { loginPath } from '../subjects/sign-in.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -36,6 +37,10 @@ export interface Platform {
   readonly httpUrls: Record<HttpServerName, string>
   /** Token of the local operator key, as stored in the configuration folder. */
   readonly operatorToken: string
+  /** Where people sign in with a browser; undefined when there is no identity provider. */
+  readonly signInUrl: string | undefined
+  /** By name, when the development provider has just made them. */
+  readonly developmentPasswords: Readonly<Record<string, string>> | undefined
   /** Process id of nats-server, undefined while it is down. */
   brokerPid(): number | undefined
   /** Stops in order: no new requests, work in hand finished, broker last. */
@@ -57,7 +62,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
-    const { identity, salt, rules } = await loadPlatformConfig(home, messaging, log)
+    const { identity, salt, rules, oidc, ...config } = await loadPlatformConfig(home, messaging, log)
     const listen = listenOptions(home)
     const security = loadSecurity(home)
     const broker = await startBroker({
@@ -92,6 +97,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
 
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
+    const publicUrl = config.publicUrl ?? urls.http
     const access = await startAccess({
       connections: { platform, auth, system },
       identity,
@@ -99,6 +105,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       location,
       rules,
       security,
+      sealer: createSealer(identity, 'flow'),
+      signIn: { home, oidc, host: listen.platform.host, publicUrl },
       log,
     })
     stops.push(() => access.stop())
@@ -122,6 +130,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         serving,
       ),
       serve(platform, resources.keys, access.handlers.keys, serving),
+      serve(platform, resources.signIn, access.handlers.signIn, serving),
       serve(platform, resources.roles, access.handlers.roles, serving),
       serve(platform, resources.assignments, access.handlers.assignments, serving),
       serve(platform, resources.users, access.handlers.users, serving),
@@ -136,12 +145,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         resources.platform,
         platformHandlers({
           version,
-          addresses: {
+          about: {
+            ...access.provider.about,
             instance: identity.instance,
             broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
             http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
           },
           components: async () => [await storageComponent(platform)],
+          others: () => access.provider.components(),
         }),
         serving,
       ),
@@ -158,6 +169,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
+      publicUrl,
       version,
       log,
     })
@@ -168,6 +180,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       websocketUrl: broker.websocketUrl,
       httpUrls: edge.urls,
       operatorToken,
+      signInUrl: access.provider.about.identityProvider && `${publicUrl}${loginPath}`,
+      developmentPasswords: access.provider.passwords,
       brokerPid: () => broker.pid(),
       stop,
     }

@@ -84,8 +84,8 @@ function choicesOf({ enum: members }: JsonSchema): readonly string[] | undefined
 }
 
 /** Fields of the input whose values nobody else may see. */
-function secretsOf({ resource, verb }: Contract): readonly string[] {
-  if (resource === 'authentication') return ['password']
+function secretsOf({ resource, verb, cli }: Contract): readonly string[] {
+  if (cli?.secrets !== undefined) return cli.secrets
   if (resource !== 'filesystems') return []
   return Object.entries(filesystemKinds).flatMap(([kind, { secrets }]) =>
     [`create-${kind}`, `update-${kind}`].includes(verb) ? secrets : [],

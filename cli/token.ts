@@ -2,12 +2,13 @@ import { join, resolve } from 'node:path'
 import { readTextFile } from '../broker/files.ts'
 import { parseToken, type TokenLocation } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
-import { defaultHome, files, homeVariable, tokenVariable } from '../subjects/names.ts'
+import { defaultHome, files, homeVariable, product, tokenVariable } from '../subjects/names.ts'
+import { userSessionPath } from './user-session.ts'
 
 /** The token that a command presents, and where it was found. */
 export interface FoundToken {
   readonly token: string
-  /** `--token-file x`, `GANTRY_TOKEN` or the path of the credentials file. */
+  /** `--token-file x`, `GANTRY_TOKEN` or the path of the file that it was in. */
   readonly source: string
   readonly location: TokenLocation
 }
@@ -23,7 +24,7 @@ export const homeFolder = ({ env, cwd }: Pick<TokenPlaces, 'env' | 'cwd'>): stri
   resolve(cwd, env[homeVariable] || defaultHome)
 
 /**
- * The token of `--token-file`, of the environment, or of the configuration folder, in that order.
+ * The token of `--token-file`, of the environment, of `gantry login`, or of the configuration folder, in that order.
  * @throws GantryError UNAUTHENTICATED that says how to get one
  */
 export function findToken({ env, cwd, tokenFile }: TokenPlaces): FoundToken {
@@ -33,12 +34,15 @@ export function findToken({ env, cwd, tokenFile }: TokenPlaces): FoundToken {
   }
   const fromEnvironment = env[tokenVariable]?.trim()
   if (fromEnvironment) return parsed(fromEnvironment, tokenVariable)
+  const sessionPath = userSessionPath(env)
+  const session = sessionPath === undefined ? undefined : read(sessionPath)?.trim()
+  if (session) return parsed(session, `${sessionPath} (of "${product} login")`)
   const path = join(homeFolder({ env, cwd }), files.credentials)
   const stored = read(path)?.trim()
   if (stored) return parsed(stored, path)
   throw new GantryError(
     'UNAUTHENTICATED',
-    `no token: ${path} is not there; "npm start" makes it, or give the token of a platform elsewhere in ${tokenVariable} or --token-file`,
+    `no token: ${path} is not there; "npm start" makes it; sign in with "${product} login", or give the token of a platform elsewhere in ${tokenVariable} or --token-file`,
   )
 }
 

@@ -5,6 +5,8 @@ import { isLoopbackName } from '../broker/loopback.ts'
 import { keyIdOf } from '../broker/token.ts'
 import { authenticationInternal } from '../subjects/authentication-internal.ts'
 import { GantryError } from '../subjects/errors.ts'
+import { credentialOf, requireBearer } from './bearer.ts'
+import type { BrowserSessions } from './browser-sessions.ts'
 import type { ConnectionPool } from './pool.ts'
 
 /** Decides on whose connection a request goes to the broker; what that connection may do, the broker decides. */
@@ -13,12 +15,15 @@ export type Authority = (request: FastifyRequest) => NatsConnection | Promise<Na
 /** By the API token in `Authorization: Bearer …`, and in no other way. */
 export const byToken =
   (pool: ConnectionPool): Authority =>
+  (request) =>
+    pool.get(requireBearer(request), request.ip)
+
+/** The same, and by the session cookie of somebody who has signed in, on requests of the platform's own pages. */
+export const byTokenOrSession =
+  (pool: ConnectionPool, sessions: BrowserSessions): Authority =>
   (request) => {
-    const token = bearerToken(request)
-    if (token === undefined) {
-      throw new GantryError('UNAUTHENTICATED', 'send the header Authorization: Bearer <API token>')
-    }
-    return pool.get(token, request.ip)
+    const token = request.headers.authorization === undefined ? sessions.tokenOf(request) : undefined
+    return token === undefined ? byToken(pool)(request) : pool.get(token, request.ip)
   }
 
 /** Unauthenticated routes, on a narrow key of the edge itself. */
@@ -61,7 +66,7 @@ export const byCredentials =
       const { token } = await call(service, authenticationInternal.basic, credentials, context)
       return pool.get(token)
     }
-    const bearer = bearerToken(request)
+    const bearer = credentialOf(request, 'bearer')
     if (bearer === undefined) {
       throw new GantryError(
         'UNAUTHENTICATED',
@@ -73,21 +78,13 @@ export const byCredentials =
     return pool.get(token)
   }
 
-const bearerToken = (request: FastifyRequest) => authorization(request, 'bearer')
-
 /** User name and password, parted by the first colon (RFC 7617). */
 function basicCredentials(request: FastifyRequest): { userName: string; password: string } | undefined {
-  const encoded = authorization(request, 'basic')
+  const encoded = credentialOf(request, 'basic')
   if (encoded === undefined) return undefined
   const text = Buffer.from(encoded, 'base64').toString()
   const colon = text.indexOf(':')
   return colon < 0 ? undefined : { userName: text.slice(0, colon), password: text.slice(colon + 1) }
-}
-
-/** What follows a scheme in the header. */
-function authorization(request: FastifyRequest, asked: string): string | undefined {
-  const [scheme, value, ...rest] = (request.headers.authorization ?? '').split(' ')
-  return scheme?.toLowerCase() === asked && value && rest.length === 0 ? value : undefined
 }
 
 const loopbackAddresses = /^(?:127\.|::1$|::ffff:127\.)/

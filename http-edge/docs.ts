@@ -38,7 +38,8 @@ export async function addDocs(app: FastifyInstance, server: HttpServerName, vers
   app.get(docsPath, (_, reply) =>
     reply.type(sendPage.type).header('content-security-policy', contentSecurityPolicy).send(html),
   )
-  app.get('/', (_, reply) => reply.redirect(docsPath))
+  // The platform has a first page of its own.
+  if (server !== 'platform') app.get('/', (_, reply) => reply.redirect(docsPath))
   const files = new Map<string, Buffer>()
   for (const name of Object.keys(assets)) files.set(name, await readFile(join(swaggerFolder, name)))
   for (const [name, type] of Object.entries(assets)) {

@@ -10,11 +10,13 @@ import {
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
-import { byConnection, byCredentials, byToken, byTokenOrLocalHost } from './authority.ts'
+import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
+import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions } from './properties.ts'
 import { createHttpServer } from './server.ts'
+import { addSignIn } from './sign-in.ts'
 
 export interface EdgeOptions {
   readonly listen: Record<HttpServerName, ListenOptions>
@@ -26,6 +28,8 @@ export interface EdgeOptions {
   readonly credentialConnection: NatsConnection | undefined
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
+  /** Where browsers reach the platform's server. */
+  readonly publicUrl: string
   readonly version: string
   readonly log: Log
 }
@@ -37,10 +41,12 @@ export interface Edge {
 
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { listen, brokerUrl, edgeConnection, credentialConnection, operatorToken, version, log } = options
+  const { listen, brokerUrl, edgeConnection, credentialConnection, operatorToken, publicUrl, version, log } =
+    options
   const pool = new ConnectionPool(brokerUrl)
+  const sessions = new BrowserSessions(publicUrl)
   const authorities = {
-    platform: byToken(pool),
+    platform: byTokenOrSession(pool, sessions),
     migrator:
       credentialConnection === undefined
         ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
@@ -64,6 +70,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       })
       apps.push(app)
       await addDocs(app, server, version)
+      if (server === 'platform') await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, log })
       urls[server] = await listenOn(app, server, listen[server])
     }
   } catch (error) {

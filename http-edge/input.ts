@@ -4,6 +4,7 @@ import { coerceField } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError, type Problem } from '../subjects/errors.ts'
 import { routeFields } from '../subjects/route.ts'
+import { requireBearer } from './bearer.ts'
 
 /** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
 export function addBodyParser(app: FastifyInstance): void {
@@ -27,7 +28,7 @@ function parseBody(body: Buffer): unknown {
   }
 }
 
-/** Puts the input together: `{...query, ...body, ...path, ...bind}`. A field comes from its place alone. */
+/** Puts the input together: `{...query, ...body, ...path, ...bind, ...bearer}`. A field comes from its place alone. */
 export function inputReader(
   contract: Contract,
   route: HttpRoute,
@@ -35,7 +36,8 @@ export function inputReader(
   const fields = routeFields(contract, route)
   const properties = (contract.input as { properties?: Record<string, object> }).properties ?? {}
   const inQuery = new Set(fields.query)
-  const elsewhere = new Set([...fields.path, ...fields.query, ...Object.keys(route.bind ?? {})])
+  const { bind = {}, bearer } = route
+  const elsewhere = new Set([...fields.path, ...fields.query, ...Object.keys(bind), bearer])
   const takesBody = route.method !== 'GET' && route.method !== 'DELETE' && fields.body.length > 0
   return (request) => {
     // Without a prototype, so that a field named __proto__ is a field like any other.
@@ -64,7 +66,8 @@ export function inputReader(
     for (const [name, text] of Object.entries(request.params as Record<string, string>)) {
       input[name] = coerceField(properties[name] as Contract['input'], text)
     }
-    return Object.assign(input, route.bind)
+    if (bearer !== undefined) input[bearer] = requireBearer(request, 'token of the identity provider')
+    return Object.assign(input, bind)
   }
 }
 

@@ -81,6 +81,11 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
   reply.header('cache-control', 'no-store')
+  // Pages say for themselves what they load; nothing else is to be shown as one, or inside another.
+  reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+  reply.header('x-frame-options', 'DENY')
+  // Not none at all: browsers would then send forms of our own pages without their origin.
+  reply.header('referrer-policy', 'same-origin')
 }
 
 function addRoute(

@@ -30,9 +30,16 @@ export const authentication = resource('authentication', {
       }),
       expires: Timestamp('When it stops being valid'),
     }),
-    errors: ['UNAUTHENTICATED', 'NOT_ALLOWED_IN_STATE'],
-    http: [{ server: 'migrator', method: 'POST', path: '/authentication/authenticate', public: true }],
-    cli: { args: ['userName'] },
+    errors: ['NOT_ALLOWED_IN_STATE'],
+    http: [
+      {
+        server: 'migrator',
+        method: 'POST',
+        path: '/authentication/authenticate',
+        public: 'credentials',
+      },
+    ],
+    cli: { args: ['userName'], secrets: ['password'] },
     deadlineMs: checkDeadlineMs,
   },
 })

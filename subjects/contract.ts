@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
 import { type HttpServerName, roots, serviceSubject } from './names.ts'
 
-/** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind}`. */
+/** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
   readonly server: HttpServerName
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -14,14 +14,21 @@ export interface HttpRoute {
   readonly bind?: Readonly<Record<string, string | boolean | number>>
   /** Status of success; default 200. */
   readonly status?: 200 | 201
-  /** Answered without a token, on the edge's own narrow key. */
-  readonly public?: true
+  /**
+   * Answered without a token, on the edge's own narrow key; `credentials` when the input itself shows who somebody is, so
+   * that it may be refused as UNAUTHENTICATED.
+   */
+  readonly public?: true | 'credentials'
+  /** Field that comes from `Authorization: Bearer …`, on a public route: a credential of somebody else's making. */
+  readonly bearer?: string
 }
 
 /** How a contract appears on the command line. Default: `gantry <resource> <verb>`. */
 export interface CliShape {
   /** Fields given by position, in order; the rest are flags. */
   readonly args?: readonly string[]
+  /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
+  readonly secrets?: readonly string[]
   /** One example, as typed. */
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */

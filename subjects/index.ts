@@ -10,12 +10,14 @@ import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
 import { settings } from './settings.ts'
+import { signIn } from './sign-in.ts'
 import { users } from './users.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
   platform,
   authentication,
+  signIn,
   keys,
   roles,
   assignments,

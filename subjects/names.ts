@@ -18,6 +18,8 @@ export const files = {
   messaging: 'messaging.config',
   /** The operator key's token for the command line, mode 600. */
   credentials: 'credentials',
+  /** The development provider's port and the hashes of its passwords, mode 600. */
+  developmentProvider: 'development-provider.json',
 } as const
 
 /** The HTTP servers, by name: default port, documentation page, name of the properties file and of its address line. */
@@ -43,6 +45,12 @@ export const serverPortKey = 'server.port'
 
 /** Everything listens here until the configuration says otherwise. */
 export const loopback = '127.0.0.1'
+/** Whether the host of a URL, or an address to listen on, is this host itself and nobody else reaches it. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host)
+
+/** Where the development provider listens when nobody uses it; else on a free port, which it keeps. */
+export const developmentProviderPort = 8081
 
 export const brokerPort = 4222
 export const websocketPort = 9222

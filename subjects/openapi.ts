@@ -17,6 +17,7 @@ const password = {
   scheme: 'basic',
   description: 'User name and password, while access control is enabled',
 }
+const oidcBearer = { oidcToken: [] }
 
 interface Operation {
   readonly contract: Contract
@@ -52,9 +53,16 @@ export function openApiDocument(
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
         ...(server === 'migrator' ? { password } : {}),
+        ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
       },
     },
   })
+}
+
+const oidcToken = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token of the identity provider: `Authorization: Bearer …`',
 }
 
 /** A contract with several routes on a server is told apart by what each binds, or else by their order. */
@@ -94,7 +102,7 @@ function describe(operation: Operation): object {
     tags: [contract.resource],
     summary: contract.summary,
     ...(contract.description === undefined ? {} : { description: contract.description }),
-    ...(route.public ? { security: [] } : {}),
+    ...(route.public ? { security: route.bearer === undefined ? [] : [oidcBearer] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body.length > 0 ? { requestBody: requestBody(contract, body) } : {}),
     responses: { [route.status ?? 200]: success(contract), ...Object.fromEntries(failures) },
@@ -130,14 +138,13 @@ interface Failure {
   readonly name: string
 }
 
-/** Nobody's token is looked at on a public route: a contract there that refuses people declares so itself. */
-const tokenCodes: readonly ErrorCode[] = ['UNAUTHENTICATED', 'DENIED']
+/** Nobody's token is looked at on a public route. */
+const isOf = ({ public: open }: HttpRoute, code: ErrorCode): boolean =>
+  open === undefined || (code !== 'DENIED' && (code !== 'UNAUTHENTICATED' || open === 'credentials'))
 
 /** What an operation answers when it fails, one for each status. */
 function failuresOf({ contract, route }: Operation): Failure[] {
-  const codes = codesOf(contract).filter(
-    (code) => !route.public || !tokenCodes.includes(code) || contract.errors.includes(code),
-  )
+  const codes = codesOf(contract).filter((code) => isOf(route, code))
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
   return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
 }

@@ -16,6 +16,15 @@ const Health = model('Health', {
   components: list(Component, 100),
 })
 
+const ClientId = (description: string) => Type.String({ maxLength: 400, description })
+
+/** Where people sign in, and what we are called there. */
+const IdentityProvider = model('IdentityProvider', {
+  issuer: Address,
+  clientId: ClientId('Client id of the command line and other programs'),
+  uiClientId: ClientId('Client id of the pages'),
+})
+
 /** What the platform says of itself. */
 export const platform = resource('platform', {
   info: {
@@ -30,6 +39,10 @@ export const platform = resource('platform', {
       }),
       broker: strict({ tcp: Address, websocket: Address }),
       http: strict({ platform: Address, migrator: Address }),
+      identityProvider: Type.Optional(IdentityProvider),
+      bootstrap: Type.Boolean({
+        description: 'Whether everybody who signs in is an administrator, as none is configured',
+      }),
     }),
     errors: [],
     http: [{ server: 'platform', method: 'GET', path: '/api/v1/gantryinfo', public: true }],

@@ -1,7 +1,7 @@
 import type { Contract, HttpRoute } from './contract.ts'
 import { fieldsOf } from './json-schema.ts'
 
-/** Names of the input fields by where a request of the route carries them; bound fields are in none. */
+/** Names of the input fields by where a request of the route carries them; bound fields and that of the bearer are in none. */
 export interface RouteFields {
   readonly path: string[]
   readonly query: string[]
@@ -21,7 +21,7 @@ export function routeFields({ input }: Pick<Contract, 'input'>, route: HttpRoute
   const { query = bodiless ? 'all' : [], bind = {} } = route
   const path = pathFields(route.path)
   const others = Object.keys(fieldsOf(input)).filter(
-    (name) => !path.includes(name) && !Object.hasOwn(bind, name),
+    (name) => !path.includes(name) && !Object.hasOwn(bind, name) && name !== route.bearer,
   )
   const inQuery = (name: string) => query === 'all' || query.includes(name)
   return {

@@ -37,7 +37,13 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
       text,
     )
   // As npm runs it, so that it speaks of npx.
-  const env = { ...process.env, npm_command: 'start', GANTRY_HOME: home, NATS_SERVER: await natsServerPath() }
+  const env = {
+    ...process.env,
+    npm_command: 'start',
+    GANTRY_HOME: home,
+    XDG_CONFIG_HOME: home,
+    NATS_SERVER: await natsServerPath(),
+  }
 
   const platform = spawn(process.execPath, [join(root, 'cli/gantry.ts'), 'up'], { env, cwd: root })
   mkdirSync(join(root, 'node_modules/.cache'), { recursive: true })
@@ -52,6 +58,9 @@ test('the first screen says what really happens', { timeout: 60_000 }, async () 
       .replaceAll(`GANTRY_HOME=${home} `, '')
       .replaceAll(home, './.gantry')
       .replace(/ready \([\d.]+ s\)/, 'ready (0.8 s)')
+      // The passwords are others each time.
+      .replace(/(\n {2}administrator {2})\S{16}\n/, '$13kXv0u9yQ2mTz1aB\n')
+      .replace(/(\n {2}viewer {9})\S{16}\n/, '$1s7WcJ4nRf8hLp6Ye\n')
     expect(said).toBe(blocks('text')[0])
 
     const [script] = blocks('js')

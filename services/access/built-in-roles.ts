@@ -4,6 +4,7 @@ import { keys } from '../../subjects/keys.ts'
 import { roots, vendor } from '../../subjects/names.ts'
 import { platform } from '../../subjects/platform.ts'
 import { rbac, type Role, roles } from '../../subjects/roles.ts'
+import { signIn } from '../../subjects/sign-in.ts'
 import { users } from '../../subjects/users.ts'
 
 /** Verbs that look and change nothing. */
@@ -49,9 +50,14 @@ const subjectsOf = (list: readonly Contract[]): string[] => list.map(({ subject 
 export const everyone = {
   pub: {
     allow: subjectsOf(
-      [...Object.values(keys), ...Object.values(platform), roles.own, users.self, rbac.check].filter(
-        (contract: Contract) => !isAdministration(contract),
-      ),
+      [
+        ...Object.values(keys),
+        ...Object.values(platform),
+        roles.own,
+        users.self,
+        rbac.check,
+        signIn.out,
+      ].filter((contract: Contract) => !isAdministration(contract)),
     ),
   },
   sub: { allow: [] },

@@ -6,6 +6,7 @@ import { Group, Subject } from '../../subjects/schemas.ts'
 import type { User } from '../../subjects/users.ts'
 import { maxGroups } from '../../subjects/users.ts'
 import { matches } from '../../subjects/validate.ts'
+import { isBootstrap } from './bootstrap.ts'
 import { admin, builtInRoles, everyone } from './built-in-roles.ts'
 import { type Issuer, issueKey, type StoredKey } from './keys.ts'
 import { narrowKeysOf, type NarrowedKey } from './narrow.ts'
@@ -51,7 +52,7 @@ function subjectOf({ source, subject }: Person): string {
 
 /** Who is an administrator by the configuration, whatever the assignments say. In bootstrap mode everybody is. */
 function isConfiguredAdmin(subject: string, groups: readonly string[], rules: AdminRules): boolean {
-  if (rules.adminSubject === undefined && rules.adminGroup === undefined) return true
+  if (isBootstrap(rules)) return true
   return (
     subject === rules.adminSubject || (rules.adminGroup !== undefined && groups.includes(rules.adminGroup))
   )

@@ -5,12 +5,14 @@ import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
+import type { Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
+import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
 import { type Person, type Session, signIn } from './people.ts'
 import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
 import { type AccessState, openState } from './state.ts'
@@ -29,16 +31,22 @@ export interface AccessOptions {
   readonly rules: AdminRules
   /** Access control of the migrator. */
   readonly security: SecurityConfig
+  /** What flows of sign-in are sealed with. */
+  readonly sealer: Sealer
+  readonly signIn: SignInConfig
   readonly log: Log
 }
 
 export interface Access {
   readonly handlers: ReturnType<typeof accessHandlers> & {
     readonly authentication: Authentication['handlers']
+    readonly signIn: SignIn['handlers']
   }
   readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person): Promise<Session>
+  /** Sign-in by the identity provider. */
+  readonly provider: Omit<SignIn, 'handlers' | 'stop'>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
@@ -62,6 +70,8 @@ export async function startAccess({
   location,
   rules,
   security,
+  sealer,
+  signIn: signInConfig,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform)
@@ -85,15 +95,27 @@ export async function startAccess({
         .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
     })
   }
-  const signInHere = (person: Person) => signIn(person, { state, rules, issuer, kick })
-  const authentication = createAuthentication({ security, identity, keys, signIn: signInHere, kick, log })
+  const admit = (person: Person) => signIn(person, { state, rules, issuer, kick })
+  const authentication = createAuthentication({ security, identity, keys, signIn: admit, kick, log })
+  const { assignments } = state
+  const provider = await startSignIn(signInConfig, {
+    rules,
+    assignments,
+    keys,
+    sealer,
+    signIn: admit,
+    kickAfterReply,
+    log,
+  })
   return {
     handlers: {
       ...accessHandlers({ state, issuer, kick, kickAfterReply }),
       authentication: authentication.handlers,
+      signIn: provider.handlers,
     },
     internalHandlers: { authentication: authentication.internalHandlers },
-    signIn: signInHere,
+    signIn: admit,
+    provider,
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -118,7 +140,7 @@ export async function startAccess({
     },
     stop: async () => {
       authentication.close()
-      await Promise.all([callout.stop(), watch.stop()])
+      await Promise.all([callout.stop(), watch.stop(), provider.stop()])
     },
   }
 }

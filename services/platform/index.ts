@@ -7,22 +7,25 @@ export type Component = Output<(typeof platform)['health']>['components'][number
 
 export interface PlatformDependencies {
   readonly version: string
-  readonly addresses: Pick<Info, 'broker' | 'http' | 'instance'>
+  readonly about: Omit<Info, 'name' | 'version'>
   /** Looks at each component; quick, and never throws. */
   readonly components: () => Promise<Component[]>
+  /** The same for what work goes on without, which load balancers need not know of. */
+  readonly others: () => Promise<Component[]>
 }
 
 /** What the platform says of itself. */
 export function platformHandlers({
   version,
-  addresses,
+  about,
   components,
+  others,
 }: PlatformDependencies): Handlers<typeof platform> {
   return {
-    info: () => ({ name: title, version, ...addresses }),
+    info: () => ({ name: title, version, ...about }),
     ping: () => ({ message: 'pong' as const }),
     health: async (_, call) => {
-      const seen = await components()
+      const seen = (await Promise.all([components(), others()])).flat()
       const broken = seen.filter((component) => !component.healthy)
       const health = {
         status: broken.length === 0 ? 'healthy' : 'degraded',

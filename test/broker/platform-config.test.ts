@@ -193,6 +193,16 @@ test.each([
   ['a short salt', { 'storage.salt': 'short' }, 'storage.salt'],
   ['a salt that is no text', { 'storage.salt': 1 }, 'storage.salt'],
   ['a wrong type', { 'rbac.bootstrap': 'yes' }, 'rbac.bootstrap'],
+  [
+    'an issuer elsewhere without https',
+    { 'oidc.issuer': 'http://x.example', 'oidc.clientid': 'x' },
+    'oidc.issuer',
+  ],
+  ['an issuer that is no URL', { 'oidc.issuer': 'https://', 'oidc.clientid': 'x' }, 'oidc.issuer'],
+  ['an issuer without a client', { 'oidc.issuer': 'x.example' }, 'oidc.clientid'],
+  ['an address with a path', { 'platform.url': 'https://x.example/gantry' }, 'platform.url'],
+  ['an address that is none', { 'platform.url': 'x.example' }, 'platform.url'],
+  ['an address of another kind', { 'platform.url': 'javascript:alert(1)' }, 'platform.url'],
 ])('%s is refused by name, and nothing is changed', async (_, change, named) => {
   await load()
   const good = readFileSync(`${path}.backup`, 'utf8')
@@ -203,6 +213,18 @@ test.each([
   expect(message).toContain(named)
   expect(readFileSync(path, 'utf8')).toBe(wrong)
   expect(readFileSync(`${path}.backup`, 'utf8')).toBe(good)
+})
+
+test.each([
+  ['login.example/realms/main', 'https://login.example/realms/main'],
+  ['https://login.example', 'https://login.example'],
+  ['http://127.0.0.1:8081', 'http://127.0.0.1:8081'],
+  ['http://localhost:8081', 'http://localhost:8081'],
+  ['http://[::1]:8081', 'http://[::1]:8081'],
+])('the issuer %s is taken as %s', async (written, issuer) => {
+  await load()
+  write({ ...read(), 'oidc.issuer': written, 'oidc.clientid': 'x', 'platform.url': 'https://x.example/' })
+  expect(await load()).toMatchObject({ oidc: { issuer }, publicUrl: 'https://x.example' })
 })
 
 test('new limits: the account is signed again with them, by the same keys', async () => {

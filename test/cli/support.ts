@@ -74,7 +74,13 @@ export function spawnGantry(args: readonly string[], env: NodeJS.ProcessEnv): Cl
   const bin = join(root, 'node_modules', '.bin')
   const child = spawn(join(root, 'cli', 'gantry.mjs'), args, {
     cwd: root,
-    env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, ...env },
+    env: {
+      ...process.env,
+      PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`,
+      // The session of whoever runs the tests is not theirs.
+      XDG_CONFIG_HOME: '/nowhere',
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const written = { out: '', err: '' }

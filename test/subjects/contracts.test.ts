@@ -80,22 +80,31 @@ describe.each(named(declared))('%s', (subject, contract) => {
   describe.each(
     contract.http.map((route): [string, typeof route] => [`${route.method} ${route.path}`, route]),
   )('on %s', (_, route) => {
-    const { path, query, bind = {} } = route
+    const { path, query, bind = {}, bearer } = route
 
     test('has a path of plain segments and whole fields', () => {
       expect(path).toMatch(/^(?:\/(?:[A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+$/)
     })
 
     test('names fields of the input alone, each in one place', () => {
-      const places = [pathFields(path), query === 'all' ? [] : (query ?? []), Object.keys(bind)].flat()
+      const places = [
+        pathFields(path),
+        query === 'all' ? [] : (query ?? []),
+        Object.keys(bind),
+        bearer ?? [],
+      ].flat()
       expect(places.filter((name) => !fields.includes(name))).toEqual([])
       expect(repeated(places)).toEqual([])
     })
 
     test('carries or binds every field that is required', () => {
       const places = Object.values(routeFields(contract, route)).flat()
-      const given = [...places, ...Object.keys(bind)]
+      const given = [...places, ...Object.keys(bind), bearer]
       expect(required.filter((name) => !given.includes(name))).toEqual([])
+    })
+
+    test('takes a bearer of somebody else’s making only where ours is not looked at', () => {
+      if (bearer !== undefined) expect(route.public).toBe('credentials')
     })
 
     test('has text or numbers in its path', () => {
@@ -115,7 +124,7 @@ const commands = contracts.filter(({ cli }) => cli !== undefined)
 test.each(named(commands))(
   '%s has a command of input fields, and columns of output fields',
   (_, contract) => {
-    const { args = [], columns = [] } = contract.cli ?? {}
+    const { args = [], columns = [], secrets = [] } = contract.cli ?? {}
     const fields = Object.keys(fieldsOf(contract.input))
     const reply = jsonSchema(contract.output)
     // Of a list its items, of an object its fields and those of the lists in it.
@@ -123,7 +132,7 @@ test.each(named(commands))(
     const shown = [reply, ...lists.map(({ items }) => items ?? {})].flatMap(({ properties }) =>
       Object.keys(properties ?? {}),
     )
-    expect(args.filter((name) => !fields.includes(name))).toEqual([])
+    expect([...args, ...secrets].filter((name) => !fields.includes(name))).toEqual([])
     expect(repeated(args)).toEqual([])
     expect(columns.filter((name) => !shown.includes(name))).toEqual([])
   },

@@ -36,6 +36,10 @@ test('what is bound cannot be given anywhere', () => {
   expect(fieldsOf({ method: 'POST', bind: { role: 'x' }, query: 'all' }).query).toEqual(['a', 'b'])
 })
 
+test('what the bearer carries cannot be given elsewhere', () => {
+  expect(fieldsOf({ method: 'GET', bearer: 'a' })).toEqual({ path: ['id'], query: ['role', 'b'], body: [] })
+})
+
 test('a route names the fields of its query, the rest is the body, which a GET does not have', () => {
   expect(fieldsOf({ method: 'POST', query: ['a'] })).toEqual({
     path: ['id'],

@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GantryError } from '../subjects/errors.ts'
+import { product } from '../subjects/names.ts'
+import { loginPath } from '../subjects/sign-in.ts'
+
+/**
+ * Cookies of browsers: the session of somebody who has signed in, and the flow of somebody who is about to. They hold
+ * what is said here and nothing else. A cookie comes along with every request of the browser, whoever caused it, so a
+ * session counts only where the request shows that a page of the platform did.
+ */
+export class BrowserSessions {
+  readonly #origin: string
+  readonly #attributes: string
+  readonly #session: string
+  readonly #flow = `${product}-sign-in`
+
+  /** @param publicUrl where browsers reach the platform */
+  constructor(publicUrl: string) {
+    this.#origin = new URL(publicUrl).origin
+    const isSecure = publicUrl.startsWith('https:')
+    this.#attributes = `; HttpOnly${isSecure ? '; Secure' : ''}`
+    // With this prefix no other server of the domain can set the cookie.
+    this.#session = `${isSecure ? '__Host-' : ''}${product}-session`
+  }
+
+  /** The token of the session in the cookie: for pages, which no other page can read, wherever the visitor comes from. */
+  heldBy(request: FastifyRequest): string | undefined {
+    return cookieOf(request, this.#session)
+  }
+
+  /**
+   * The same for all else.
+   * @throws GantryError UNAUTHENTICATED when a page of another origin may have caused the request
+   */
+  tokenOf(request: FastifyRequest): string | undefined {
+    const token = this.heldBy(request)
+    if (token === undefined || this.#isOwn(request)) return token
+    throw new GantryError(
+      'UNAUTHENTICATED',
+      'a session cookie is taken only from pages of this platform; send the header Authorization: Bearer <API token>',
+    )
+  }
+
+  /** Browsers send `Origin` with all that may change something, and `Sec-Fetch-Site` with all where nobody can listen. */
+  #isOwn({ method, headers }: FastifyRequest): boolean {
+    const { origin, 'sec-fetch-site': site } = headers
+    if (origin !== undefined && origin !== this.#origin) return false
+    if (site !== undefined && site !== 'same-origin') return false
+    return method === 'GET' || method === 'HEAD' || origin !== undefined
+  }
+
+  begin(reply: FastifyReply, token: string, expires: string): void {
+    this.#set(reply, `${this.#session}=${token}; Path=/; SameSite=Strict; ${until(expires)}`)
+  }
+
+  end(reply: FastifyReply): void {
+    this.#set(reply, `${this.#session}=; Path=/; SameSite=Strict; Max-Age=0`)
+  }
+
+  flowOf(request: FastifyRequest): string | undefined {
+    return cookieOf(request, this.#flow)
+  }
+
+  /** For the paths of the sign-in alone; Lax, as the provider's redirect must bring it along. */
+  beginFlow(reply: FastifyReply, flow: string, expires: string): void {
+    this.#set(reply, `${this.#flow}=${flow}; Path=${loginPath}; SameSite=Lax; ${until(expires)}`)
+  }
+
+  endFlow(reply: FastifyReply): void {
+    this.#set(reply, `${this.#flow}=; Path=${loginPath}; SameSite=Lax; Max-Age=0`)
+  }
+
+  #set(reply: FastifyReply, cookie: string): void {
+    // Fastify adds this header to those that are there.
+    reply.header('set-cookie', `${cookie}${this.#attributes}`)
+  }
+}
+
+const until = (expires: string): string => `Expires=${new Date(expires).toUTCString()}`
+
+function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const found = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+  return found === '' ? undefined : found
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Log } from '../../../broker/log.ts'
+import {
+  defaultClockSkewSeconds,
+  defaultGroupsClaim,
+  defaultScopes,
+  type OidcConfig,
+} from '../../../broker/platform-config.ts'
+import { loopback, product } from '../../../subjects/names.ts'
+import {
+  createAccounts,
+  type Passwords,
+  readAccounts,
+  type StoredAccounts,
+  writeAccounts,
+} from './accounts.ts'
+import type { RequestHandler, SigningKey } from './provider.ts'
+
+export interface DevelopmentProviderOptions {
+  /** Configuration folder, where its port and the hashes of its passwords are. */
+  readonly home: string
+  /** Where browsers reach the platform. */
+  readonly publicUrl: string
+  readonly log: Log
+  /** Done once, before the accounts are stored. */
+  readonly onFirstStart: () => Promise<void>
+  /** Private keys to sign with; a new one unless they are given. */
+  readonly keys?: readonly SigningKey[]
+}
+
+/** An identity provider in this process, on loopback, for whoever has none. */
+export interface DevelopmentProvider {
+  readonly config: OidcConfig
+  /** Made just now, and never to be seen again. */
+  readonly passwords: Passwords | undefined
+  stop(): Promise<void>
+}
+
+/** Listens; the provider itself is loaded with the first request, as that takes a third of a second. */
+export async function startDevelopmentProvider(
+  options: DevelopmentProviderOptions,
+): Promise<DevelopmentProvider> {
+  const { home, publicUrl, log, keys } = options
+  const known = readAccounts(home)
+  const { stored, passwords } = known === undefined ? await createAccounts() : { stored: known }
+  const server = createServer()
+  const port = await listen(server, stored.port)
+  const current: StoredAccounts = { ...stored, port }
+  if (known === undefined) await options.onFirstStart()
+  if (known?.port !== port) writeAccounts(home, current)
+
+  const host = `${loopback}:${port}`
+  const config: OidcConfig = {
+    issuer: `http://${host}`,
+    clientId: `${product}-cli`,
+    clientSecret: undefined,
+    uiClientId: `${product}-ui`,
+    uiClientSecret: undefined,
+    scopes: defaultScopes,
+    clockSkewSeconds: defaultClockSkewSeconds,
+    groupsClaim: defaultGroupsClaim,
+  }
+  let handler: Promise<RequestHandler> | undefined
+  const load = async () => {
+    const { createProvider } = await import('./provider.ts')
+    return createProvider({ config, publicUrl, stored: current, keys })
+  }
+  server.on('request', (request, response) => {
+    // A name that somebody made resolve to this host is not this host (DNS rebinding).
+    if (request.headers.host !== host) {
+      response.writeHead(421).end()
+      return
+    }
+    handler ??= load()
+    handler
+      .then((answer) => answer(request, response))
+      .catch((err: unknown) => {
+        log.error({ err }, 'The development provider failed.')
+        if (!response.headersSent) response.writeHead(500)
+        response.end()
+      })
+  })
+  return { config, passwords, stop: () => close(server) }
+}
+
+/** Listens on the port, or on a free one when somebody else does. Resolves to it. */
+async function listen(server: Server, port: number): Promise<number> {
+  try {
+    server.listen(port, loopback)
+    await once(server, 'listening')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    server.listen(0, loopback)
+    await once(server, 'listening')
+  }
+  return (server.address() as AddressInfo).port
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}

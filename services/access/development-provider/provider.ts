@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { type Configuration, errors, type KoaContextWithOIDC, Provider } from 'oidc-provider'
+import type { OidcConfig } from '../../../broker/platform-config.ts'
+import { messagePage, plainPagePolicy } from '../../../subjects/html.ts'
+import { callbackPath, loopbackCallbackPath } from '../../../subjects/sign-in.ts'
+import { accountFor, accounts, type StoredAccounts } from './accounts.ts'
+import { signInPage, signOutPage } from './pages.ts'
+import { MemoryStore } from './store.ts'
+
+/** A private key, with the algorithm that it is for. */
+export type SigningKey = JWK & { readonly alg: 'ES256' | 'RS256' | 'EdDSA' }
+
+export interface ProviderOptions {
+  readonly config: OidcConfig
+  readonly publicUrl: string
+  readonly stored: StoredAccounts
+  /** Private keys to sign with; a new one unless they are given. */
+  readonly keys: readonly SigningKey[] | undefined
+}
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+const interactionPath = '/interaction/'
+/**
+ * Where forms may lead is left open: the browser would stop the redirect that follows the sign-in, which goes to the
+ * platform, or to the port where the command line waits.
+ */
+const contentSecurityPolicy = plainPagePolicy
+/** A name and a password. */
+const maxFormBytes = 4_096
+const secondsOfDay = 86_400
+const tokenSeconds = 3_600
+/** As long as a sign-in at the platform may take. */
+const interactionSeconds = 600
+
+/** The provider as a handler of requests: the pages of the protocol, and the sign-in page. */
+export async function createProvider(options: ProviderOptions): Promise<RequestHandler> {
+  const provider = new Provider(options.config.issuer, {
+    ...clientsOf(options),
+    ...behaviour(),
+    jwks: { keys: [...(options.keys ?? [await newKey()])] },
+  })
+  const answer = provider.callback()
+  return async (request, response) => {
+    if (request.url?.startsWith(interactionPath)) await signIn(provider, options.stored, request, response)
+    else await answer(request, response)
+  }
+}
+
+async function newKey(): Promise<SigningKey> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  return { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig' }
+}
+
+/** The pages of the platform, and its command line, which may wait on any port. */
+function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configuration, 'clients'> {
+  const both = {
+    token_endpoint_auth_method: 'none',
+    id_token_signed_response_alg: keys?.[0]?.alg ?? 'ES256',
+    grant_types: ['authorization_code'],
+    response_types: ['code' as const],
+  } as const
+  const common = { ...both, grant_types: [...both.grant_types], response_types: [...both.response_types] }
+  return {
+    clients: [
+      { ...common, client_id: config.uiClientId, redirect_uris: [`${publicUrl}${callbackPath}`] },
+      {
+        ...common,
+        client_id: config.clientId,
+        application_type: 'native',
+        redirect_uris: ['127.0.0.1', '[::1]'].map((host) => `http://${host}${loopbackCallbackPath}`),
+      },
+    ],
+  }
+}
+
+function behaviour(): Configuration {
+  const store = new MemoryStore()
+  return {
+    adapter: (model: string) => store.of(model),
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    claims: { openid: ['sub'], profile: ['name', 'groups'] },
+    // Everything is in the ID token, so that one request is enough.
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    clientBasedCORS: () => false,
+    findAccount: (_, id) => {
+      const account = Object.values(accounts).find(({ subject }) => subject === id)
+      if (account === undefined) return undefined
+      const { subject: sub, name, groups } = account
+      return { accountId: sub, claims: () => ({ sub, name, groups: [...groups] }) }
+    },
+    interactions: { url: (_, { uid }) => `${interactionPath}${uid}` },
+    // Nobody is asked what the platform may know: the accounts are the platform's own.
+    loadExistingGrant: async ({ oidc }) => {
+      const { client, session, provider } = oidc
+      const grant = new provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! })
+      grant.addOIDCScope('openid profile email')
+      await grant.save()
+      return grant
+    },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
+        postLogoutSuccessSource: (ctx) =>
+          send(ctx, messagePage('Signed out', 'This sign-in page has forgotten you.')),
+      },
+    },
+    renderError: (ctx, { error, error_description: description = '' }) =>
+      send(ctx, messagePage('This did not work', `${error}: ${description}`)),
+    ttl: {
+      AccessToken: tokenSeconds,
+      IdToken: tokenSeconds,
+      Interaction: interactionSeconds,
+      Session: secondsOfDay,
+      Grant: secondsOfDay,
+    },
+  }
+}
+
+function send(ctx: KoaContextWithOIDC, html: string): void {
+  ctx.set('content-security-policy', contentSecurityPolicy)
+  ctx.type = 'html'
+  ctx.body = html
+}
+
+/** Shows the sign-in page; lets in who knows a name and its password. */
+async function signIn(
+  provider: Provider,
+  stored: StoredAccounts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const show = (status: number, html: string) => {
+    response.writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': contentSecurityPolicy,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'same-origin',
+      'cache-control': 'no-store',
+    })
+    response.end(html)
+  }
+  try {
+    const { uid } = await provider.interactionDetails(request, response)
+    const action = `${interactionPath}${uid}`
+    if (request.method !== 'POST') return show(200, signInPage(action))
+    if (!(Number(request.headers['content-length']) <= maxFormBytes))
+      return show(413, messagePage('This did not work', 'The form is too large.'))
+    const form = new URLSearchParams(await text(request))
+    const account = await accountFor(stored, form.get('name') ?? '', form.get('password') ?? '')
+    if (account === undefined)
+      return show(401, signInPage(action, 'There is no account with this name and password.'))
+    const result = { login: { accountId: account.subject }, consent: {} }
+    await provider.interactionFinished(request, response, result)
+  } catch (error) {
+    if (!(error instanceof errors.SessionNotFound)) throw error
+    show(400, messagePage('This sign-in is over', 'Begin again where you came from.'))
+  }
+}

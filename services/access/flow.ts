@@ -1,0 +1,57 @@
+import { type Static, Type } from 'typebox'
+import type { Sealer } from '../../broker/seal.ts'
+import { isLoopbackHost } from '../../subjects/names.ts'
+import { strict } from '../../subjects/schemas.ts'
+import { loopbackCallbackPath } from '../../subjects/sign-in.ts'
+import { matches } from '../../subjects/validate.ts'
+import { Refused } from './refused.ts'
+
+/** Time to find one's password and second factor. */
+export const flowMs = 10 * 60_000
+
+const Line = Type.String({ maxLength: 500 })
+
+/**
+ * A sign-in under way. Whoever began it keeps it, sealed; the platform keeps nothing, so that any node can complete it
+ * and nobody can fill its memory by beginning.
+ */
+const Flow = strict({
+  client: Type.Enum(['ui', 'cli']),
+  redirectUri: Line,
+  verifier: Line,
+  state: Line,
+  nonce: Line,
+  /** Milliseconds since 1970. */
+  expires: Type.Integer(),
+})
+export type Flow = Static<typeof Flow>
+
+export const sealFlow = (sealer: Sealer, flow: Flow): string => sealer.seal(JSON.stringify(flow))
+
+/** @throws Refused when it was not sealed by us, or is over */
+export function openFlow(sealer: Sealer, sealed: string): Flow {
+  let flow: unknown
+  try {
+    flow = JSON.parse(sealer.open(sealed))
+  } catch (cause) {
+    throw new Refused('its flow is none of ours', { cause })
+  }
+  if (!matches(Flow, flow)) throw new Refused('its flow is of another release')
+  if (flow.expires <= Date.now()) throw new Refused('its flow is over')
+  return flow
+}
+
+/**
+ * Whether the command line may wait there: a loopback address by number, as a name could be made to lead elsewhere
+ * (RFC 8252), on any port.
+ */
+export function isLoopbackRedirect(text: string): boolean {
+  const url = URL.parse(text)
+  return (
+    url !== null &&
+    url.protocol === 'http:' &&
+    url.hostname !== 'localhost' &&
+    isLoopbackHost(url.hostname) &&
+    text === `http://${url.host}${loopbackCallbackPath}`
+  )
+}

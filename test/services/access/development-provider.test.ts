@@ -1,0 +1,102 @@
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { files, httpServers } from '../../../subjects/names.ts'
+import { platform as platformContracts } from '../../../subjects/platform.ts'
+import { assignments } from '../../../subjects/assignments.ts'
+import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
+import { recordingLog } from '../../support/log.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { configure } from '../../support/provider.ts'
+
+let home: string
+beforeEach(async () => {
+  home = await createHome()
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const issuerOf = async (platform: TestPlatform) =>
+  (await platform.call(platformContracts.info, {})).identityProvider?.issuer
+
+test('a second start has the same passwords, which it does not show, and leaves assignments alone', async () => {
+  let passwords: Readonly<Record<string, string>> | undefined
+  let issuer: string | undefined
+  {
+    await using platform = await startTestPlatform({ home })
+    passwords = platform.developmentPasswords
+    issuer = await issuerOf(platform)
+    await platform.call(assignments.delete, { group: 'viewers' })
+  }
+  await using platform = await startTestPlatform({ home })
+  expect(platform.developmentPasswords).toBeUndefined()
+  expect(await issuerOf(platform)).toBe(issuer)
+  expect(await platform.call(assignments.list, {})).toEqual([])
+  const reply = await signInAt(new CookieBrowser(), platform.signInUrl!, {
+    name: 'viewer',
+    password: passwords!['viewer']!,
+  })
+  expect(reply.text).toContain('Signed in')
+})
+
+test('it takes another port when its own is taken, and keeps that', async () => {
+  const path = join(home, files.developmentProvider)
+  const port = () => (JSON.parse(readFileSync(path, 'utf8')) as { port: number }).port
+  {
+    await using _ = await startTestPlatform({ home })
+  }
+  const first = port()
+  await using other = createServer().listen(first, '127.0.0.1')
+  await using platform = await startTestPlatform({ home })
+  expect(port()).not.toBe(first)
+  expect(await issuerOf(platform)).toBe(`http://127.0.0.1:${port()}`)
+  expect(other.listening).toBe(true)
+})
+
+test.each<[string, () => Promise<void>]>([
+  [
+    'whose server is open to the network',
+    () => {
+      const path = join(home, httpServers.platform.propertiesFile)
+      writeFileSync(path, readFileSync(path, 'utf8').replace('server.address=127.0.0.1', '#'))
+      return Promise.resolve()
+    },
+  ],
+  ['behind a proxy', () => configure(home, { 'platform.url': 'https://gantry.example' })],
+])('it does not run for a platform %s: sign-in is off, and the log says why', async (_, prepare) => {
+  await prepare()
+  const { log, lines } = recordingLog()
+  await using platform = await startTestPlatform({ home, log })
+  expect(platform.developmentPasswords).toBeUndefined()
+  expect(platform.signInUrl).toBeUndefined()
+  expect(await issuerOf(platform)).toBeUndefined()
+  expect(lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+    expect.stringContaining('the development provider does not run'),
+  ])
+  for (const [path, method] of [
+    ['/login', 'GET'],
+    ['/api/v1/sign-in', 'POST'],
+  ] as const) {
+    const reply = await fetch(`${platform.httpUrls.platform}${path}`, {
+      method,
+      redirect: 'manual',
+      ...(method === 'GET'
+        ? {}
+        : {
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ client: 'cli', redirectUri: 'http://127.0.0.1:1/callback' }),
+          }),
+    })
+    expect(reply.status).toBe(503)
+    expect(await reply.text()).toContain('no identity provider is configured')
+  }
+  expect((await platform.rest('platform', 'GET', '/api/v1/health')).status).toBe(200)
+})
+
+test('a file of accounts that is not as we wrote it is one clear line', async () => {
+  {
+    await using _ = await startTestPlatform({ home })
+  }
+  appendFileSync(join(home, files.developmentProvider), 'x')
+  await expect(startTestPlatform({ home })).rejects.toThrow(/development-provider\.json is not valid JSON/)
+})

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs'
+import { type BrowserContext, chromium } from 'playwright-core'
+
+/** Debian's, or that of whoever runs the tests. */
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** Why there is no browser to test with; undefined when there is one. */
+export const chromiumMissing = existsSync(executablePath)
+  ? undefined
+  : `there is no ${executablePath}; set CHROMIUM`
+
+/** A real browser with a profile of its own, gone with the scope. */
+export async function openChromium(): Promise<AsyncDisposable & { readonly context: BrowserContext }> {
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  return { context: await browser.newContext(), [Symbol.asyncDispose]: () => browser.close() }
+}
