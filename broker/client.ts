@@ -14,7 +14,13 @@ import {
 } from '@nats-io/transport-node'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
-import { errorOf, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+import {
+  clientAddressHeader,
+  errorOf,
+  requestIdHeader,
+  serviceErrorCodeHeader,
+  serviceErrorHeader,
+} from './headers.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
@@ -22,6 +28,8 @@ const graceMs = 500
 export interface CallOptions {
   readonly requestId?: string
   readonly timeoutMs?: number
+  /** Of the client for whom the edge asks, with its mark. */
+  readonly markedAddress?: string
 }
 
 /** Deadline of a contract's callers, in milliseconds. */
@@ -47,13 +55,14 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { requestId, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
+  { requestId, timeoutMs = deadlineOf(contract) + graceMs, markedAddress }: CallOptions = {},
 ): Promise<Msg> {
   try {
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
+    if (markedAddress !== undefined) head.set(clientAddressHeader, markedAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {
     throw brokerError(error, contract.subject)

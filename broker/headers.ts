@@ -8,6 +8,8 @@ export const serviceErrorCodeHeader = messageHeaders.errorCode
 export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
 export const requestIdHeader = messageHeaders.requestId
+/** Address of a client behind the edge, with the mark by which it is believed. */
+export const clientAddressHeader = 'Gantry-Client-Address'
 
 /** Ids are short and of plain characters, so that they can stand in a log, a header and a message. */
 const maxRequestIdLength = 64

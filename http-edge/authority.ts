@@ -14,7 +14,7 @@ export const byToken =
     if (token === undefined) {
       throw new GantryError('UNAUTHENTICATED', 'send the header Authorization: Bearer <API token>')
     }
-    return pool.get(token)
+    return pool.get(token, request.ip)
   }
 
 /** Unauthenticated routes, on a narrow key of the edge itself. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { type AddressMarks, edgeName } from '../broker/client-address.ts'
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
@@ -20,6 +21,8 @@ export interface EdgeOptions {
   readonly listen: Record<HttpServerName, ListenOptions>
   /** Broker address for pooled connections. */
   readonly brokerUrl: string
+  /** Makes the broker believe what the edge says of its clients. */
+  readonly marks: AddressMarks
   /** Connection of the edge's own narrow key. */
   readonly edgeConnection: NatsConnection
   /** The token with which the migrator serves programs on its own host. */
@@ -35,8 +38,8 @@ export interface Edge {
 
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { listen, brokerUrl, edgeConnection, operatorToken, version, log } = options
-  const pool = new ConnectionPool(brokerUrl)
+  const { listen, brokerUrl, marks, edgeConnection, operatorToken, version, log } = options
+  const pool = new ConnectionPool(brokerUrl, { nameFor: (address, token) => edgeName(marks, address, token) })
   const authorities = {
     platform: byToken(pool),
     migrator: byTokenOrLocalHost(pool, () => pool.get(operatorToken)),
@@ -54,6 +57,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         contracts,
         authority: authorities[server],
         publicAuthority: byConnection(edgeConnection),
+        marks,
         log,
       })
       apps.push(app)

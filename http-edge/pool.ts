@@ -13,6 +13,9 @@ export interface PoolLimits {
   readonly retireMs: number
 }
 
+/** What a connection is called that is opened for a client, by its address and token. */
+type NameFor = (address: string, token: string) => string
+
 /** 2,000 connections are 160 MB in the server; the longest call takes 30 s. */
 const defaultLimits: PoolLimits = { maxConnections: 2_000, idleMs: 60_000, sweepMs: 10_000, retireMs: 35_000 }
 /** Whoever called within this time is calling now. */
@@ -33,13 +36,15 @@ interface Pooled {
 export class ConnectionPool {
   readonly #url: string
   readonly #limits: PoolLimits
+  readonly #nameFor: NameFor | undefined
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
   readonly #sweeper: NodeJS.Timeout
 
-  constructor(url: string, limits: Partial<PoolLimits> = {}) {
+  constructor(url: string, { nameFor, ...limits }: Partial<PoolLimits> & { nameFor?: NameFor } = {}) {
     this.#url = url
+    this.#nameFor = nameFor
     this.#limits = { ...defaultLimits, ...limits }
     this.#sweeper = setInterval(() => this.#closeIdle(), this.#limits.sweepMs).unref()
   }
@@ -49,23 +54,26 @@ export class ConnectionPool {
     return this.#byToken.size
   }
 
-  /** @throws GantryError UNAUTHENTICATED when the broker refuses the token, UNAVAILABLE when it cannot be reached. */
-  get(token: string): NatsConnection | Promise<NatsConnection> {
+  /**
+   * @param address of the client, for the record of a refusal
+   * @throws GantryError UNAUTHENTICATED when the broker refuses the token, UNAVAILABLE when it cannot be reached.
+   */
+  get(token: string, address?: string): NatsConnection | Promise<NatsConnection> {
     let pooled = this.#byToken.get(token)
     if (pooled === undefined) {
       // What is no token of any instance is not worth a connection.
       if (keyIdOf(token) === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
       this.#makeRoom()
-      pooled = { connection: this.#open(token), lastUsedMs: 0 }
+      pooled = { connection: this.#open(token, address), lastUsedMs: 0 }
     } else {
       this.#byToken.delete(token)
     }
     pooled.lastUsedMs = Date.now()
     this.#byToken.set(token, pooled)
-    return pooled.open?.isClosed() === false ? pooled.open : this.#opened(token, pooled)
+    return pooled.open?.isClosed() === false ? pooled.open : this.#opened(token, pooled, address)
   }
 
-  async #opened(token: string, pooled: Pooled): Promise<NatsConnection> {
+  async #opened(token: string, pooled: Pooled, address?: string): Promise<NatsConnection> {
     try {
       const connection = await pooled.connection
       if (pooled.open === undefined) {
@@ -78,13 +86,14 @@ export class ConnectionPool {
       throw brokerError(error, 'the broker')
     }
     this.#forget(token, pooled)
-    return this.get(token)
+    return this.get(token, address)
   }
 
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
-  async #open(token: string): Promise<NatsConnection> {
+  async #open(token: string, address?: string): Promise<NatsConnection> {
+    const name = address === undefined ? 'edge' : (this.#nameFor?.(address, token) ?? 'edge')
     const connect = () =>
-      connectWithToken(this.#url, token, { name: 'edge', reconnect: false, timeoutMs: connectTimeoutMs })
+      connectWithToken(this.#url, token, { name, reconnect: false, timeoutMs: connectTimeoutMs })
     const began = performance.now()
     try {
       return await connect()

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError, replyError, send } from '../broker/client.ts'
+import { type AddressMarks, plainAddress } from '../broker/client-address.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
@@ -22,6 +23,7 @@ export interface HttpServerOptions {
   readonly authority: Authority
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
+  readonly marks: AddressMarks
   readonly log: Log
 }
 
@@ -91,6 +93,10 @@ function addRoute(
       const connection = found instanceof Promise ? await found : found
       const message = await send(connection, contract, JSON.stringify(readInput(request)), {
         requestId: request.id,
+        // The broker sees the edge as the client; who is behind it counts where it is recorded.
+        ...(contract.audit === undefined
+          ? {}
+          : { markedAddress: options.marks.mark(plainAddress(request.ip), contract.subject, request.id) }),
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

@@ -1,4 +1,5 @@
 import { assignments } from './assignments.ts'
+import { audit } from './audit.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { keys } from './keys.ts'
@@ -19,6 +20,7 @@ export const resources = {
   users,
   settings,
   rbac,
+  audit,
   filesystems,
   migrations,
 } as const

@@ -1,10 +1,14 @@
-import { startAuthCallout } from '../../broker/auth-callout.ts'
+import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
+import { auditedActions } from '../../subjects/audit.ts'
+import { isGantryError } from '../../subjects/errors.ts'
+import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
+import { Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
 import { authoriser } from './authorise.ts'
 import { admin } from './built-in-roles.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
@@ -25,17 +29,23 @@ export interface AccessOptions {
   readonly salt: string
   readonly location: TokenLocation
   readonly rules: AdminRules
+  readonly trail: Trail
   readonly log: Log
 }
 
 export interface Access {
   readonly handlers: ReturnType<typeof accessHandlers>
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
-  signIn(person: Person): Promise<Session>
+  signIn(person: Person, request?: SignInRequest): Promise<Session>
+  /** Whose a key is; undefined when there is none. */
+  readonly ownerOf: (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
 }
+
+/** What is recorded of a fault that nobody outside is told of. */
+const unknownFault = { code: 'INTERNAL', message: 'the service failed' } as const
 
 /** The handlers of all resources of access, by resource. */
 const accessHandlers = (dependencies: KeyDependencies & { readonly state: AccessState }) => ({
@@ -54,13 +64,23 @@ export async function startAccess({
   salt,
   location,
   rules,
+  trail,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform)
   const { keys } = state
   const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
-  const callout = startAuthCallout(connections.auth, { identity, authorise, log })
+  const refusals = new Refusals(trail, log)
+  const onRefusal = ({ reason, keyId, from }: RefusedConnection) =>
+    refusals.note({
+      what: auditedActions.connect,
+      result: 'UNAUTHENTICATED',
+      reason,
+      ...(from === undefined ? {} : { from }),
+      ...(keyId === undefined ? {} : { key: keyId }),
+    })
+  const callout = startAuthCallout(connections.auth, { identity, authorise, onRefusal, log })
   const isWelcome = async (user: string) => {
     const key = await keys.get(user)
     // Users that are no keys are the platform's own.
@@ -68,18 +88,25 @@ export async function startAccess({
   }
   const watch = watchConnects(connections.system, isWelcome, log)
   const kick = (keyId: string) => kickKey(connections.system, keyId)
-  const kickAfterReply = (keyId: string) => {
-    // A reply that is about to be sent has reached the broker when a flush after it is answered.
-    setImmediate(() => {
-      connections.platform
-        .flush()
-        .then(() => kick(keyId))
-        .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
-    })
-  }
   return {
-    handlers: accessHandlers({ state, issuer, kick, kickAfterReply }),
-    signIn: (person) => signIn(person, { state, rules, issuer, kick }),
+    handlers: accessHandlers({ state, issuer, kick }),
+    signIn: async (person, request = {}) => {
+      trail.requireRoom()
+      const session = await signIn(person, { state, rules, issuer, kick }).catch((error: unknown) => {
+        const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
+        const { from } = request
+        refusals.note({
+          what: auditedActions.signIn,
+          result,
+          reason,
+          ...(from === undefined ? {} : { from }),
+        })
+        throw error
+      })
+      await Promise.all(signInEntries(session, request).map((entry) => trail.append(entry)))
+      return session
+    },
+    ownerOf: (keyId) => keys.get(keyId),
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -99,11 +126,20 @@ export async function startAccess({
         capabilities: { pub: admin.pub, sub: admin.sub },
         visible_extensions: admin.visible_extensions,
       })
+      await trail.append({
+        time: new Date().toISOString(),
+        kind: 'platform',
+        user: key.owner,
+        what: keyContracts.create.subject,
+        object: key.id,
+        result: 'ok',
+      })
       log.info({ key: key.id }, 'Made the local operator key.')
       return token
     },
     stop: async () => {
       await Promise.all([callout.stop(), watch.stop()])
+      await refusals.flush()
     },
   }
 }
