@@ -20,7 +20,8 @@ export function auditRecorder(
   const owners = new Map<string, Who>()
   const whoIs = async (keyId: string): Promise<Who> => {
     const key = await ownerOf(keyId)
-    if (key === undefined) return { kind: 'key', key: keyId }
+    // Users that are no keys are the platform's own.
+    if (key === undefined) return { kind: 'platform' }
     const who = { kind: key.kind, key: keyId, user: key.owner }
     if (owners.size === maxOwners) owners.clear()
     owners.set(keyId, who)

@@ -5,6 +5,7 @@ import { contracts, eventContracts, internalContracts } from '../../subjects/ind
 import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
 import { product, roots } from '../../subjects/names.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
+import { maxIdLength } from '../../subjects/schemas.ts'
 import { matches, problemsOf } from '../../subjects/validate.ts'
 import { parseExample } from './example.ts'
 import { unboundedIn, untypedIn } from './schema-rules.ts'
@@ -57,6 +58,7 @@ describe.each(named(contracts))('%s', (_, contract) => {
     if (audit?.object === undefined) return
     const field = { ...fieldsOf(output), ...fieldsOf(input) }[audit.object]
     expect(field?.type === 'string' || field?.enum !== undefined).toBe(true)
+    expect((field as { maxLength?: number }).maxLength ?? 0).toBeLessThanOrEqual(maxIdLength)
   })
 })
 
