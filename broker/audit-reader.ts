@@ -50,7 +50,7 @@ export class AuditReader<T extends object> {
     this.#instance = instance
   }
 
-  /** The records that fit. A message that cannot be read is left out here; `verify` names it. */
+  /** The records that fit. What cannot be read is left out here; `verify` names it. */
   async page({ order, after, limit, fits, sinceMs }: AuditQuery<T>): Promise<AuditPage<T>> {
     const isNewest = order === 'newest'
     const { first, last } = await this.#stream.bounds()
@@ -87,10 +87,10 @@ export class AuditReader<T extends object> {
 
   #recordsOf({ sequence, body }: AuditMessage): StoredRecord<T>[] {
     const { records = [] } = decodeLink(body) ?? {}
-    return records.map(({ text }, index) => ({
-      sequence: sequenceOf(sequence, index),
-      record: JSON.parse(text) as T,
-    }))
+    return records.flatMap(({ text }, index) => {
+      const record = parsed(text) as T | undefined
+      return record === undefined ? [] : [{ sequence: sequenceOf(sequence, index), record }]
+    })
   }
 
   /** Walks along the chain, from the oldest record or after the last of the page before. */
@@ -135,16 +135,24 @@ export class AuditReader<T extends object> {
   }
 
   #result(walk: Walk, first: number, hasMore: boolean): Verification<T> {
-    const parsed = (text: string | undefined) => (text === undefined ? undefined : (JSON.parse(text) as T))
     return {
       records: walk.records,
       fromFirst: first <= 1,
-      oldest: parsed(walk.oldest),
-      newest: parsed(walk.newest),
+      oldest: parsed(walk.oldest) as T | undefined,
+      newest: parsed(walk.newest) as T | undefined,
       hash: walk.records === 0 ? undefined : walk.hash,
       broken: walk.broken,
       next: hasMore ? sequenceOf(walk.expected - 1, 0) : undefined,
     }
+  }
+}
+
+/** undefined for what somebody has put there who does not know what a record is. */
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AuditReader } from '../../broker/audit-reader.ts'
-import { type audit, type AuditEntry, defaultAuditPage } from '../../subjects/audit.ts'
+import { type audit, AuditEntry, defaultAuditPage } from '../../subjects/audit.ts'
 import type { Handlers, Input } from '../../subjects/contract.ts'
+import { matches } from '../../subjects/validate.ts'
 
 type Filter = Omit<Input<(typeof audit)['list']>, 'order' | 'after' | 'limit'>
 
@@ -13,6 +14,8 @@ export function fitsFilter(filter: Filter): (entry: AuditEntry) => boolean {
   const sinceMs = momentOf(filter.since, Number.NEGATIVE_INFINITY)
   const untilMs = momentOf(filter.until, Number.POSITIVE_INFINITY)
   return (entry) => {
+    // One that somebody has changed must not hide the others.
+    if (!matches(AuditEntry, entry)) return false
     const timeMs = Date.parse(entry.time)
     return (
       timeMs >= sinceMs &&

@@ -109,6 +109,9 @@ test('what was changed, removed, moved or added is named', async () => {
   expect(await brokenAt(bodies.with(2, bodies[3]!).with(3, bodies[2]!))).toBe(first[2])
   expect(await brokenAt(bodies.toSpliced(2, 0, bodies[2]!))).toBe(first[3])
   expect(await brokenAt(bodies.with(3, 'nothing'))).toBe(first[3])
+  // What is no record is not listed, and hides no other.
+  expect(await brokenAt(changedIn(3, '{"n":3}', '{"n":}'))).toBe(first[3])
+  expect((await notesOf(trail)).map(({ n }) => n)).toEqual(upTo(10).toSpliced(3, 1))
   // A record that is made well, in the place of another.
   const { previous } = decodeLink(bodies[2]!)!
   expect(await brokenAt(bodies.with(2, encodeLink(previous, ['{"n":9}']).body))).toBe(first[3])
