@@ -1,5 +1,6 @@
 import { type AuthorizationRequest, encodeAuthorizationResponse } from '@nats-io/jwt'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { addressMarks, addressOfConnection } from './client-address.ts'
 import type { Identity } from './identity.ts'
 import { readClaims } from './jwt.ts'
 import type { Log } from './log.ts'
@@ -15,7 +16,22 @@ export interface Principal {
 }
 
 /** Judges a token. A reason is for the log alone; the client learns nothing but that it was refused. */
-export type Authorise = (token: string) => Promise<Principal | { refused: string }>
+export type Authorise = (token: string) => Promise<Principal | Refusal>
+
+export interface Refusal {
+  /** For the log: all that is known. */
+  readonly refused: string
+  /** The same in one of a few ways, so that refusals can be counted. */
+  readonly reason: string
+  /** The key that is meant, when there is one. */
+  readonly keyId?: string
+}
+
+/** A connection that was refused. */
+export interface RefusedConnection extends Refusal {
+  /** Address of the client. */
+  readonly from: string | undefined
+}
 
 const requestSubject = '$SYS.REQ.USER.AUTH'
 /** All workers of all nodes share the requests. */
@@ -27,8 +43,19 @@ const queue = 'auth-callout'
  */
 export function startAuthCallout(
   connection: NatsConnection,
-  { identity, authorise, log }: { identity: Identity; authorise: Authorise; log: Log },
+  {
+    identity,
+    authorise,
+    onRefusal,
+    log,
+  }: {
+    identity: Identity
+    authorise: Authorise
+    onRefusal: (refused: RefusedConnection) => void
+    log: Log
+  },
 ): { stop(): Promise<void> } {
+  const marks = addressMarks(identity)
   const answer = async (message: Msg): Promise<void> => {
     const { nats } = readClaims<AuthorizationRequest>(message.string())
     const { user_nkey, server_id, connect_opts, client_info } = nats as AuthorizationRequest
@@ -36,8 +63,10 @@ export function startAuthCallout(
       encodeAuthorizationResponse(keyOnly(user_nkey), keyOnly(server_id.id), identity.AUTH.account, data, {
         signer: identity.AUTH.signing,
       })
-    const verdict = await authorise(connect_opts.auth_token ?? '')
+    const { auth_token: token = '', name } = connect_opts
+    const verdict = await authorise(token)
     if ('refused' in verdict) {
+      onRefusal({ ...verdict, from: addressOfConnection(marks, { name, host: client_info.host, token }) })
       log.warn(
         { host: client_info.host, client: client_info.kind, reason: verdict.refused },
         'Refused a connection.',

@@ -5,7 +5,7 @@ import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
 /** nats-server rewrites the reply of a request that crosses accounts to a subject under this root. */
-const crossAccountReply = '_R_.'
+export const crossAccountReply = '_R_.'
 
 /**
  * Where our own connections want their replies. What a stream delivers wants another: somebody who may write to a stream
@@ -33,10 +33,13 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
   return issued && typeof user === 'string' ? { kind: 'key', keyId: user } : undefined
 }
 
-/** The one line that the server wrote. Were there another, nobody could tell which is the server's. */
-function requestInfo(message: Msg): string | undefined {
+/** The server's word on the client of a request that crossed accounts. */
+export const requestInfo = (message: Msg): string | undefined => onlyLine(message, requestInfoHeader)
+
+/** The one line of a header. Were there another, nobody could tell which is whose. */
+export function onlyLine(message: Msg, header: string): string | undefined {
   try {
-    const lines = message.headers?.values(requestInfoHeader) ?? []
+    const lines = message.headers?.values(header) ?? []
     return lines.length === 1 ? lines[0] : undefined
   } catch {
     // The lines of a client that writes them by hand need not be headers.

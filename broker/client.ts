@@ -27,9 +27,9 @@ const graceMs = 500
 
 export interface CallOptions {
   readonly requestId?: string
-  /** Network address of the client for whom the edge calls. */
-  readonly clientAddress?: string | undefined
   readonly timeoutMs?: number
+  /** Of the client for whom the edge asks, with its mark. */
+  readonly markedAddress?: string
 }
 
 /** Deadline of a contract's callers, in milliseconds. */
@@ -55,14 +55,14 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { requestId, clientAddress, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
+  { requestId, timeoutMs = deadlineOf(contract) + graceMs, markedAddress }: CallOptions = {},
 ): Promise<Msg> {
   try {
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
-    if (clientAddress !== undefined) head.set(clientAddressHeader, clientAddress)
+    if (markedAddress !== undefined) head.set(clientAddressHeader, markedAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {
     throw brokerError(error, contract.subject)

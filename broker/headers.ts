@@ -8,7 +8,7 @@ export const serviceErrorCodeHeader = messageHeaders.errorCode
 export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
 export const requestIdHeader = messageHeaders.requestId
-/** Where an HTTP client is. Believed of our own edge alone. */
+/** Address of a client behind the edge, with the mark by which it is believed. */
 export const clientAddressHeader = messageHeaders.clientAddress
 
 /** On every fact, with its subject. */

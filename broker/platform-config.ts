@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import { files, isLoopbackHost } from '../subjects/names.ts'
 import { Name, strict } from '../subjects/schemas.ts'
 import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
+import { parseDuration } from './durations.ts'
 import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts'
 import { createIdentity, type Identity, readIdentity, type StorageLimits, withLimits } from './identity.ts'
 import type { Log } from './log.ts'
@@ -72,8 +73,8 @@ export interface PlatformConfig {
   readonly rules: AdminRules
   /** undefined when no provider is configured. */
   readonly oidc: OidcConfig | undefined
-  /** As it is written, such as `90d`; undefined when it is not. */
-  readonly auditRetention: string | undefined
+  /** How long the records of the audit log are kept. */
+  readonly auditRetentionMs: number
   /** Where browsers reach the platform's REST server, without a path; undefined when it is where that server listens. */
   readonly publicUrl: string | undefined
 }
@@ -87,6 +88,13 @@ export const defaultGroupsClaim = 'groups'
 export const developmentAdmin = 'development-administrator'
 
 const saltBytes = 32
+
+/** A year: what auditors usually look back on. */
+const defaultAuditRetention = '365d'
+/** Who comes back from a weekend must still see what happened. */
+const minAuditRetention = '3d'
+/** Longer than any instance lives, and within what the broker counts in nanoseconds. */
+const maxAuditRetention = '100y'
 
 /**
  * Reads `gantry.config`, or makes it on the first run. Its backup is kept equal to the last version that was right;
@@ -156,9 +164,24 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
       defaultRole: file['rbac.default_role'],
     },
     oidc: oidcIn(file),
-    auditRetention: file['audit.retention'],
+    auditRetentionMs: retentionIn(file),
     publicUrl: publicUrlIn(file),
   }
+}
+
+function retentionIn({ 'audit.retention': text = defaultAuditRetention }: PlatformFile): number {
+  const ms = parseDuration(text)
+  if (ms === undefined) {
+    throw new ConfigError(
+      `${files.config}: audit.retention is no duration: ${JSON.stringify(text)}; write it like 90d or 2y`,
+    )
+  }
+  if (ms < parseDuration(minAuditRetention)! || ms > parseDuration(maxAuditRetention)!) {
+    throw new ConfigError(
+      `${files.config}: audit.retention must be between ${minAuditRetention} and ${maxAuditRetention}`,
+    )
+  }
+  return ms
 }
 
 function publicUrlIn({ 'platform.url': text }: PlatformFile): string | undefined {

@@ -1,15 +1,17 @@
 import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
 import type { Call, Caller, Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import { edgeUser, product, serviceQueue } from '../subjects/names.ts'
+import { product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf } from './caller.ts'
+import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
-import { clientAddressHeader, isRequestId, requestIdHeader } from './headers.ts'
+import { isRequestId, requestIdHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
+import { type Recorder, Recording } from './recording.ts'
 import { maxPayloadBytes } from './server-config.ts'
 
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */
@@ -19,9 +21,11 @@ const defaultConcurrency = 256
 export const maxRequestBytes = 2 ** 20
 
 export interface ServeOptions {
-  readonly identity: Pick<Identity, 'GANTRY'>
+  readonly identity: Pick<Identity, 'GANTRY' | 'derive'>
   readonly version: string
   readonly log: Log
+  /** Takes the outcomes of contracts that say that they are recorded. */
+  readonly recorder?: Recorder
   readonly concurrency?: number
 }
 
@@ -41,10 +45,11 @@ export function serve<R extends Resource>(
   connection: NatsConnection,
   contracts: R,
   handlers: Handlers<R>,
-  { identity, version, log, concurrency = defaultConcurrency }: ServeOptions,
+  { identity, version, log, recorder, concurrency = defaultConcurrency }: ServeOptions,
 ): Service {
   const id = nuid.next()
   const inHand = new InHand()
+  const marks = addressMarks(identity)
   const maxReplyBytes = () => connection.info?.max_payload ?? maxPayloadBytes
   const subscriptions: Subscription[] = []
   const endpoints: EndpointStats[] = []
@@ -58,6 +63,7 @@ export function serve<R extends Resource>(
       const started = performance.now()
       const requestId = requestIdOf(message)
       inHand.add()
+      let recording: Recording | undefined
       try {
         if (inHand.count > concurrency) {
           throw new GantryError(
@@ -66,16 +72,26 @@ export function serve<R extends Resource>(
           )
         }
         const caller = callerOf(message, identity)
+        if (recorder !== undefined && contract.audit !== undefined) {
+          recorder.requireRoom()
+          recording = new Recording({ contract, message, requestId, recorder, marks, log })
+          recording.caller = caller
+        }
         if (caller === undefined)
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
-        const output = answer(contract, handler, message, caller, requestId)
+        const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
+        const call = new ServedCall(caller, requestId, address)
+        const output = answer(contract, handler, message, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
+        if (recording !== undefined) await recording.succeeded()
         message.respond(body)
+        call.answered(connection, log)
         stats.count(started)
       } catch (error) {
         const known = knownError(contract, error, requestId, log)
+        if (recording !== undefined) await recording.failed(known)
         const { body, headers } = errorReply(known, requestId, maxReplyBytes())
         message.respond(body, { headers })
         stats.count(started, known)
@@ -135,13 +151,18 @@ class InHand {
 class ServedCall implements Call<Contract> {
   readonly caller: Caller
   readonly requestId: string
-  readonly clientAddress: string | undefined
+  readonly #address: () => string | undefined
   #controller: AbortController | undefined
+  readonly #tasks: (() => Promise<void>)[] = []
 
-  constructor(caller: Caller, requestId: string, clientAddress: string | undefined) {
+  constructor(caller: Caller, requestId: string, address: () => string | undefined) {
     this.caller = caller
     this.requestId = requestId
-    this.clientAddress = clientAddress
+    this.#address = address
+  }
+
+  get clientAddress(): string | undefined {
+    return this.#address()
   }
 
   get signal(): AbortSignal {
@@ -156,6 +177,21 @@ class ServedCall implements Call<Contract> {
   abort(): void {
     this.#controller?.abort()
   }
+
+  afterReply(task: () => Promise<void>): void {
+    this.#tasks.push(task)
+  }
+
+  /** The broker has the reply when a flush after it is answered. */
+  answered(connection: NatsConnection, log: Log): void {
+    if (this.#tasks.length === 0) return
+    connection
+      .flush()
+      .then(() => Promise.all(this.#tasks.map((task) => task())))
+      .catch((err: unknown) =>
+        log.error({ err, requestId: this.requestId }, 'What follows a reply was not done.'),
+      )
+  }
 }
 
 /** The reply's body, at once when the handler is synchronous. @throws what the handler throws */
@@ -163,25 +199,27 @@ function answer(
   contract: Contract,
   handler: Handler<Contract>,
   message: Msg,
-  caller: Caller,
-  requestId: string,
+  call: ServedCall,
+  recording: Recording | undefined,
 ): string | Promise<string> {
-  const call = new ServedCall(caller, requestId, clientAddressOf(message, caller))
-  const output = handler(check(contract.input, bodyOf(message)), call)
-  return output instanceof Promise ? beforeDeadline(contract, output, call) : encode(contract, output)
+  const input = check(contract.input, bodyOf(message))
+  recording?.name(input)
+  const body = (output: unknown): string => {
+    recording?.name(output)
+    return encode(contract, output)
+  }
+  const output = handler(input, call)
+  return output instanceof Promise ? beforeDeadline(contract, output.then(body), call) : body(output)
 }
 
-function beforeDeadline(contract: Contract, output: Promise<unknown>, call: ServedCall): Promise<string> {
+function beforeDeadline(contract: Contract, body: Promise<string>, call: ServedCall): Promise<string> {
   const deadlineMs = deadlineOf(contract)
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const timer = setTimeout(() => {
     reject(new GantryError('TIMEOUT', `${contract.subject} took longer than ${deadlineMs} ms`))
     call.abort()
   }, deadlineMs)
-  output
-    .then((value) => resolve(encode(contract, value)))
-    .catch(reject)
-    .finally(() => clearTimeout(timer))
+  body.then(resolve, reject).finally(() => clearTimeout(timer))
   return promise
 }
 
@@ -223,12 +261,6 @@ function requestIdOf(message: Msg): string {
     // The lines of a client that writes them by hand need not be headers.
     return nuid.next()
   }
-}
-
-/** Where the HTTP client is for whom our edge asks; what anybody else says of it is not believed. */
-function clientAddressOf(message: Msg, caller: Caller): string | undefined {
-  const isOurs = caller.kind === 'platform' || caller.keyId === edgeUser
-  return isOurs ? message.headers?.get(clientAddressHeader) || undefined : undefined
 }
 
 const tooLargeReply = () =>

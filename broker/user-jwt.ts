@@ -18,13 +18,13 @@ export interface Permissions {
 /**
  * What a key with these capabilities may do: replies to it arrive under its own inbox only, and it may answer anybody's.
  * The platform alone hears its requests (one is a secret of its caller, and an answer of another would be believed) and
- * publishes its facts, whatever the rules of a key say.
+ * publishes its facts, whatever the rules of a key say; its audit log is no subject of a key even inside its account.
  */
 export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permissions => ({
-  pub: { allow: [...pub.allow, '_INBOX.>'], deny: [`${roots.events}.>`] },
+  pub: { allow: [...pub.allow, '_INBOX.>'], deny: [`${roots.events}.>`, `${roots.audit}.>`] },
   sub: {
     allow: [...sub.allow, `${inboxPrefix(keyId)}.>`],
-    deny: [`${roots.services}.>`, ...denyBeyond(sub.allow)],
+    deny: [`${roots.services}.>`, `${roots.audit}.>`, ...denyBeyond(sub.allow)],
   },
 })
 

@@ -1,5 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { AuditTrail } from '../broker/audit-trail.ts'
+import { addressMarks } from '../broker/client-address.ts'
 import { connectAs, type NatsConnection } from '../broker/connection.ts'
 import { Events } from '../broker/events.ts'
 import { readTextFile, writeSecretFile } from '../broker/files.ts'
@@ -14,9 +16,12 @@ import { version } from '../broker/version.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
+import { auditHandlers } from '../services/audit/index.ts'
+import { auditRecorder } from '../services/audit/recorder.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
+import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
@@ -62,7 +67,11 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
-    const { identity, salt, rules, oidc, ...config } = await loadPlatformConfig(home, messaging, log)
+    const { identity, salt, rules, oidc, auditRetentionMs, ...config } = await loadPlatformConfig(
+      home,
+      messaging,
+      log,
+    )
     const listen = listenOptions(home)
     const security = loadSecurity(home)
     const broker = await startBroker({
@@ -98,6 +107,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
     const publicUrl = config.publicUrl ?? urls.http
+    const { maxFileBytes } = messaging
+    const trail = await AuditTrail.open<AuditEntry>(platform, {
+      instance: identity.instance,
+      maxFileBytes,
+      retentionMs: auditRetentionMs,
+      log,
+    })
+    stops.push(() => trail.close())
     const access = await startAccess({
       connections: { platform, auth, system },
       identity,
@@ -107,18 +124,18 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       security,
       sealer: createSealer(identity, 'flow'),
       signIn: { home, oidc, host: listen.platform.host, publicUrl },
+      trail,
       log,
     })
     stops.push(() => access.stop())
 
-    const serving = { identity, version, log }
+    const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     const sealer = createSealer(identity)
     const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
-    const { maxFileBytes } = messaging
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
     stops.push(() => migrations.stop())
     services.push(
@@ -136,6 +153,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.users, access.handlers.users, serving),
       serve(platform, resources.settings, access.handlers.settings, serving),
       serve(platform, resources.rbac, access.handlers.rbac, serving),
+      serve(platform, resources.audit, auditHandlers(trail.reader), serving),
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
@@ -151,7 +169,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
             broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
             http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
           },
-          components: async () => [await storageComponent(platform)],
+          components: async () => [await storageComponent(platform), auditComponent(trail)],
           others: () => access.provider.components(),
         }),
         serving,
@@ -166,6 +184,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const edge = await startEdge({
       listen,
       brokerUrl: broker.tcpUrl,
+      marks: addressMarks(identity),
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
@@ -222,5 +241,15 @@ async function storageComponent(connection: NatsConnection): Promise<Component> 
       healthy: false,
       message: `the broker’s storage does not answer: ${(error as Error).message}`,
     }
+  }
+}
+
+function auditComponent(trail: Pick<AuditTrail<AuditEntry>, 'requireRoom'>): Component {
+  const name = 'audit'
+  try {
+    trail.requireRoom()
+    return { name, healthy: true }
+  } catch (error) {
+    return { name, healthy: false, message: (error as Error).message }
   }
 }

@@ -1,5 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { call } from '../broker/client.ts'
+import type { AddressMarks } from '../broker/client-address.ts'
+import type { Contract } from '../subjects/contract.ts'
+import { markedAddress } from './client-address.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { isLoopbackName } from '../broker/loopback.ts'
 import { keyIdOf } from '../broker/token.ts'
@@ -54,16 +57,24 @@ export const byTokenOrLocalHost =
  * is no exception. Who it is, the service says on the connection given, which may ask that and nothing else.
  */
 export const byCredentials =
-  (pool: ConnectionPool, service: NatsConnection): Authority =>
+  (pool: ConnectionPool, service: NatsConnection, marks: AddressMarks): Authority =>
   async (request) => {
-    const context = { requestId: request.id, clientAddress: request.ip }
+    const contextOf = (contract: Contract) => ({
+      requestId: request.id,
+      ...markedAddress(marks, contract, request),
+    })
     const credentials = basicCredentials(request)
     if (credentials !== undefined) {
       // Browsers add a password that they know to what any page asks of us.
       if (isFromOtherPage(request)) {
         throw new GantryError('UNAUTHENTICATED', 'pages of other sites cannot use a password here')
       }
-      const { token } = await call(service, authenticationInternal.basic, credentials, context)
+      const { token } = await call(
+        service,
+        authenticationInternal.basic,
+        credentials,
+        contextOf(authenticationInternal.basic),
+      )
       return pool.get(token)
     }
     const bearer = credentialOf(request, 'bearer')
@@ -74,7 +85,12 @@ export const byCredentials =
       )
     }
     if (keyIdOf(bearer) !== undefined) return pool.get(bearer, request.ip)
-    const { token } = await call(service, authenticationInternal.bearer, { jwt: bearer }, context)
+    const { token } = await call(
+      service,
+      authenticationInternal.bearer,
+      { jwt: bearer },
+      contextOf(authenticationInternal.bearer),
+    )
     return pool.get(token)
   }
 

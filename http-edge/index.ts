@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { type AddressMarks, edgeName } from '../broker/client-address.ts'
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
@@ -22,6 +23,8 @@ export interface EdgeOptions {
   readonly listen: Record<HttpServerName, ListenOptions>
   /** Broker address for pooled connections. */
   readonly brokerUrl: string
+  /** Makes the broker believe what the edge says of its clients. */
+  readonly marks: AddressMarks
   /** Connection of the edge's own narrow key. */
   readonly edgeConnection: NatsConnection
   /** Where passwords and JSON Web Tokens are checked; undefined while the migrator has no access control. */
@@ -41,16 +44,16 @@ export interface Edge {
 
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { listen, brokerUrl, edgeConnection, credentialConnection, operatorToken, publicUrl, version, log } =
-    options
-  const pool = new ConnectionPool(brokerUrl)
+  const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
+  const { version, log } = options
+  const pool = new ConnectionPool(brokerUrl, { nameFor: (address, token) => edgeName(marks, address, token) })
   const sessions = new BrowserSessions(publicUrl)
   const authorities = {
     platform: byTokenOrSession(pool, sessions),
     migrator:
       credentialConnection === undefined
         ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
-        : byCredentials(pool, credentialConnection),
+        : byCredentials(pool, credentialConnection, marks),
   }
   const apps: FastifyInstance[] = []
   const urls = {} as Record<HttpServerName, string>
@@ -66,6 +69,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         authority: authorities[server],
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
+        marks,
         log,
       })
       apps.push(app)

@@ -14,6 +14,9 @@ export interface PoolLimits {
   readonly retireMs: number
 }
 
+/** What a connection is called that is opened for a client, by its address and token. */
+type NameFor = (address: string, token: string) => string
+
 /** 2,000 connections are 160 MB in the server; the longest call takes 30 s. */
 const defaultLimits: PoolLimits = { maxConnections: 2_000, idleMs: 60_000, sweepMs: 10_000, retireMs: 35_000 }
 /** Whoever called within this time is calling now. */
@@ -34,14 +37,16 @@ interface Pooled {
 export class ConnectionPool {
   readonly #url: string
   readonly #limits: PoolLimits
+  readonly #nameFor: NameFor | undefined
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
   readonly #throttle = new Throttle()
   readonly #sweeper: NodeJS.Timeout
 
-  constructor(url: string, limits: Partial<PoolLimits> = {}) {
+  constructor(url: string, { nameFor, ...limits }: Partial<PoolLimits> & { nameFor?: NameFor } = {}) {
     this.#url = url
+    this.#nameFor = nameFor
     this.#limits = { ...defaultLimits, ...limits }
     this.#sweeper = setInterval(() => this.#closeIdle(), this.#limits.sweepMs).unref()
   }
@@ -52,7 +57,7 @@ export class ConnectionPool {
   }
 
   /**
-   * @param address where the request comes from; undefined for our own
+   * @param address where the request comes from, for throttling and the record of a refusal; undefined for our own
    * @throws GantryError UNAUTHENTICATED when the broker refuses the token, THROTTLED when it is not asked after too many
    *   refusals, UNAVAILABLE when it cannot be reached
    */
@@ -70,10 +75,10 @@ export class ConnectionPool {
     }
     pooled.lastUsedMs = Date.now()
     this.#byToken.set(token, pooled)
-    return pooled.open?.isClosed() === false ? pooled.open : this.#opened(token, pooled)
+    return pooled.open?.isClosed() === false ? pooled.open : this.#opened(token, pooled, address)
   }
 
-  async #opened(token: string, pooled: Pooled): Promise<NatsConnection> {
+  async #opened(token: string, pooled: Pooled, address?: string): Promise<NatsConnection> {
     try {
       const connection = await pooled.connection
       if (pooled.open === undefined) {
@@ -86,7 +91,7 @@ export class ConnectionPool {
       throw brokerError(error, 'the broker')
     }
     this.#forget(token, pooled)
-    return this.get(token)
+    return this.get(token, address)
   }
 
   /** @throws GantryError UNAUTHENTICATED for a token that was refused just now, THROTTLED after too many refusals */
@@ -107,7 +112,7 @@ export class ConnectionPool {
     { address, keyId }: { address: string | undefined; keyId: string },
   ): Promise<NatsConnection> {
     try {
-      const connection = await this.#open(token)
+      const connection = await this.#open(token, address)
       this.#throttle.wasRight(token)
       return connection
     } catch (error) {
@@ -118,9 +123,10 @@ export class ConnectionPool {
   }
 
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
-  async #open(token: string): Promise<NatsConnection> {
+  async #open(token: string, address?: string): Promise<NatsConnection> {
+    const name = address === undefined ? 'edge' : (this.#nameFor?.(address, token) ?? 'edge')
     const connect = () =>
-      connectWithToken(this.#url, token, { name: 'edge', reconnect: false, timeoutMs: connectTimeoutMs })
+      connectWithToken(this.#url, token, { name, reconnect: false, timeoutMs: connectTimeoutMs })
     const began = performance.now()
     try {
       return await connect()

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError, replyError, send } from '../broker/client.ts'
+import type { AddressMarks } from '../broker/client-address.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
@@ -7,6 +8,7 @@ import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
+import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
 
@@ -24,6 +26,7 @@ export interface HttpServerOptions {
   readonly takesPasswords: boolean
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
+  readonly marks: AddressMarks
   readonly log: Log
 }
 
@@ -105,7 +108,10 @@ function addRoute(
       const connection = found instanceof Promise ? await found : found
       const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
-        clientAddress: request.ip,
+        // The broker sees the edge as the client; who is behind it counts where it is recorded.
+        ...(contract.audit === undefined && route.public !== 'credentials'
+          ? {}
+          : markedAddress(options.marks, contract, request)),
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

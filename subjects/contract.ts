@@ -35,6 +35,12 @@ export interface CliShape {
   readonly columns?: readonly string[]
 }
 
+/** What the audit log says of a call that changes something. */
+export interface AuditShape {
+  /** Field that names the object, of the input or, where that has none, of the output. Default: there is one object only. */
+  readonly object?: string
+}
+
 /** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */
 export interface Contract<
   I extends TSchema = TSchema,
@@ -52,6 +58,8 @@ export interface Contract<
   readonly errors: readonly E[]
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
+  /** There when the capability changes something: its calls are in the audit log, whatever came of them. */
+  readonly audit?: AuditShape
   /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
   readonly deadlineMs?: number
 }
@@ -68,6 +76,7 @@ export interface Definition {
   readonly errors: readonly ErrorCode[]
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
+  readonly audit?: AuditShape
   readonly deadlineMs?: number
 }
 
@@ -146,6 +155,8 @@ export interface Call<C extends Contract> {
   readonly clientAddress: string | undefined
   /** Aborts when the caller's deadline has passed. */
   readonly signal: AbortSignal
+  /** Has something done once the broker has the reply: what would take the caller's connection from it. */
+  afterReply(task: () => Promise<void>): void
   /** Makes the error to throw; a code that the contract does not declare does not compile. */
   fail<E extends Code<C>>(code: E, message: string, details?: unknown): GantryError<E>
 }

@@ -91,6 +91,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     >,
     output: Filesystem,
     errors: ['ALREADY_EXISTS', ...storeErrors],
+    audit: { object: 'fileSystemId' },
     http: [
       ...roleRoutes('POST', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
         query: queryFields,
@@ -125,6 +126,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     >,
     output: Filesystem,
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
+    audit: { object: 'fileSystemId' },
     http: [
       ...roleRoutes('PATCH', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
         query: queryFields,
@@ -192,6 +194,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId, role: Type.Optional(role) }),
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
+    audit: { object: 'fileSystemId' },
     http: [
       ...roleRoutes('DELETE', (collection) => `/fs/${collection}/{fileSystemId}`),
       { server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' },
@@ -204,6 +207,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ role }),
     output: Nothing,
     errors: ['IN_USE'],
+    audit: { object: 'role' },
     http: roleRoutes('DELETE', (collection) => `/fs/${collection}`),
     cli: { args: ['role'] },
   },

@@ -1,4 +1,5 @@
 import { assignments } from './assignments.ts'
+import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
@@ -24,6 +25,7 @@ export const resources = {
   users,
   settings,
   rbac,
+  audit,
   filesystems,
   migrations,
 } as const

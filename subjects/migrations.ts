@@ -135,11 +135,14 @@ const Failures = model('Failures', {
   ),
 })
 
+const audit = { object: 'migrationId' } as const
 const stateErrors = ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'] as const
 const byId = strict({ migrationId })
 
 /** Making a queue and asking both stores takes longer than a look at a record. */
 const commandDeadlineMs = 30_000
+/** What the commands to one migration have in common. */
+const command = { errors: stateErrors, audit, deadlineMs: commandDeadlineMs } as const
 
 export const migrations = resource('migrations', {
   create: {
@@ -159,6 +162,7 @@ export const migrations = resource('migrations', {
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
+    audit,
     http: [
       { server: 'migrator', method: 'PUT', path: '/migrations/{migrationId}', query: 'all', status: 201 },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations', status: 201 },
@@ -192,13 +196,12 @@ export const migrations = resource('migrations', {
     summary: 'Start a migration that was never started, or go on with a stopped one',
     input: byId,
     output: Migration,
-    errors: stateErrors,
+    ...command,
     http: [
       { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/start' },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' },
     ],
     cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
-    deadlineMs: commandDeadlineMs,
   },
   stop: {
     summary: 'Stop a migration',
@@ -209,37 +212,34 @@ export const migrations = resource('migrations', {
       resumable: Type.Optional(Type.Boolean({ description: 'Whether it can go on later; default true' })),
     }),
     output: Migration,
-    errors: stateErrors,
+    ...command,
     http: [
       { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/stop', query: ['resumable'] },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' },
     ],
     cli: { args: ['migrationId'] },
-    deadlineMs: commandDeadlineMs,
   },
   resume: {
     summary: 'Go on with a stopped migration',
     input: byId,
     output: Migration,
-    errors: stateErrors,
+    ...command,
     http: [
       { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/resume' },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' },
     ],
     cli: { args: ['migrationId'] },
-    deadlineMs: commandDeadlineMs,
   },
   delete: {
     summary: 'Forget a migration that is not running; what it copied stays',
     input: byId,
     output: Nothing,
-    errors: stateErrors,
+    ...command,
     http: [
       { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}' },
       { server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' },
     ],
     cli: { args: ['migrationId'] },
-    deadlineMs: commandDeadlineMs,
   },
   failures: {
     summary: 'The paths that did not arrive, each with its reason',

@@ -84,6 +84,7 @@ export const roots = {
   events: `${vendor}.events.v1`,
   work: `${vendor}.work.v1`,
   failures: `${vendor}.failures.v1`,
+  audit: `${vendor}.audit.v1`,
 } as const
 
 /** Subject of a capability. */

@@ -41,6 +41,7 @@ export const roles = resource('roles', {
     input: Role,
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
+    audit: { object: 'name' },
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
     cli: {
       args: ['name'],
@@ -54,6 +55,7 @@ export const roles = resource('roles', {
     input: strict({ name: Name('Name of the role') }),
     output: Nothing,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
+    audit: { object: 'name' },
     http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
     cli: { args: ['name'] },
   },

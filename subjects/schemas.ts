@@ -6,7 +6,7 @@ export const maxNameLength = 128
 /** Linux's PATH_MAX is 4096 bytes; each may be percent-encoded to three characters. */
 export const maxPathLength = 3 * 4096
 /** Longest id of anything that is in a list: a group that a directory names. */
-const maxIdLength = 400
+export const maxIdLength = 400
 /** Longest free text: a description, a note, a message. */
 export const maxTextLength = 2_000
 /** Largest page of a list: 1,000 records of a few kB stay below the broker's payload limit. */

@@ -39,6 +39,7 @@ export const settings = resource('settings', {
     }),
     output: Settings,
     errors: [],
+    audit: {},
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/settings' }],
     cli: { example: 'gantry settings put --exceeding-keys revoke' },
   },

@@ -105,6 +105,7 @@ export const signIn = resource('sign-in', {
       ),
     }),
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
+    audit: {},
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/out' }],
   },
 })

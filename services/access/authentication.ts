@@ -5,6 +5,7 @@ import type { authentication } from '../../subjects/authentication.ts'
 import type { authenticationInternal } from '../../subjects/authentication-internal.ts'
 import type { Call, Contract, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import { type Gate, requestOf } from './audit.ts'
 import { basicSource } from './basic.ts'
 import { type BasicSessionOptions, BasicSessions } from './basic-sessions.ts'
 import { ldapSource } from './ldap.ts'
@@ -12,7 +13,7 @@ import { type Credentials, PasswordCheck, type PasswordSource } from './password
 import type { Person } from './people.ts'
 import { WebTokens } from './web-tokens.ts'
 
-export interface AuthenticationOptions extends BasicSessionOptions {
+export interface AuthenticationOptions extends BasicSessionOptions, Gate {
   readonly security: SecurityConfig
   readonly identity: Pick<Identity, 'derive' | 'instance'>
   readonly log: Log
@@ -29,14 +30,14 @@ const broker = 'broker'
 
 /** Passwords and the tokens that are made from them. */
 export function createAuthentication(options: AuthenticationOptions): Authentication {
-  const { security, identity, log, signIn } = options
+  const { security, identity, log, signIn, refused } = options
   const source = sourceOf(security, log)
   const passwords = source === undefined ? undefined : new PasswordCheck(source)
   const webTokens = new WebTokens(identity)
   const basicSessions = new BasicSessions(options)
   const check = async (
     credentials: Credentials,
-    { clientAddress }: Call<Contract>,
+    call: Call<Contract>,
     mayTrust: boolean,
   ): Promise<Person> => {
     if (passwords === undefined) {
@@ -46,11 +47,12 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
       )
     }
     try {
-      return await passwords.check(credentials, clientAddress ?? broker, mayTrust)
+      return await passwords.check(credentials, call.clientAddress ?? broker, mayTrust)
     } catch (error) {
       if (error instanceof GantryError && error.code !== 'UNAVAILABLE') {
         // The name may be a password that somebody typed into the wrong field.
-        log.warn({ address: clientAddress, code: error.code }, 'Refused a sign-in with a password.')
+        log.warn({ address: call.clientAddress, code: error.code }, 'Refused a sign-in with a password.')
+        refused(error, requestOf(call))
       }
       throw error
     }
@@ -59,7 +61,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     handlers: {
       // What comes of it holds for hours.
       authenticate: async (credentials, call) =>
-        webTokens.issue(await signIn(await check(credentials, call, false))),
+        webTokens.issue(await signIn(await check(credentials, call, false), requestOf(call))),
     },
     internalHandlers: {
       basic: async (credentials, call) => ({

@@ -1,4 +1,4 @@
-import type { Authorise } from '../../broker/auth-callout.ts'
+import type { Authorise, Refusal } from '../../broker/auth-callout.ts'
 import type { Log } from '../../broker/log.ts'
 import { parseToken, secretMatches } from '../../broker/token.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
@@ -16,15 +16,21 @@ export function authoriser(
 ): Authorise {
   return async (token) => {
     const parsed = parseToken(token)
-    if (parsed === undefined) return { refused: token === '' ? 'no token' : 'malformed token' }
+    if (parsed === undefined) return refuse(token === '' ? 'no token' : 'malformed token')
     if (parsed.location.instance !== instance)
-      return { refused: `a token of instance ${parsed.location.instance}` }
+      return refuse('a token of another instance', `a token of instance ${parsed.location.instance}`)
     const key = await keys.get(parsed.keyId)
-    if (key === undefined) return { refused: `unknown key ${parsed.keyId}` }
+    if (key === undefined) return refuse('unknown key', `unknown key ${parsed.keyId}`)
+    const { id: keyId } = key
     const until = endOfSecret(key, salt, parsed.secret)
-    if (until === 'none') return { refused: `wrong secret for key ${key.id}, or storage.salt has changed` }
+    if (until === 'none')
+      return {
+        ...refuse('wrong secret', `wrong secret for key ${keyId}, or storage.salt has changed`),
+        keyId,
+      }
     const invalid = whyInvalid(key)
-    if (invalid !== undefined) return { refused: invalid }
+    if (invalid !== undefined)
+      return { ...refuse(key.revoked === undefined ? 'expired key' : 'revoked key', invalid), keyId }
     noteUse(keys, key).catch((err: unknown) =>
       log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
     )
@@ -36,6 +42,8 @@ export function authoriser(
     }
   }
 }
+
+const refuse = (reason: string, refused = reason): Refusal => ({ refused, reason })
 
 /**
  * When a connection with this secret is to end, in milliseconds since 1970: with its key, or with the time for which the

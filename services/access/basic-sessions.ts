@@ -1,12 +1,11 @@
+import type { Gate } from './audit.ts'
 import { excessOf } from './callers.ts'
 import { type KeyCollection, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
 import type { Person, Session } from './people.ts'
 
-export interface BasicSessionOptions {
+export interface BasicSessionOptions extends Pick<Gate, 'signIn'> {
   readonly keys: KeyCollection
-  /** Signs in somebody for whom a source has vouched. */
-  readonly signIn: (person: Person) => Promise<Session>
   /** Drops every live connection of a key. */
   readonly kick: (keyId: string) => Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Caller, Handlers } from '../../subjects/contract.ts'
+import type { Call, Caller, Contract, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
@@ -13,8 +13,6 @@ export interface KeyDependencies {
   readonly issuer: Issuer
   /** Drops every live connection of a key, on every node; resolves when they are gone. */
   readonly kick: (keyId: string) => Promise<void>
-  /** The same once the reply to the request in hand is with its caller. */
-  readonly kickAfterReply: (keyId: string) => void
 }
 
 const minuteMs = 60_000
@@ -38,7 +36,6 @@ export function keyHandlers({
   state: { keys },
   issuer,
   kick,
-  kickAfterReply,
 }: KeyDependencies): Handlers<typeof keyContracts> {
   /** The key, if the caller may know of it; what it may not see does not exist for it. */
   const visible = async (id: string, caller: Caller): Promise<StoredKey> => {
@@ -64,8 +61,9 @@ export function keyHandlers({
     return key
   }
   /** Who drops its own connections would not get the reply. */
-  const drop = async (id: string, caller: Caller): Promise<void> => {
-    if (caller.kind === 'key' && caller.keyId === id) kickAfterReply(id)
+  const drop = async (id: string, call: Pick<Call<Contract>, 'caller' | 'afterReply'>): Promise<void> => {
+    const { caller } = call
+    if (caller.kind === 'key' && caller.keyId === id) call.afterReply(() => kick(id))
     else await kick(id)
   }
   const issue = async (creator: StoredKey, { expiresInDays, notes = '', ...asked }: Asked) => {
@@ -119,7 +117,7 @@ export function keyHandlers({
         }
       })
       // A connection keeps what it could do when it was opened.
-      if (capabilities !== undefined) await drop(id, call.caller)
+      if (capabilities !== undefined) await drop(id, call)
       return publicKey(key)
     },
     rotate: async ({ id, overlapMinutes = defaultOverlapMinutes }, call) => {
@@ -127,13 +125,13 @@ export function keyHandlers({
       const until = new Date(Date.now() + overlapMinutes * minuteMs).toISOString()
       const { key, token } = await rotateKey(keys, issuer, { id, until })
       // The server ends a connection when its permission does; those that are open know of no end yet.
-      await drop(id, call.caller)
+      await drop(id, call)
       return { ...publicKey(key), token }
     },
     revoke: async ({ id }, call) => {
       await within(id, call.caller)
       const key = await keys.update(id, revoked)
-      await drop(id, call.caller)
+      await drop(id, call)
       return publicKey(key)
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),

@@ -1,8 +1,9 @@
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
-import type { Handlers, Output } from '../../subjects/contract.ts'
+import type { Call, Contract, Handlers, Output } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { callbackPath, type signIn as contracts } from '../../subjects/sign-in.ts'
+import { type Gate, requestOf } from './audit.ts'
 import { callersKey } from './callers.ts'
 import { beginCode, completeCode, endSessionUrl, exchangeToken } from './code-flow.ts'
 import { flowMs, isLoopbackRedirect, openFlow, sealFlow } from './flow.ts'
@@ -12,22 +13,21 @@ import { revoked } from './narrow.ts'
 import type { Person, Session } from './people.ts'
 import { Refused, Unreachable } from './refused.ts'
 
-export interface SignInDependencies {
+export interface SignInDependencies extends Gate {
   /** undefined when there is none: nobody can sign in. */
   readonly provider: IdentityProvider | undefined
   /** Where browsers reach the platform. */
   readonly publicUrl: string
   readonly sealer: Sealer
   readonly keys: KeyCollection
-  readonly signIn: (person: Person) => Promise<Session>
-  /** Drops the connections of a session once the reply to the request in hand is with its caller. */
-  readonly kickAfterReply: (keyId: string) => void
+  /** Drops every live connection of a key. */
+  readonly kick: (keyId: string) => Promise<void>
   readonly log: Log
 }
 
 /** Sign-in by the identity provider. */
 export function signInHandlers(dependencies: SignInDependencies): Handlers<typeof contracts> {
-  const { publicUrl, sealer, keys, kickAfterReply, log } = dependencies
+  const { publicUrl, sealer, keys, kick, log } = dependencies
   const requireProvider = (): IdentityProvider => {
     if (dependencies.provider !== undefined) return dependencies.provider
     throw new GantryError(
@@ -36,9 +36,10 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     )
   }
   /** Lets the person in whom `identify` finds. The caller learns no more than that it was refused. */
-  const admit = async (requestId: string, identify: () => Promise<Person>) => {
+  const admit = async (call: Call<Contract>, identify: () => Promise<Person>) => {
+    const { requestId } = call
     try {
-      return signedIn(await dependencies.signIn(await identify()))
+      return signedIn(await dependencies.signIn(await identify(), requestOf(call)))
     } catch (error) {
       if (error instanceof Unreachable) {
         log.warn({ reason: error.message, requestId }, 'A sign-in failed: the identity provider is away.')
@@ -46,7 +47,12 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       }
       if (!(error instanceof Refused) && !isUnauthenticated(error)) throw error
       log.warn({ reason: error.message, requestId }, 'Refused a sign-in.')
-      throw new GantryError('UNAUTHENTICATED', 'the sign-in was refused; the platform’s log says why')
+      const answer = new GantryError(
+        'UNAUTHENTICATED',
+        'the sign-in was refused; the platform’s log says why',
+      )
+      if (error instanceof Refused) dependencies.refused(answer, requestOf(call))
+      throw answer
     }
   }
   return {
@@ -65,20 +71,20 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
         expires: new Date(expires).toISOString(),
       }
     },
-    complete: ({ flow, callback }, { requestId }) => {
+    complete: ({ flow, callback }, call) => {
       const provider = requireProvider()
-      return admit(requestId, () => completeCode(provider, openFlow(sealer, flow), callback))
+      return admit(call, () => completeCode(provider, openFlow(sealer, flow), callback))
     },
-    exchange: ({ oidcToken }, { requestId }) => {
+    exchange: ({ oidcToken }, call) => {
       const provider = requireProvider()
-      return admit(requestId, () => exchangeToken(provider, oidcToken))
+      return admit(call, () => exchangeToken(provider, oidcToken))
     },
     out: async (_, call) => {
       const { id, kind } = await callersKey(keys, call.caller)
       if (kind !== 'session')
         throw call.fail('NOT_ALLOWED_IN_STATE', `key ${id} is no session; revoke it to end it`)
       await keys.update(id, revoked)
-      kickAfterReply(id)
+      call.afterReply(() => kick(id))
       const url = dependencies.provider && endSessionUrl(dependencies.provider)
       return url === undefined ? {} : { endSessionUrl: url }
     },

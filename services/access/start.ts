@@ -1,4 +1,4 @@
-import { startAuthCallout } from '../../broker/auth-callout.ts'
+import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
@@ -7,6 +7,10 @@ import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
+import { auditedActions } from '../../subjects/audit.ts'
+import { isGantryError } from '../../subjects/errors.ts'
+import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
+import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
@@ -34,6 +38,7 @@ export interface AccessOptions {
   /** What flows of sign-in are sealed with. */
   readonly sealer: Sealer
   readonly signIn: SignInConfig
+  readonly trail: Trail
   readonly log: Log
 }
 
@@ -44,13 +49,19 @@ export interface Access {
   }
   readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
-  signIn(person: Person): Promise<Session>
+  /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
+  signIn(person: Person, request?: SignInRequest): Promise<Session>
   /** Sign-in by the identity provider. */
   readonly provider: Omit<SignIn, 'handlers' | 'stop'>
+  /** Whose a key is; undefined when there is none. */
+  readonly ownerOf: (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
   stop(): Promise<void>
 }
+
+/** What is recorded of a fault that nobody outside is told of. */
+const unknownFault = { code: 'INTERNAL', message: 'the service failed' } as const
 
 /** The handlers of all resources of access, by resource. */
 const accessHandlers = (dependencies: KeyDependencies & { readonly state: AccessState }) => ({
@@ -72,13 +83,23 @@ export async function startAccess({
   security,
   sealer,
   signIn: signInConfig,
+  trail,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform)
   const { keys } = state
   const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
-  const callout = startAuthCallout(connections.auth, { identity, authorise, log })
+  const refusals = new Refusals(trail, log)
+  const onRefusal = ({ reason, keyId, from }: RefusedConnection) =>
+    refusals.note({
+      what: auditedActions.connect,
+      result: 'UNAUTHENTICATED',
+      reason,
+      ...(from === undefined ? {} : { from }),
+      ...(keyId === undefined ? {} : { key: keyId }),
+    })
+  const callout = startAuthCallout(connections.auth, { identity, authorise, onRefusal, log })
   const isWelcome = async (user: string) => {
     const key = await keys.get(user)
     // Users that are no keys are the platform's own.
@@ -86,17 +107,28 @@ export async function startAccess({
   }
   const watch = watchConnects(connections.system, isWelcome, log)
   const kick = (keyId: string) => kickKey(connections.system, keyId)
-  const kickAfterReply = (keyId: string) => {
-    // A reply that is about to be sent has reached the broker when a flush after it is answered.
-    setImmediate(() => {
-      connections.platform
-        .flush()
-        .then(() => kick(keyId))
-        .catch((err: unknown) => log.error({ err, key: keyId }, 'A revoked key was not dropped.'))
-    })
+  const refused: Gate['refused'] = (error, { from }) => {
+    const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
+    refusals.note({ what: auditedActions.signIn, result, reason, ...(from === undefined ? {} : { from }) })
   }
-  const admit = (person: Person) => signIn(person, { state, rules, issuer, kick })
-  const authentication = createAuthentication({ security, identity, keys, signIn: admit, kick, log })
+  const admit: Gate['signIn'] = async (person, request = {}) => {
+    trail.requireRoom()
+    const session = await signIn(person, { state, rules, issuer, kick }).catch((error: unknown) => {
+      refused(error, request)
+      throw error
+    })
+    await Promise.all(signInEntries(session, request).map((entry) => trail.append(entry)))
+    return session
+  }
+  const authentication = createAuthentication({
+    security,
+    identity,
+    keys,
+    signIn: admit,
+    refused,
+    kick,
+    log,
+  })
   const { assignments } = state
   const provider = await startSignIn(signInConfig, {
     rules,
@@ -104,18 +136,20 @@ export async function startAccess({
     keys,
     sealer,
     signIn: admit,
-    kickAfterReply,
+    refused,
+    kick,
     log,
   })
   return {
     handlers: {
-      ...accessHandlers({ state, issuer, kick, kickAfterReply }),
+      ...accessHandlers({ state, issuer, kick }),
       authentication: authentication.handlers,
       signIn: provider.handlers,
     },
     internalHandlers: { authentication: authentication.internalHandlers },
     signIn: admit,
     provider,
+    ownerOf: (keyId) => keys.get(keyId),
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -135,12 +169,21 @@ export async function startAccess({
         capabilities: { pub: admin.pub, sub: admin.sub },
         visible_extensions: admin.visible_extensions,
       })
+      await trail.append({
+        time: new Date().toISOString(),
+        kind: 'platform',
+        user: key.owner,
+        what: keyContracts.create.subject,
+        object: key.id,
+        result: 'ok',
+      })
       log.info({ key: key.id }, 'Made the local operator key.')
       return token
     },
     stop: async () => {
       authentication.close()
       await Promise.all([callout.stop(), watch.stop(), provider.stop()])
+      await refusals.flush()
     },
   }
 }

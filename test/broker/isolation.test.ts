@@ -9,6 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { Events, isFact } from '../../broker/events.ts'
+import { audit } from '../../subjects/audit.ts'
 import { keys } from '../../subjects/keys.ts'
 import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
@@ -69,6 +70,16 @@ describe.each([
     '$JS.API.DIRECT.GET.KV_keys',
     '$JS.API.STREAM.DELETE.KV_keys',
     '$KV.keys.k1',
+    'gantry.audit.v1.records',
+    '$JS.API.STREAM.INFO.AUDIT',
+    '$JS.API.STREAM.PURGE.AUDIT',
+    '$JS.API.STREAM.DELETE.AUDIT',
+    '$JS.API.STREAM.UPDATE.AUDIT',
+    '$JS.API.STREAM.MSG.GET.AUDIT',
+    '$JS.API.STREAM.MSG.DELETE.AUDIT',
+    '$JS.API.DIRECT.GET.AUDIT',
+    '$JS.API.CONSUMER.CREATE.AUDIT',
+    '$JS.API.STREAM.SNAPSHOT.AUDIT',
     '$SYS.REQ.SERVER.PING',
     '$SYS.REQ.SERVER.PING.CONNZ',
     '$SYS.REQ.ACCOUNT.PING.CONNZ',
@@ -93,6 +104,7 @@ describe.each([
     '_INBOX.*.>',
     '_R_.>',
     '_GR_.>',
+    'gantry.audit.v1.records',
     '_INBOX.k0000000000000.>',
   ])('may not listen to %s', async (subject) => {
     expect(await subscribeRefusal(client().connection, subject)).toBeInstanceOf(PermissionViolationError)
@@ -122,7 +134,7 @@ test('what is inside the platform is not there for an administrator, though its 
     expect(await requestRefusal(admin.connection, subject, '{"fileSystemId":"x"}')).toBe('NoResponders')
   }
   const heard: string[] = []
-  const ears = ['gantry.internal.>', 'gantry.work.>', 'gantry.failures.>'].map((subject) =>
+  const ears = ['gantry.internal.>', 'gantry.work.>', 'gantry.failures.>', 'gantry.audit.>'].map((subject) =>
     admin.connection.subscribe(subject, { callback: (_, message) => void heard.push(message.subject) }),
   )
   await admin.connection.flush()
@@ -158,6 +170,21 @@ test('nobody hears the requests of others to the platform, nor answers in its pl
   await admin.connection.flush()
   expect(heard).toEqual([])
   for (const ear of ears) ear.unsubscribe()
+})
+
+test('nobody writes to the audit log, neither by a subject nor by where a reply is wanted', async () => {
+  const newest = async () => (await call(admin.connection, audit.list, { limit: 1 })).records[0]
+  const before = await newest()
+  const subject = 'gantry.audit.v1.records'
+  for (const { connection } of [admin, limited]) {
+    connection.publish(subject, '{"forged":true}')
+    connection.publish(keys.self.subject, '{}', { reply: subject })
+    await connection.flush()
+  }
+  // Its answer comes after those of the requests before.
+  await call(admin.connection, keys.self, {})
+  expect(await newest()).toEqual(before)
+  expect(await call(admin.connection, audit.verify, {})).toMatchObject({ whole: true })
 })
 
 test('nobody publishes facts in the place of the platform', async () => {

@@ -256,3 +256,15 @@ test('a file that others can read is made private again', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(logged.text()).toContain('could be read by others')
 })
+
+test('audit.retention is a year unless it is said otherwise, and no shorter than a weekend', async () => {
+  const dayMs = 24 * 3_600_000
+  expect((await load()).auditRetentionMs).toBe(365 * dayMs)
+  const given = read()
+  write({ ...given, 'audit.retention': '90d' })
+  expect((await load()).auditRetentionMs).toBe(90 * dayMs)
+  for (const wrong of ['2d', '101y', 'for ever', '90']) {
+    write({ ...given, 'audit.retention': wrong })
+    expect(await refusal()).toContain('audit.retention')
+  }
+})

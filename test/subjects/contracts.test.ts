@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { viewer } from '../../services/access/built-in-roles.ts'
 import { commonCodes, errors } from '../../subjects/errors.ts'
 import { contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
 import { product, roots } from '../../subjects/names.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
+import { maxIdLength } from '../../subjects/schemas.ts'
 import { matches, problemsOf } from '../../subjects/validate.ts'
 import { parseExample } from './example.ts'
 import { unboundedIn, untypedIn } from './schema-rules.ts'
@@ -34,6 +36,31 @@ test('no two routes of a server have the same method and path, whatever their fi
 
 test('internal contracts have no route and no command', () => {
   expect(internalContracts.filter(({ http, cli }) => http.length > 0 || cli !== undefined)).toEqual([])
+})
+
+test('what has no route changes nothing, or could not be told from what does', () => {
+  const withoutRoute = declared.filter(({ http }) => http.length === 0)
+  expect(withoutRoute.filter((contract) => !internalContracts.includes(contract))).toEqual([])
+  expect(internalContracts.filter(({ audit }) => audit !== undefined)).toEqual([])
+})
+
+describe.each(named(contracts))('%s', (_, contract) => {
+  const { audit, http, input, output, subject } = contract
+
+  test('is recorded when it changes something, and not when it only looks', () => {
+    // What anybody may call is a sign-in, which is recorded as such when it is known whose.
+    const changes = http.some(({ method, public: open }) => method !== 'GET' && open === undefined)
+    expect(audit !== undefined).toBe(changes)
+    // Whoever may only look changes nothing.
+    if (changes) expect(viewer.pub.allow).not.toContain(subject)
+  })
+
+  test('names its object by a field that is text, of the input or of the output', () => {
+    if (audit?.object === undefined) return
+    const field = { ...fieldsOf(output), ...fieldsOf(input) }[audit.object]
+    expect(field?.type === 'string' || field?.enum !== undefined).toBe(true)
+    expect((field as { maxLength?: number }).maxLength ?? 0).toBeLessThanOrEqual(maxIdLength)
+  })
 })
 
 describe.each(named(declared))('%s', (subject, contract) => {

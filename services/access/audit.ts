@@ -1,0 +1,101 @@
+import type { AuditTrail } from '../../broker/audit-trail.ts'
+import type { Log } from '../../broker/log.ts'
+import { type AuditEntry, auditedActions } from '../../subjects/audit.ts'
+import { keys } from '../../subjects/keys.ts'
+import type { Call, Contract } from '../../subjects/contract.ts'
+import type { Person, Session } from './people.ts'
+
+/** Where access notes what no contract says. */
+export type Trail = Pick<AuditTrail<AuditEntry>, 'append' | 'requireRoom'>
+
+/** How long refusals are counted before they are recorded: whoever guesses makes one record a second. */
+const countMs = 1_000
+/** Reasons and addresses that are told apart within that time; a guesser with many addresses is one of them. */
+const maxApart = 20
+
+type Refused = Pick<AuditEntry, 'what' | 'reason' | 'key' | 'from' | 'result'>
+
+/** Refusals by reason and address, counted, so that a flood of them neither fills the log nor slows the good requests. */
+export class Refusals {
+  readonly #trail: Trail
+  readonly #log: Log
+  readonly #counted = new Map<string, Refused & { count: number }>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(trail: Trail, log: Log) {
+    this.#trail = trail
+    this.#log = log
+  }
+
+  note(refused: Refused): void {
+    const { what, reason, from } = refused
+    const exact = `${what} ${reason} ${from}`
+    const isApart = this.#counted.has(exact) || this.#counted.size < maxApart
+    const name = isApart ? exact : `${what} ${reason}`
+    const known = this.#counted.get(name)
+    if (known === undefined) {
+      const { from: _, ...fromMany } = refused
+      this.#counted.set(name, { ...(isApart ? refused : fromMany), count: 1 })
+    } else {
+      known.count += 1
+      if (known.key !== refused.key) delete known.key
+    }
+    this.#timer ??= setTimeout(() => void this.flush(), countMs).unref()
+  }
+
+  /** Records what was counted. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const counted = [...this.#counted.values()]
+    this.#counted.clear()
+    try {
+      if (counted.length > 0) this.#trail.requireRoom()
+      await Promise.all(
+        counted.map(({ count, ...refused }) =>
+          this.#trail.append({
+            time: new Date().toISOString(),
+            kind: 'nobody',
+            ...refused,
+            ...(count === 1 ? {} : { count }),
+          }),
+        ),
+      )
+    } catch (err) {
+      this.#log.error({ err, refusals: counted.length }, 'Refusals are not in the audit log.')
+    }
+  }
+}
+
+/** What a sign-in was part of. */
+export interface SignInRequest {
+  /** Address of the client. */
+  readonly from?: string
+  readonly requestId?: string
+}
+
+/** The sign-in that a call is. */
+export const requestOf = ({ requestId, clientAddress }: Call<Contract>): SignInRequest => ({
+  requestId,
+  ...(clientAddress === undefined ? {} : { from: clientAddress }),
+})
+
+/** How a person is let in whom a source has found, and how it is noted that none was. */
+export interface Gate {
+  /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
+  readonly signIn: (person: Person, request?: SignInRequest) => Promise<Session>
+  /** Notes a sign-in that was refused before anybody was known. */
+  readonly refused: (error: unknown, request: SignInRequest) => void
+}
+
+/** The records of a sign-in: of itself, and of each key that it narrowed or revoked. */
+export function signInEntries({ key, user, narrowed }: Session, request: SignInRequest): AuditEntry[] {
+  const common = { time: new Date().toISOString(), user: user.subject, result: 'ok', ...request } as const
+  return [
+    { ...common, kind: 'session', key: key.id, what: auditedActions.signIn },
+    ...narrowed.map(({ id, became }): AuditEntry => {
+      const { subject: what } = became === 'revoked' ? keys.revoke : keys.update
+      return { ...common, kind: 'platform', what, object: id }
+    }),
+  ]
+}

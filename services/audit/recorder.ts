@@ -1,0 +1,50 @@
+import type { AuditTrail } from '../../broker/audit-trail.ts'
+import type { Outcome, Recorder } from '../../broker/recording.ts'
+import type { AuditEntry } from '../../subjects/audit.ts'
+import type { Caller } from '../../subjects/contract.ts'
+import type { Key } from '../../subjects/keys.ts'
+
+/** Whose a key is; it never changes. */
+export type OwnerOf = (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
+
+/** Keys whose owners are remembered, some 200 bytes each: a look-up would be half of the cost of a record. */
+const maxOwners = 10_000
+
+type Who = Pick<AuditEntry, 'kind' | 'key' | 'user'>
+
+/** Puts outcomes of calls into the audit log, with the names of those who asked. */
+export function auditRecorder(
+  trail: Pick<AuditTrail<AuditEntry>, 'append' | 'requireRoom'>,
+  ownerOf: OwnerOf,
+): Recorder {
+  const owners = new Map<string, Who>()
+  const whoIs = async (keyId: string): Promise<Who> => {
+    const key = await ownerOf(keyId)
+    // Users that are no keys are the platform's own.
+    if (key === undefined) return { kind: 'platform' }
+    const who = { kind: key.kind, key: keyId, user: key.owner }
+    if (owners.size === maxOwners) owners.clear()
+    owners.set(keyId, who)
+    return who
+  }
+  const who = (caller: Caller | undefined): Who | Promise<Who> => {
+    if (caller === undefined) return { kind: 'nobody' }
+    if (caller.kind === 'platform') return { kind: 'platform' }
+    return owners.get(caller.keyId) ?? whoIs(caller.keyId)
+  }
+  return {
+    requireRoom: () => trail.requireRoom(),
+    record: async ({ contract, caller, object, from, result, requestId }: Outcome) => {
+      const time = new Date().toISOString()
+      await trail.append({
+        time,
+        ...(await who(caller)),
+        what: contract.subject,
+        ...(object === undefined ? {} : { object }),
+        ...(from === undefined ? {} : { from }),
+        result,
+        requestId,
+      })
+    },
+  }
+}
