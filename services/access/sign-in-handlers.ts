@@ -5,7 +5,8 @@ import { GantryError } from '../../subjects/errors.ts'
 import { callbackPath, type signIn as contracts } from '../../subjects/sign-in.ts'
 import { callersKey } from './callers.ts'
 import { beginCode, completeCode, endSessionUrl, exchangeToken } from './code-flow.ts'
-import { flowMs, isLoopbackRedirect, openFlow, sealFlow } from './flow.ts'
+import { beginDevice, pollDevice } from './device-flow.ts'
+import { flowMs, isLoopbackRedirect, openDeviceFlow, openFlow, sealFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { KeyCollection } from './keys.ts'
 import { revoked } from './narrow.ts'
@@ -35,10 +36,10 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       'nobody can sign in: no identity provider is configured (oidc.issuer)',
     )
   }
-  /** Lets the person in whom `identify` finds. The caller learns no more than that it was refused. */
-  const admit = async (requestId: string, identify: () => Promise<Person>) => {
+  /** The caller learns no more than that it was refused. */
+  const guarded = async <T>(requestId: string, work: () => Promise<T>): Promise<T> => {
     try {
-      return signedIn(await dependencies.signIn(await identify()))
+      return await work()
     } catch (error) {
       if (error instanceof Unreachable) {
         log.warn({ reason: error.message, requestId }, 'A sign-in failed: the identity provider is away.')
@@ -49,6 +50,9 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       throw new GantryError('UNAUTHENTICATED', 'the sign-in was refused; the platform’s log says why')
     }
   }
+  /** Lets the person in whom `identify` finds. */
+  const admit = (requestId: string, identify: () => Promise<Person>) =>
+    guarded(requestId, async () => signedIn(await dependencies.signIn(await identify())))
   return {
     begin: async ({ client, redirectUri }, call) => {
       const allowed =
@@ -72,6 +76,27 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     exchange: ({ oidcToken }, { requestId }) => {
       const provider = requireProvider()
       return admit(requestId, () => exchangeToken(provider, oidcToken))
+    },
+    'device-begin': async (_, { requestId }) => {
+      const provider = requireProvider()
+      const { secrets, verificationUriComplete, ...shown } = await guarded(requestId, () =>
+        beginDevice(provider),
+      )
+      return {
+        ...shown,
+        ...(verificationUriComplete === undefined ? {} : { verificationUriComplete }),
+        flow: sealFlow(sealer, secrets),
+        expires: new Date(secrets.expires).toISOString(),
+        waitSeconds: secrets.intervalSeconds,
+      }
+    },
+    'device-poll': ({ flow }, { requestId }) => {
+      const provider = requireProvider()
+      return guarded(requestId, async () => {
+        const found = await pollDevice(provider, openDeviceFlow(sealer, flow))
+        if (typeof found === 'number') return { waitSeconds: found }
+        return { session: signedIn(await dependencies.signIn(found)) }
+      })
     },
     out: async (_, call) => {
       const { id, kind } = await callersKey(keys, call.caller)
