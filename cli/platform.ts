@@ -18,7 +18,7 @@ import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
-import { files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import { files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
 
 export interface PlatformOptions {
@@ -187,7 +187,7 @@ function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
 
 /** Where clients on this host reach a server. */
 function urlOf({ host, port }: ListenOptions): string {
-  return `http://${host === '::' || host === '0.0.0.0' ? loopback : host}:${port}`
+  return `http://${hostInUrl(host)}:${port}`
 }
 
 async function closeConnection(connection: NatsConnection): Promise<void> {
