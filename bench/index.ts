@@ -1,8 +1,10 @@
 /** All measurements, one after the other: `npm run bench`. Each is a ratio against a peer in the same run. */
+import { benchAccess } from './access.ts'
 import { benchMemory } from './memory.ts'
 import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
 
 await benchRest()
+await benchAccess()
 await benchMigrate()
 await benchMemory()

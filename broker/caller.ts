@@ -1,5 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller } from '../subjects/contract.ts'
+import { edgeUser } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -7,19 +8,29 @@ import type { Identity } from './identity.ts'
 const crossAccountReply = '_R_.'
 
 /**
+ * Where our own connections want their replies. What a stream delivers wants another: somebody who may write to a stream
+ * or take from it could have it delivered to a service.
+ */
+const ownReply = '_INBOX.'
+
+/**
  * Who sent a request, by the broker's word alone. A request that crossed from another account carries the header that
  * nats-server wrote; one without such a reply was sent inside PLATFORM, where only the platform's own services are.
  * undefined: not issued by us.
  */
 export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
-  if (!message.reply?.startsWith(crossAccountReply)) return { kind: 'platform' }
+  if (!message.reply?.startsWith(crossAccountReply)) {
+    return message.reply?.startsWith(ownReply) ? { kind: 'platform' } : undefined
+  }
   const text = requestInfo(message)
   if (text === undefined) return undefined
-  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
+  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; name_tag?: unknown; issuer_key?: unknown }
   const issued =
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
-  return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+  // A user that the callout did not judge is named by its public key; the name that we signed is beside it.
+  const user = info.name_tag === edgeUser ? edgeUser : info.user
+  return issued && typeof user === 'string' ? { kind: 'key', keyId: user } : undefined
 }
 
 /** The one line that the server wrote. Were there another, nobody could tell which is the server's. */

@@ -14,13 +14,21 @@ import {
 } from '@nats-io/transport-node'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
-import { errorOf, requestIdHeader, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
+import {
+  clientAddressHeader,
+  errorOf,
+  requestIdHeader,
+  serviceErrorCodeHeader,
+  serviceErrorHeader,
+} from './headers.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
 
 export interface CallOptions {
   readonly requestId?: string
+  /** Network address of the client for whom the edge calls. */
+  readonly clientAddress?: string | undefined
   readonly timeoutMs?: number
 }
 
@@ -47,13 +55,14 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { requestId, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
+  { requestId, clientAddress, timeoutMs = deadlineOf(contract) + graceMs }: CallOptions = {},
 ): Promise<Msg> {
   try {
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
+    if (clientAddress !== undefined) head.set(clientAddressHeader, clientAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {
     throw brokerError(error, contract.subject)
@@ -74,6 +83,10 @@ function bodyOf(reply: Msg): unknown {
     return undefined
   }
 }
+
+/** What a caller hears of a token that was refused, whatever the reason. */
+export const invalidToken = (cause?: unknown): GantryError =>
+  new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
 
 /** What a failure of the broker means to the caller. */
 export function brokerError(error: unknown, subject: string): GantryError {
@@ -100,7 +113,7 @@ export function brokerError(error: unknown, subject: string): GantryError {
     return new GantryError('TIMEOUT', `${subject} did not answer in time`, { cause: error })
   }
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
-    return new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
+    return invalidToken(cause)
   }
   if (
     cause instanceof ClosedConnectionError ||

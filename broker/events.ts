@@ -6,10 +6,11 @@ import {
   jetstreamManager,
   RetentionPolicy,
 } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../subjects/contract.ts'
 import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
 import { check } from '../subjects/validate.ts'
+import { eventHeader } from './headers.ts'
 import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
 
 /** One fact, ready to be published: plain data, so that it can be stored with the change that it tells of. */
@@ -25,6 +26,12 @@ export function emission<E extends EventContract>(event: E, id: string, payload:
   const subject = eventSubject(event.resource, event.event, subjectToken(id))
   return { subject, payload: check(event.payload, payload, subject) }
 }
+
+/**
+ * Whether a message on a subject of facts is one. The broker checks the subject of a request and not the one that its
+ * reply is wanted on: somebody may have a reply of the platform delivered there, but none with this header.
+ */
+export const isFact = (message: Msg): boolean => message.headers?.get(eventHeader) === message.subject
 
 /** Name of the stream that keeps the facts. */
 const stream = 'EVENTS'
@@ -70,11 +77,12 @@ export class Events {
 
   /** Publishes and waits until the fact is stored. */
   async publish({ subject, payload, messageId }: Emission): Promise<void> {
-    await this.#js.publish(
-      subject,
-      JSON.stringify(payload),
-      messageId === undefined ? {} : { msgID: messageId },
-    )
+    const marked = headers()
+    marked.set(eventHeader, subject)
+    await this.#js.publish(subject, JSON.stringify(payload), {
+      headers: marked,
+      ...(messageId === undefined ? {} : { msgID: messageId }),
+    })
   }
 
   /**

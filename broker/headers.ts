@@ -8,6 +8,11 @@ export const serviceErrorCodeHeader = messageHeaders.errorCode
 export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
 export const requestIdHeader = messageHeaders.requestId
+/** Where an HTTP client is. Believed of our own edge alone. */
+export const clientAddressHeader = messageHeaders.clientAddress
+
+/** On every fact, with its subject. */
+export const eventHeader = messageHeaders.event
 
 /** Ids are short and of plain characters, so that they can stand in a log, a header and a message. */
 const maxRequestIdLength = 64

@@ -1,13 +1,13 @@
 import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
 import type { Call, Caller, Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import { product, serviceQueue } from '../subjects/names.ts'
+import { edgeUser, product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf } from './caller.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
-import { isRequestId, requestIdHeader } from './headers.ts'
+import { clientAddressHeader, isRequestId, requestIdHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
 import { maxPayloadBytes } from './server-config.ts'
@@ -135,11 +135,13 @@ class InHand {
 class ServedCall implements Call<Contract> {
   readonly caller: Caller
   readonly requestId: string
+  readonly clientAddress: string | undefined
   #controller: AbortController | undefined
 
-  constructor(caller: Caller, requestId: string) {
+  constructor(caller: Caller, requestId: string, clientAddress: string | undefined) {
     this.caller = caller
     this.requestId = requestId
+    this.clientAddress = clientAddress
   }
 
   get signal(): AbortSignal {
@@ -164,7 +166,7 @@ function answer(
   caller: Caller,
   requestId: string,
 ): string | Promise<string> {
-  const call = new ServedCall(caller, requestId)
+  const call = new ServedCall(caller, requestId, clientAddressOf(message, caller))
   const output = handler(check(contract.input, bodyOf(message)), call)
   return output instanceof Promise ? beforeDeadline(contract, output, call) : encode(contract, output)
 }
@@ -221,6 +223,12 @@ function requestIdOf(message: Msg): string {
     // The lines of a client that writes them by hand need not be headers.
     return nuid.next()
   }
+}
+
+/** Where the HTTP client is for whom our edge asks; what anybody else says of it is not believed. */
+function clientAddressOf(message: Msg, caller: Caller): string | undefined {
+  const isOurs = caller.kind === 'platform' || caller.keyId === edgeUser
+  return isOurs ? message.headers?.get(clientAddressHeader) || undefined : undefined
 }
 
 const tooLargeReply = () =>

@@ -49,11 +49,29 @@ export function addHandWritten(program: Command, context: Context): void {
       const { watch } = await import('./watch.ts')
       context.exitCode = await watch(context, command.optsWithGlobals<Globals>(), migrationId)
     })
-  program
+  addCredential(program, context)
+  addCompletion(program, context)
+}
+
+/** `credential token` and `credential hash`. */
+function addCredential(program: Command, context: Context): void {
+  const credential = program
     .command('credential')
-    .summary('the token in use')
-    .description('About the API token in use.')
+    .summary('the token in use, and hashes of passwords')
+    .description('About the API token in use, and passwords of the configuration.')
     .helpCommand(false)
+  credential
+    .command('hash')
+    .summary('make the hash of a password for a properties file')
+    .description('Reads a password from stdin and prints its bcrypt hash, for security.basic.password.')
+    .addHelpText('after', examplesText([`${product} credential hash < password.txt`]))
+    .action(async (_, command: Command) => {
+      const { passwordHash } = await import('./password-hash.ts')
+      const hash = await passwordHash(await context.readStdin())
+      const { json } = command.optsWithGlobals<Globals>()
+      context.terminal.out(json ? jsonText(context.terminal, { hash }) : `${hash}\n`)
+    })
+  credential
     .command('token')
     .summary('print the token in use')
     .description('Prints the API token that commands present; it works for HTTP, NATS and WebSocket.')
@@ -70,7 +88,6 @@ export function addHandWritten(program: Command, context: Context): void {
       context.terminal.out(json ? jsonText(context.terminal, { token, source }) : `${token}\n`)
     })
   addLogin(program, context)
-  addCompletion(program, context)
 }
 
 function addLogin(program: Command, context: Context): void {

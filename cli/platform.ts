@@ -12,13 +12,13 @@ import { startBroker } from '../broker/server.ts'
 import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
 import { startEdge } from '../http-edge/index.ts'
-import { type ListenOptions, loadListenOptions } from '../http-edge/properties.ts'
+import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
-import { files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
+import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
 
 export interface PlatformOptions {
@@ -64,6 +64,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const messaging = loadMessagingConfig(home)
     const { identity, salt, rules, oidc, ...config } = await loadPlatformConfig(home, messaging, log)
     const listen = listenOptions(home)
+    const security = loadSecurity(home)
     const broker = await startBroker({
       binary: natsServer,
       runDir: join(home, 'run'),
@@ -83,11 +84,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const publicSubjects = contracts
       .filter(({ http }) => http.some((route) => route.public))
       .map(({ subject }) => subject)
-    const [platform, auth, system, edgeConnection] = await Promise.all([
+    const credentialSubjects = Object.values(internalResources.authenticationInternal).map(
+      ({ subject }) => subject,
+    )
+    const [platform, auth, system, edgeConnection, credentialConnection] = await Promise.all([
       connect('PLATFORM', 'services'),
       connect('AUTH', 'callout'),
       connect('SYS', 'system'),
-      connect('GANTRY', 'edge', publicSubjects),
+      connect('GANTRY', edgeUser, publicSubjects),
+      connect('PLATFORM', edgeUser, credentialSubjects),
     ])
 
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
@@ -99,6 +104,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       salt,
       location,
       rules,
+      security,
       sealer: createSealer(identity, 'flow'),
       signIn: { home, oidc, host: listen.platform.host, publicUrl },
       log,
@@ -116,6 +122,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
     stops.push(() => migrations.stop())
     services.push(
+      serve(platform, resources.authentication, access.handlers.authentication, serving),
+      serve(
+        platform,
+        internalResources.authenticationInternal,
+        access.internalHandlers.authentication,
+        serving,
+      ),
       serve(platform, resources.keys, access.handlers.keys, serving),
       serve(platform, resources.signIn, access.handlers.signIn, serving),
       serve(platform, resources.roles, access.handlers.roles, serving),
@@ -154,6 +167,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       listen,
       brokerUrl: broker.tcpUrl,
       edgeConnection,
+      credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
       publicUrl,
       version,

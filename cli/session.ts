@@ -1,3 +1,4 @@
+import { isFact } from '../broker/events.ts'
 import { brokerError, call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
 import type { Contract, Input, Output } from '../subjects/contract.ts'
@@ -37,7 +38,9 @@ export async function openSession(
       }
     },
     listen: (subject, callback) => {
-      connection.subscribe(subject, { callback: (error) => (error === null ? callback() : undefined) })
+      connection.subscribe(subject, {
+        callback: (error, message) => (error === null && isFact(message) ? callback() : undefined),
+      })
     },
     isClosed: () => connection.isClosed(),
     close: () => connection.close(),

@@ -1,7 +1,11 @@
 import type { FastifyRequest } from 'fastify'
+import { call } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
+import { isLoopbackName } from '../broker/loopback.ts'
+import { keyIdOf } from '../broker/token.ts'
+import { authenticationInternal } from '../subjects/authentication-internal.ts'
 import { GantryError } from '../subjects/errors.ts'
-import { requireBearer } from './bearer.ts'
+import { credentialOf, requireBearer } from './bearer.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -12,14 +16,14 @@ export type Authority = (request: FastifyRequest) => NatsConnection | Promise<Na
 export const byToken =
   (pool: ConnectionPool): Authority =>
   (request) =>
-    pool.get(requireBearer(request))
+    pool.get(requireBearer(request), request.ip)
 
 /** The same, and by the session cookie of somebody who has signed in, on requests of the platform's own pages. */
 export const byTokenOrSession =
   (pool: ConnectionPool, sessions: BrowserSessions): Authority =>
   (request) => {
     const token = request.headers.authorization === undefined ? sessions.tokenOf(request) : undefined
-    return token === undefined ? byToken(pool)(request) : pool.get(token)
+    return token === undefined ? byToken(pool)(request) : pool.get(token, request.ip)
   }
 
 /** Unauthenticated routes, on a narrow key of the edge itself. */
@@ -45,7 +49,44 @@ export const byTokenOrLocalHost =
     return operator()
   }
 
-const loopbackNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/
+/**
+ * The migrator with access control: everybody sends a password, a token made with one, or an API token; the host itself
+ * is no exception. Who it is, the service says on the connection given, which may ask that and nothing else.
+ */
+export const byCredentials =
+  (pool: ConnectionPool, service: NatsConnection): Authority =>
+  async (request) => {
+    const context = { requestId: request.id, clientAddress: request.ip }
+    const credentials = basicCredentials(request)
+    if (credentials !== undefined) {
+      // Browsers add a password that they know to what any page asks of us.
+      if (isFromOtherPage(request)) {
+        throw new GantryError('UNAUTHENTICATED', 'pages of other sites cannot use a password here')
+      }
+      const { token } = await call(service, authenticationInternal.basic, credentials, context)
+      return pool.get(token)
+    }
+    const bearer = credentialOf(request, 'bearer')
+    if (bearer === undefined) {
+      throw new GantryError(
+        'UNAUTHENTICATED',
+        'send the header Authorization: Basic with user name and password, or Bearer with a token',
+      )
+    }
+    if (keyIdOf(bearer) !== undefined) return pool.get(bearer, request.ip)
+    const { token } = await call(service, authenticationInternal.bearer, { jwt: bearer }, context)
+    return pool.get(token)
+  }
+
+/** User name and password, parted by the first colon (RFC 7617). */
+function basicCredentials(request: FastifyRequest): { userName: string; password: string } | undefined {
+  const encoded = credentialOf(request, 'basic')
+  if (encoded === undefined) return undefined
+  const text = Buffer.from(encoded, 'base64').toString()
+  const colon = text.indexOf(':')
+  return colon < 0 ? undefined : { userName: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
 const loopbackAddresses = /^(?:127\.|::1$|::ffff:127\.)/
 
 /** Each of them is the sign of a proxy, behind which anybody can be. */
@@ -56,8 +97,13 @@ function isFromThisHost(request: FastifyRequest): boolean {
   if (proxyHeaders.some((name) => headers[name] !== undefined)) return false
   if (!loopbackAddresses.test(request.raw.socket.remoteAddress ?? '')) return false
   // A name that somebody made resolve to this host is not this host (DNS rebinding).
-  if (!loopbackNames.test(headers.host ?? '')) return false
+  if (!isLoopbackName((headers.host ?? '').replace(/:\d+$/, ''))) return false
+  return !isFromOtherPage(request)
+}
+
+/** Whether a page in a browser asks that does not come from this server. */
+function isFromOtherPage({ raw: { headers } }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
-  return headers.origin === undefined || headers.origin === `http://${headers.host}`
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return headers.origin !== undefined && headers.origin !== `http://${headers.host}`
 }

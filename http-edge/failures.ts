@@ -7,7 +7,7 @@ import { GantryError } from '../subjects/errors.ts'
 
 /** Answers with the one envelope of errors. */
 export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
-  if (error.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (error.status === 429) reply.header('retry-after', '1')
   return reply.status(error.status).send(error.toBody(error.requestId ?? requestId))
 }
 

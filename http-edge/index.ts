@@ -10,7 +10,7 @@ import {
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
-import { byConnection, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
+import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
 import { ConnectionPool } from './pool.ts'
@@ -24,6 +24,8 @@ export interface EdgeOptions {
   readonly brokerUrl: string
   /** Connection of the edge's own narrow key. */
   readonly edgeConnection: NatsConnection
+  /** Where passwords and JSON Web Tokens are checked; undefined while the migrator has no access control. */
+  readonly credentialConnection: NatsConnection | undefined
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
@@ -39,12 +41,16 @@ export interface Edge {
 
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { listen, brokerUrl, edgeConnection, operatorToken, publicUrl, version, log } = options
+  const { listen, brokerUrl, edgeConnection, credentialConnection, operatorToken, publicUrl, version, log } =
+    options
   const pool = new ConnectionPool(brokerUrl)
   const sessions = new BrowserSessions(publicUrl)
   const authorities = {
     platform: byTokenOrSession(pool, sessions),
-    migrator: byTokenOrLocalHost(pool, () => pool.get(operatorToken)),
+    migrator:
+      credentialConnection === undefined
+        ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
+        : byCredentials(pool, credentialConnection),
   }
   const apps: FastifyInstance[] = []
   const urls = {} as Record<HttpServerName, string>
@@ -58,6 +64,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         server,
         contracts,
         authority: authorities[server],
+        takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         log,
       })

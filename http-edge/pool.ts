@@ -1,5 +1,6 @@
-import { brokerError } from '../broker/client.ts'
+import { brokerError, invalidToken } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/connection.ts'
+import { Throttle } from '../broker/throttle.ts'
 import { keyIdOf } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
 
@@ -36,6 +37,7 @@ export class ConnectionPool {
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
+  readonly #throttle = new Throttle()
   readonly #sweeper: NodeJS.Timeout
 
   constructor(url: string, limits: Partial<PoolLimits> = {}) {
@@ -49,14 +51,20 @@ export class ConnectionPool {
     return this.#byToken.size
   }
 
-  /** @throws GantryError UNAUTHENTICATED when the broker refuses the token, UNAVAILABLE when it cannot be reached. */
-  get(token: string): NatsConnection | Promise<NatsConnection> {
+  /**
+   * @param address where the request comes from; undefined for our own
+   * @throws GantryError UNAUTHENTICATED when the broker refuses the token, THROTTLED when it is not asked after too many
+   *   refusals, UNAVAILABLE when it cannot be reached
+   */
+  get(token: string, address?: string): NatsConnection | Promise<NatsConnection> {
     let pooled = this.#byToken.get(token)
     if (pooled === undefined) {
+      const keyId = keyIdOf(token)
       // What is no token of any instance is not worth a connection.
-      if (keyIdOf(token) === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
+      if (keyId === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
+      if (address !== undefined) this.#admit(address, keyId, token)
       this.#makeRoom()
-      pooled = { connection: this.#open(token), lastUsedMs: 0 }
+      pooled = { connection: this.#judged(token, { address, keyId }), lastUsedMs: 0 }
     } else {
       this.#byToken.delete(token)
     }
@@ -79,6 +87,34 @@ export class ConnectionPool {
     }
     this.#forget(token, pooled)
     return this.get(token)
+  }
+
+  /** @throws GantryError UNAUTHENTICATED for a token that was refused just now, THROTTLED after too many refusals */
+  #admit(address: string, keyId: string, token: string): void {
+    switch (this.#throttle.judge(address, keyId, token)) {
+      case 'ask':
+        return
+      case 'refuse':
+        throw invalidToken()
+      case 'wait':
+        throw new GantryError('THROTTLED', 'too many refused tokens came from this address; wait a little')
+    }
+  }
+
+  /** Opens a connection, and takes note of what came of it. */
+  async #judged(
+    token: string,
+    { address, keyId }: { address: string | undefined; keyId: string },
+  ): Promise<NatsConnection> {
+    try {
+      const connection = await this.#open(token)
+      this.#throttle.wasRight(token)
+      return connection
+    } catch (error) {
+      if (address !== undefined && brokerError(error, 'the broker').code === 'UNAUTHENTICATED')
+        this.#throttle.wasRefused(address, keyId, token)
+      throw error
+    }
   }
 
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */

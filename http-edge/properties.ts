@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigError } from '../broker/config-error.ts'
-import { readTextFile, writeSecretFile } from '../broker/files.ts'
+import { makePrivate, readTextFile, writeSecretFile } from '../broker/files.ts'
+import { parseProperties, type PropertyReader, wholeNumber } from '../broker/properties.ts'
+import { type SecurityConfig, securityConfigOf, securityReaders } from '../broker/security-config.ts'
 import {
   type HttpServerName,
   httpServers,
@@ -18,65 +19,66 @@ export interface ListenOptions {
 /** All interfaces, IPv6 and IPv4: what a server listens on when its address line is taken out. */
 const everywhere = '::'
 
+const address: PropertyReader<string> = {
+  meaning: 'the name or number of an address',
+  read: (text) => (/^[A-Za-z0-9._:-]+$/.test(text) ? text : undefined),
+}
+
+const listenReaders = {
+  [serverAddressKey]: address,
+  [serverPortKey]: wholeNumber('a port number', 1, 65_535),
+}
+
 /**
  * Where a server listens, from its `application.properties` in the configuration folder; the file is made when there is
- * none. Lines are `key=value`; `#` and `!` begin comments. Without its address line the server is open to the network.
+ * none. Without its address line the server is open to the network.
  * @throws ConfigError that names the file, the line and the key
  */
 export function loadListenOptions(home: string, server: HttpServerName): ListenOptions {
-  const { title, port, propertiesFile } = httpServers[server]
-  const path = join(home, propertiesFile)
-  let text = readTextFile(path)
-  if (text === undefined) {
-    text = `# ${title}. Remove or comment out the next line to open it to the network; restart afterwards.
+  const { path, text } = textOf(home, server)
+  const readers = server === 'migrator' ? { ...listenReaders, ...securityReaders } : listenReaders
+  const { values } = parseProperties(path, text, readers)
+  return {
+    host: values[serverAddressKey] ?? everywhere,
+    port: values[serverPortKey] ?? httpServers[server].port,
+  }
+}
+
+/** Who may use the migrator, from the same file. @throws ConfigError that names the file, the line and the key */
+export function loadSecurity(home: string): SecurityConfig {
+  const { path, text } = textOf(home, 'migrator')
+  const security = securityConfigOf(parseProperties(path, text, { ...listenReaders, ...securityReaders }))
+  if (security.type !== 'off') makePrivate(path)
+  return security
+}
+
+function textOf(home: string, server: HttpServerName): { path: string; text: string } {
+  const path = join(home, httpServers[server].propertiesFile)
+  const existing = readTextFile(path)
+  if (existing !== undefined) return { path, text: existing }
+  const text = defaultText(server)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  writeSecretFile(path, text)
+  return { path, text }
+}
+
+function defaultText(server: HttpServerName): string {
+  const { title, port } = httpServers[server]
+  return `# ${title}. Remove or comment out the next line to open it to the network; restart afterwards.
 ${serverAddressKey}=${loopback}
 ${serverPortKey}=${port}
+${server === 'migrator' ? securityText : ''}`
+}
+
+const securityText = `
+# Who may use it. Without access control: programs on this host, and API tokens. To ask everybody for a password, take
+# out the # of one of the two parts below; "gantry credential hash" makes the hash. All keys are in the README.
+#security.type=basic
+#security.basic.user=operator
+#security.basic.password=<bcrypt hash>
+
+#security.type=ldap
+#security.ldap.url=ldaps://directory.example:636
+#security.ldap.user-dn-pattern=uid={0},ou=people,dc=example,dc=org
+#security.ldap.group-search-base=ou=groups,dc=example,dc=org
 `
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeSecretFile(path, text)
-  }
-  return { host: everywhere, port, ...parse(path, text) }
-}
-
-/** What a value must be: the option that it makes, or undefined when it is none. */
-const readers: Record<
-  string,
-  { meaning: string; read: (value: string) => Partial<ListenOptions> | undefined }
-> = {
-  [serverAddressKey]: {
-    meaning: 'the name or number of an address',
-    read: (value) => (/^[A-Za-z0-9._:-]+$/.test(value) ? { host: value } : undefined),
-  },
-  [serverPortKey]: {
-    meaning: 'a port number from 1 to 65535',
-    read: (value) =>
-      /^\d{1,5}$/.test(value) && Number(value) > 0 && Number(value) < 65_536
-        ? { port: Number(value) }
-        : undefined,
-  },
-}
-
-function parse(path: string, text: string): Partial<ListenOptions> {
-  const options: Partial<ListenOptions>[] = []
-  const seen = new Set<string>()
-  for (const [index, line] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .entries()) {
-    const refuse = (problem: string) => new ConfigError(`${path}, line ${index + 1}: ${problem}`)
-    const content = line.trim()
-    if (content === '' || content.startsWith('#') || content.startsWith('!')) continue
-    const [, key = '', value = ''] = /^([^=:\s]+)\s*[=:]\s*(.*)$/.exec(content) ?? []
-    if (key === '') throw refuse('write key=value')
-    const reader = Object.hasOwn(readers, key) ? readers[key] : undefined
-    if (reader === undefined) {
-      throw refuse(`${key} is not known here; the keys are ${Object.keys(readers).join(', ')}`)
-    }
-    if (seen.has(key)) throw refuse(`${key} is there already`)
-    seen.add(key)
-    const option = reader.read(value)
-    if (option === undefined) throw refuse(`${key} must be ${reader.meaning}, not ${JSON.stringify(value)}`)
-    options.push(option)
-  }
-  return Object.assign({}, ...options) as Partial<ListenOptions>
-}

@@ -20,6 +20,8 @@ export interface HttpServerOptions {
   readonly contracts: readonly Contract[]
   /** For routes that need a caller. */
   readonly authority: Authority
+  /** Whether browsers may ask people for a password. */
+  readonly takesPasswords: boolean
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
   readonly log: Log
@@ -46,6 +48,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
+  })
+  const challenge = options.takesPasswords
+    ? ['Basic realm="Gantry migrator", charset="UTF-8"', 'Bearer']
+    : 'Bearer'
+  app.addHook('onSend', (_, reply, payload, done) => {
+    if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
+    done(null, payload)
   })
   addBodyParser(app)
   app.setErrorHandler((error, request, reply) =>
@@ -94,8 +103,9 @@ function addRoute(
     handler: async (request, reply) => {
       const found = authority(request)
       const connection = found instanceof Promise ? await found : found
-      const message = await send(connection, contract, JSON.stringify(readInput(request)), {
+      const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
+        clientAddress: request.ip,
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.
@@ -106,4 +116,13 @@ function addRoute(
         .send(Buffer.from(buffer, byteOffset, byteLength))
     },
   })
+}
+
+/** @throws GantryError INVALID_INPUT for values in values without end, which a text can hold and no stack can follow */
+function bodyOf(input: unknown): string {
+  try {
+    return JSON.stringify(input)
+  } catch (cause) {
+    throw new GantryError('INVALID_INPUT', 'input: the body is nested too deeply', { cause })
+  }
 }

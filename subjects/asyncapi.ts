@@ -40,7 +40,12 @@ export function asyncApiDocument(
     operations: Object.fromEntries([...contracts.map(requestOperation), ...events.map(eventOperation)]),
     components: {
       messages: Object.fromEntries(contracts.map(errorMessage)),
-      schemas: { Error: ErrorSchema, RequestHeaders: requestHeaders, ErrorHeaders: errorHeaders },
+      schemas: {
+        Error: ErrorSchema,
+        RequestHeaders: requestHeaders,
+        ErrorHeaders: errorHeaders,
+        EventHeaders: eventHeaders,
+      },
       securitySchemes: {
         token: {
           type: 'apiKey',
@@ -77,6 +82,17 @@ const errorHeaders = {
   properties: {
     [messageHeaders.error]: { type: 'string', description: 'The message of the body, in one line' },
     [messageHeaders.errorCode]: { type: 'string', description: 'The HTTP status of the code' },
+  },
+}
+
+const eventHeaders = {
+  type: 'object',
+  required: [messageHeaders.event],
+  properties: {
+    [messageHeaders.event]: {
+      type: 'string',
+      description: 'The subject; what arrives without it is none of the platform’s facts',
+    },
   },
 }
 
@@ -123,7 +139,8 @@ function requestOperation(contract: Contract): Entry {
 
 function eventChannel(event: EventContract): Entry {
   const parameters = { id: { description: 'Id of the object, as a subject token' } }
-  const messages = { event: { payload: event.payload } }
+  const headers = { $ref: '#/components/schemas/EventHeaders' }
+  const messages = { event: { headers, payload: event.payload } }
   return [eventNameOf(event), { address: event.subject, parameters, messages }]
 }
 

@@ -142,6 +142,8 @@ export type Caller =
 export interface Call<C extends Contract> {
   readonly caller: Caller
   readonly requestId: string
+  /** Network address of an HTTP client, as our own edge says; undefined for everybody else. */
+  readonly clientAddress: string | undefined
   /** Aborts when the caller's deadline has passed. */
   readonly signal: AbortSignal
   /** Makes the error to throw; a code that the contract does not declare does not compile. */

@@ -1,4 +1,6 @@
 import { assignments } from './assignments.ts'
+import { authentication } from './authentication.ts'
+import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { keys } from './keys.ts'
@@ -14,6 +16,7 @@ import { users } from './users.ts'
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
   platform,
+  authentication,
   signIn,
   keys,
   roles,
@@ -26,7 +29,7 @@ export const resources = {
 } as const
 
 /** Requests between the platform's own services. */
-export const internalResources = { filesystemsInternal, migrationsInternal } as const
+export const internalResources = { authenticationInternal, filesystemsInternal, migrationsInternal } as const
 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
   Object.values(resource),

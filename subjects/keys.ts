@@ -46,6 +46,7 @@ export const Key = model('Key', {
   owner: Subject('Subject of the user whose key this is'),
   kind: Type.Enum(['key', 'session', 'agent']),
   roles: list(Name('Role'), 100),
+  createdBy: Type.Optional(KeyId),
   created: Timestamp('When it was made'),
   expires: Type.Optional(Timestamp('When it stops being valid')),
   lastUsed: Type.Optional(Timestamp('Last connection with it, to the minute')),
@@ -62,6 +63,14 @@ const maxExpiryDays = 3_650
 export const defaultOverlapMinutes = 60
 const maxOverlapMinutes = 7 * 24 * 60
 
+const ExpiresInDays = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: maxExpiryDays,
+    description: 'Days until it expires; default never',
+  }),
+)
+
 const Token = Type.String({ maxLength: 1_000, description: 'The API token' })
 
 /** The two paths of one key. */
@@ -71,18 +80,13 @@ const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
 export const keys = resource('keys', {
   create: {
     summary: 'Make an API key; its token is in this reply and never again',
-    description: 'The capabilities must be within those of the key that asks.',
+    description:
+      'The capabilities must be within those of the key that asks, and it ends no later than that, if that is no session.',
     input: strict({
       name: Name('Name of the key'),
       notes: Type.Optional(Text('Free text')),
       capabilities: Capabilities,
-      expiresInDays: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: maxExpiryDays,
-          description: 'Days until it expires; default never',
-        }),
-      ),
+      expiresInDays: ExpiresInDays,
     }),
     output: strict({
       ...Key.properties,
@@ -95,6 +99,20 @@ export const keys = resource('keys', {
       example:
         'gantry keys create reporting --capabilities \'{"pub":{"allow":["gantry.services.v1.migrations.list"]},"sub":{"allow":[]}}\'',
     },
+  },
+  'create-agent': {
+    summary: 'Make a key for a transfer agent; its token is in this reply and never again',
+    description:
+      'It opens the platform’s own account, with no more than moving files needs: it reaches no capability. For administrators.',
+    input: strict({
+      name: Name('Name of the key, such as the host of the agent'),
+      notes: Type.Optional(Text('Free text')),
+      expiresInDays: ExpiresInDays,
+    }),
+    output: strict({ ...Key.properties, token: Token }),
+    errors: ['EXCEEDS_ROLE'],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/agent-keys', status: 201 }],
+    cli: { args: ['name'], example: 'gantry keys create-agent host-7' },
   },
   list: {
     summary: 'Your API keys; an administrator sees all',

@@ -61,14 +61,20 @@ export const developmentProviderPort = 8081
 export const brokerPort = 4222
 export const websocketPort = 9222
 
+/** User of the HTTP servers' own connections. Keys begin with k, so nobody else has this name. */
+export const edgeUser = 'edge'
+
 /** All instances of a service share its requests by this queue group. */
 export const serviceQueue = product
 
 /** Headers of requests and replies: those of errors are the micro-service protocol's (NATS ADR-32), the id is ours. */
 export const messageHeaders = {
   requestId: 'Gantry-Request-Id',
+  clientAddress: 'Gantry-Client-Address',
   error: 'Nats-Service-Error',
   errorCode: 'Nats-Service-Error-Code',
+  /** On every fact, with its subject: nothing else that arrives on a subject of facts has it. */
+  event: 'Gantry-Event',
 } as const
 
 /** Broker accounts (design, section 5). */

@@ -10,6 +10,13 @@ import { routeFields } from './route.ts'
 const openapi = '3.1.0'
 
 const bearer = { token: [] }
+const basic = { password: [] }
+
+const password = {
+  type: 'http',
+  scheme: 'basic',
+  description: 'User name and password, while access control is enabled',
+}
 const oidcBearer = { oidcToken: [] }
 
 interface Operation {
@@ -36,8 +43,8 @@ export function openApiDocument(
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from' }],
-    // The migrator takes a token, and does without one while no access control is enabled.
-    security: server === 'migrator' ? [{}, bearer] : [bearer],
+    // The migrator takes a token or a password, and does without while no access control is enabled.
+    security: server === 'migrator' ? [{}, bearer, basic] : [bearer],
     tags: [...tags].map((name) => ({ name })),
     paths: pathsOf(operations),
     components: {
@@ -45,6 +52,7 @@ export function openApiDocument(
       responses: Object.fromEntries(operations.flatMap(failuresOf).map((each) => [each.name, failure(each)])),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        ...(server === 'migrator' ? { password } : {}),
         ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
       },
     },

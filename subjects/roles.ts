@@ -53,7 +53,7 @@ export const roles = resource('roles', {
     summary: 'Delete a role',
     input: strict({ name: Name('Name of the role') }),
     output: Nothing,
-    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
     http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
     cli: { args: ['name'] },
   },

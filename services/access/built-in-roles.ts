@@ -49,14 +49,16 @@ const subjectsOf = (list: readonly Contract[]): string[] => list.map(({ subject 
 /** What everybody may who has signed in, with no role at all: to see who one is, and to have keys of one's own. */
 export const everyone = {
   pub: {
-    allow: subjectsOf([
-      ...Object.values(keys),
-      ...Object.values(platform),
-      roles.own,
-      users.self,
-      rbac.check,
-      signIn.out,
-    ]),
+    allow: subjectsOf(
+      [
+        ...Object.values(keys),
+        ...Object.values(platform),
+        roles.own,
+        users.self,
+        rbac.check,
+        signIn.out,
+      ].filter((contract: Contract) => !isAdministration(contract)),
+    ),
   },
   sub: { allow: [] },
   visible_extensions: [],

@@ -6,7 +6,7 @@ import { admin } from './built-in-roles.ts'
 import type { KeyCollection, StoredKey } from './keys.ts'
 
 /** Whether a key may do all that an administrator may: it sees the keys of everybody. */
-export const isAdministrator = (key: Key): boolean =>
+export const isAdministrator = (key: Pick<Key, 'capabilities'>): boolean =>
   uncovered(key.capabilities.pub.allow, admin.pub.allow).length === 0 &&
   uncovered(key.capabilities.sub.allow, admin.sub.allow).length === 0
 
@@ -36,4 +36,11 @@ export function refuseExcess(own: Capabilities, asked: Capabilities): void {
     list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
   )
   throw new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
+}
+
+/** What an owner may have: of keys, its own permissions; of agents, which do what no person does, an administrator any. */
+export function keyExceeds(own: Capabilities, key: Pick<Key, 'kind' | 'capabilities'>): boolean {
+  return key.kind === 'agent'
+    ? !isAdministrator({ capabilities: own })
+    : excessOf(own, key.capabilities) !== undefined
 }

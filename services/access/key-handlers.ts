@@ -2,7 +2,8 @@ import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
-import { callersKey, isAdministrator, refuseExcess } from './callers.ts'
+import { agentCapabilities } from './agent.ts'
+import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
 import type { AccessState } from './state.ts'
@@ -18,6 +19,19 @@ export interface KeyDependencies {
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
+
+type Asked = Pick<StoredKey, 'name' | 'kind' | 'capabilities'> & {
+  readonly notes?: string
+  readonly expiresInDays?: number
+}
+
+/** When a new key ends: as asked, and not after the one that makes it; only what a session makes outlasts that. */
+function endOf(creator: StoredKey, days: number | undefined): string | undefined {
+  const asked = days === undefined ? undefined : new Date(Date.now() + days * dayMs).toISOString()
+  const last = creator.kind === 'session' ? undefined : creator.expires
+  if (asked === undefined || last === undefined) return asked ?? last
+  return asked < last ? asked : last
+}
 
 /** Keys: made, shown, revoked. A user sees its own, an administrator all. */
 export function keyHandlers({
@@ -37,7 +51,8 @@ export function keyHandlers({
   /** The same for who wants to change it: a narrow key must not touch a wider one of its owner. */
   const within = async (id: string, caller: Caller): Promise<StoredKey> => {
     const [asked, own] = await Promise.all([visible(id, caller), callersKey(keys, caller)])
-    if (own.id !== id) refuseExcess(own.capabilities, asked.capabilities)
+    if (own.id !== id && keyExceeds(own.capabilities, asked))
+      refuseExcess(own.capabilities, asked.capabilities)
     return asked
   }
   const changeable = async (id: string, caller: Caller): Promise<StoredKey> => {
@@ -53,23 +68,33 @@ export function keyHandlers({
     if (caller.kind === 'key' && caller.keyId === id) kickAfterReply(id)
     else await kick(id)
   }
+  const issue = async (creator: StoredKey, { expiresInDays, notes = '', ...asked }: Asked) => {
+    const isAgent = asked.kind === 'agent'
+    const expires = endOf(creator, expiresInDays)
+    const { key, token } = await issueKey(keys, issuer, {
+      ...asked,
+      notes,
+      owner: creator.owner,
+      createdBy: creator.id,
+      // What it may do is in its capabilities; it has no role of its own.
+      roles: [],
+      visible_extensions: isAgent ? [] : creator.visible_extensions,
+      ...(expires === undefined ? {} : { expires }),
+    })
+    return { ...publicKey(key), token }
+  }
   return {
-    create: async ({ name, notes = '', capabilities, expiresInDays }, call) => {
+    create: async ({ capabilities, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
       refuseExcess(creator.capabilities, capabilities)
-      const { key, token } = await issueKey(keys, issuer, {
-        name,
-        notes,
-        capabilities,
-        owner: creator.owner,
-        kind: 'key',
-        roles: creator.roles,
-        visible_extensions: creator.visible_extensions,
-        ...(expiresInDays === undefined
-          ? {}
-          : { expires: new Date(Date.now() + expiresInDays * dayMs).toISOString() }),
-      })
-      return { ...publicKey(key), token }
+      return issue(creator, { ...asked, kind: 'key', capabilities })
+    },
+    'create-agent': async (asked, call) => {
+      const creator = await callersKey(keys, call.caller)
+      if (!isAdministrator(creator)) {
+        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
+      }
+      return issue(creator, { ...asked, kind: 'agent', capabilities: agentCapabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)

@@ -52,6 +52,7 @@ export type NewKey = Pick<
   'name' | 'notes' | 'owner' | 'kind' | 'roles' | 'capabilities' | 'visible_extensions'
 > & {
   expires?: string
+  createdBy?: string
 }
 
 /** What a token is made with. */

@@ -1,7 +1,7 @@
 import type { Key } from '../../subjects/keys.ts'
 import type { Settings } from '../../subjects/settings.ts'
 import type { User } from '../../subjects/users.ts'
-import { excessOf } from './callers.ts'
+import { keyExceeds } from './callers.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
 import { intersection } from './permissions.ts'
 
@@ -27,14 +27,14 @@ export async function narrowKeysOf(
       key.owner === subject &&
       key.kind !== 'session' &&
       whyInvalid(key) === undefined &&
-      excessOf(permissions, key.capabilities) !== undefined,
+      keyExceeds(permissions, key),
   )
-  for (const { id } of exceeding) {
-    await keys.update(id, (key) => (decision === 'revoke' ? revoked(key) : narrowed(key, permissions)))
-    await kick(id)
+  const ends = ({ kind }: StoredKey) => decision === 'revoke' || kind === 'agent'
+  for (const key of exceeding) {
+    await keys.update(key.id, (current) => (ends(key) ? revoked(current) : narrowed(current, permissions)))
+    await kick(key.id)
   }
-  const became = decision === 'revoke' ? 'revoked' : 'narrowed'
-  return exceeding.map(({ id, name }) => ({ id, name, became }))
+  return exceeding.map((key) => ({ id: key.id, name: key.name, became: ends(key) ? 'revoked' : 'narrowed' }))
 }
 
 export const revoked = (key: StoredKey): StoredKey | undefined =>

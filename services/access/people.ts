@@ -24,6 +24,8 @@ export interface Person {
   readonly name?: string | undefined
   readonly email?: string | undefined
   readonly groups: readonly string[]
+  /** Roles that the source itself gives. */
+  readonly roles?: readonly string[]
 }
 
 /** What comes of a sign-in. The token is nowhere else. */
@@ -59,12 +61,13 @@ function isConfiguredAdmin(subject: string, groups: readonly string[], rules: Ad
 /** Names of the roles that a person has now. */
 async function rolesOf(
   subject: string,
-  groups: readonly string[],
+  { groups, roles = [] }: Pick<Person, 'groups' | 'roles'>,
   { state, rules }: SignInOptions,
 ): Promise<string[]> {
   if (isConfiguredAdmin(subject, groups, rules)) return [admin.name]
   const all = await state.assignments.list({ limit: Number.POSITIVE_INFINITY })
-  const names = all.filter(({ group }) => groups.includes(group)).flatMap(({ roles }) => roles)
+  const assigned = all.filter(({ group }) => groups.includes(group)).flatMap((each) => each.roles)
+  const names = [...roles, ...assigned]
   const withDefault = rules.defaultRole === undefined ? names : [...names, rules.defaultRole]
   return [...new Set(withDefault)].toSorted()
 }
@@ -77,7 +80,7 @@ async function rolesOf(
 export async function signIn(person: Person, options: SignInOptions): Promise<Session> {
   const { state, issuer, kick } = options
   const subject = subjectOf(person)
-  const names = await rolesOf(subject, person.groups, options)
+  const names = await rolesOf(subject, person, options)
   const known = [...builtInRoles, ...(await state.roles.list({ limit: Number.POSITIVE_INFINITY }))]
   const roles = names.flatMap((name) => known.find((role) => role.name === name) ?? [])
   const effective = union([everyone, ...roles])

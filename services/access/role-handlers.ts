@@ -31,13 +31,17 @@ export function roleHandlers({ keys, roles }: RoleState): Handlers<typeof roleCo
     put: async (role, call) => {
       refuseBuiltIn(role.name)
       const creator = await callersKey(keys, call.caller)
-      refuseExcess(creator.capabilities, { pub: role.pub, sub: role.sub })
+      const replaced = await roles.get(role.name)
+      for (const { pub, sub } of [role, ...(replaced === undefined ? [] : [replaced])])
+        refuseExcess(creator.capabilities, { pub, sub })
       await roles.put(role.name, role)
       return role
     },
-    delete: async ({ name }) => {
+    delete: async ({ name }, call) => {
       refuseBuiltIn(name)
-      await roles.delete(name)
+      const { capabilities } = await callersKey(keys, call.caller)
+      // A narrow key must not take away what it could not give.
+      await roles.delete(name, ({ pub, sub }) => refuseExcess(capabilities, { pub, sub }))
       return {}
     },
   }

@@ -4,9 +4,11 @@ import type { Identity } from '../../broker/identity.ts'
 import { kickKey, watchConnects } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
+import type { SecurityConfig } from '../../broker/security-config.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import { authoriser } from './authorise.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
@@ -27,6 +29,8 @@ export interface AccessOptions {
   readonly salt: string
   readonly location: TokenLocation
   readonly rules: AdminRules
+  /** Access control of the migrator. */
+  readonly security: SecurityConfig
   /** What flows of sign-in are sealed with. */
   readonly sealer: Sealer
   readonly signIn: SignInConfig
@@ -34,7 +38,11 @@ export interface AccessOptions {
 }
 
 export interface Access {
-  readonly handlers: ReturnType<typeof accessHandlers> & { readonly signIn: SignIn['handlers'] }
+  readonly handlers: ReturnType<typeof accessHandlers> & {
+    readonly authentication: Authentication['handlers']
+    readonly signIn: SignIn['handlers']
+  }
+  readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person): Promise<Session>
   /** Sign-in by the identity provider. */
@@ -61,6 +69,7 @@ export async function startAccess({
   salt,
   location,
   rules,
+  security,
   sealer,
   signIn: signInConfig,
   log,
@@ -87,6 +96,7 @@ export async function startAccess({
     })
   }
   const admit = (person: Person) => signIn(person, { state, rules, issuer, kick })
+  const authentication = createAuthentication({ security, identity, keys, signIn: admit, kick, log })
   const { assignments } = state
   const provider = await startSignIn(signInConfig, {
     rules,
@@ -98,7 +108,12 @@ export async function startAccess({
     log,
   })
   return {
-    handlers: { ...accessHandlers({ state, issuer, kick, kickAfterReply }), signIn: provider.handlers },
+    handlers: {
+      ...accessHandlers({ state, issuer, kick, kickAfterReply }),
+      authentication: authentication.handlers,
+      signIn: provider.handlers,
+    },
+    internalHandlers: { authentication: authentication.internalHandlers },
     signIn: admit,
     provider,
     operatorToken: async (current) => {
@@ -124,6 +139,7 @@ export async function startAccess({
       return token
     },
     stop: async () => {
+      authentication.close()
       await Promise.all([callout.stop(), watch.stop(), provider.stop()])
     },
   }

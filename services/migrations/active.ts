@@ -16,6 +16,8 @@ type Lane = (typeof lanes)[number]
 
 /** Look whether all is done at least so often: the last item may have been another process's. */
 const idleCheckMs = 500
+/** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
+const tellEveryMs = 60_000
 /** An item that failed for a reason of ours, not of a store, waits so long. */
 const retryMs = 1_000
 
@@ -48,6 +50,7 @@ export class ActiveMigration {
   /** Sequences of the items that are being worked on here. */
   readonly #inHand: Set<number>
   #wake = Promise.withResolvers<void>()
+  #toldUntilMs = 0
 
   private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook, inHand: Set<number>) {
     this.#inHand = inHand
@@ -190,11 +193,19 @@ export class ActiveMigration {
   }
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
-  async #record(lane: Lane, item: QueueItem, { failures, retry, counts }: ItemResult): Promise<void> {
+  async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
     const { failures: ledger, spec } = this.#options
     await noteFailures(ledger, spec.id, { item: item.sequence, failures }, this.#end.signal)
     // Not by its content, which has the time of the next try in it.
     if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    if (putOff !== undefined) this.#tell(putOff)
     await this.#book.count(item, counts)
+  }
+
+  #tell(reason: string): void {
+    const { log, spec } = this.#options
+    if (performance.now() < this.#toldUntilMs) return
+    this.#toldUntilMs = performance.now() + tellEveryMs
+    log.warn({ migration: spec.id, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
 }

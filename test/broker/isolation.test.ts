@@ -8,11 +8,14 @@ import {
 } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
+import { Events, isFact } from '../../broker/events.ts'
 import { keys } from '../../subjects/keys.ts'
 import { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
-import { type Client, createClient, everything } from '../support/keys.ts'
+import { smallLimits } from '../support/broker.ts'
+import { type Client, connectInside, createClient, everything } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
 
 let platform: TestPlatform
 let admin: Client
@@ -177,6 +180,27 @@ test('nobody publishes facts in the place of the platform', async () => {
   expect(heard).toEqual([])
   await watching
   expect(errors[0]).toContain(subject)
+})
+
+test('a reply that somebody wants on a subject of facts is none', async () => {
+  const subject = 'gantry.events.v1.migrations.completed.x'
+  await using listener = await createClient(platform, {
+    pub: { allow: [] },
+    sub: { allow: ['gantry.events.>'] },
+  })
+  const heard: boolean[] = []
+  listener.connection.subscribe('gantry.events.>', {
+    callback: (_, message) => void heard.push(isFact(message)),
+  })
+  await listener.connection.flush()
+  limited.connection.publish(keys.self.subject, '{}', { reply: subject })
+  await until('the reply arrives there', () => heard.length > 0)
+  const { connection: inside } = await connectInside(platform)
+  const events = await Events.open(inside, smallLimits)
+  await events.publish({ subject, payload: {} })
+  await until('the fact arrives', () => heard.length > 1)
+  expect(heard).toEqual([false, true])
+  await inside.close()
 })
 
 test('a key hears nothing in the inbox of another, and the other cannot be made to answer there unseen', async () => {

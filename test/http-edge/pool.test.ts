@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
+import { formatToken, parseToken } from '../../broker/token.ts'
 import { ConnectionPool } from '../../http-edge/pool.ts'
 import { keys } from '../../subjects/keys.ts'
 import { killServer } from '../support/broker.ts'
@@ -44,6 +45,29 @@ test('what is no token opens no connection; a refused one stays in no list', asy
   await platform.call(keys.revoke, { id })
   await expect(pool.get(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   expect(pool.size).toBe(0)
+  await pool.close()
+})
+
+test('who guesses is not judged after a while, and locks out nobody who has a right token', async () => {
+  const pool = new ConnectionPool(platform.tcpUrl)
+  const { id, token } = await createKey(platform, everything)
+  const { location, secret } = parseToken(token)!
+  const guess = async (n: number) => {
+    try {
+      await pool.get(formatToken(location, id, `${secret.slice(0, -3)}${100 + n}`), '192.0.2.1')
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+  }
+  const codes: (string | undefined)[] = []
+  for (let n = 0; n < 40; n++) codes.push(await guess(n))
+  expect(codes.filter((code) => code === 'UNAUTHENTICATED').length).toBeLessThan(25)
+  expect(codes.at(-1)).toBe('THROTTLED')
+  expect(() => pool.get(token, '192.0.2.1')).toThrow(expect.objectContaining({ code: 'THROTTLED' }))
+  const own = await pool.get(token, '192.0.2.2')
+  expect(await pool.get(token, '192.0.2.1')).toBe(own)
+  await own.close()
+  expect((await pool.get(token, '192.0.2.1')).isClosed()).toBe(false)
   await pool.close()
 })
 

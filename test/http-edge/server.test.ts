@@ -132,6 +132,20 @@ describe('a body', () => {
   })
 })
 
+test.each(['{"a":', '['])('a body of %s without end is a 400', async (open) => {
+  const levels = 100_000
+  const close = open === '[' ? ']' : '}'
+  const inner = `${open.repeat(levels)}1${close.repeat(levels)}`
+  const { status, body } = await rawRequest(platform, 'platform', {
+    method: 'POST',
+    path: '/api/v1/keys',
+    headers: { ...json, authorization: `Bearer ${platform.operatorToken}` },
+    body: `{"name":"x","capabilities":${inner}}`,
+  })
+  expect(status).toBe(400)
+  expect(invalid(body)).toContain('nested')
+})
+
 describe('a query', () => {
   test.each([
     ['?limit=1&limit=2', 'limit'],
@@ -145,7 +159,7 @@ describe('a query', () => {
     ['?Limit=1', 'Limit'],
     ['?__proto__=1', '__proto__'],
     ['?__proto__[x]=1', '__proto__'],
-    ['?after=' + 'x'.repeat(200), 'after'],
+    ['?after=' + 'x'.repeat(401), 'after'],
   ])('%.40s is a 400 that names the field', async (query, named) => {
     const reply = await ask({ path: `/api/v1/keys${query}` })
     expect(reply.status).toBe(400)

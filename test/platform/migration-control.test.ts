@@ -5,7 +5,7 @@ import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
 
@@ -146,6 +146,7 @@ test('several migrations at once', async () => {
 
 test('a platform that is stopped in the middle goes on by itself when it starts again', async () => {
   using own = createFolder('home', 'to')
+  await createHome({}, own.home)
   await using first = await startTestPlatform({ home: own.home })
   await addLocal(first, 'many', 'source', folder.many)
   await addLocal(first, 'to', 'target', own.to)

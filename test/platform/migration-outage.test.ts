@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
 import { startAzurite } from '../support/azurite.ts'
 import { compareContainer } from '../support/compare-container.ts'
+import { recordingLog } from '../support/log.ts'
 import { addAzurite, addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { freePort, startTestPlatform } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
@@ -13,7 +14,8 @@ test('a target that goes away in the middle is waited for', { timeout: 120_000 }
   const place = { folder: folder.store, port: await freePort() }
   const first = await startAzurite(place)
   await first.createContainer('there')
-  await using platform = await startTestPlatform()
+  const logged = recordingLog()
+  await using platform = await startTestPlatform({ log: logged.log })
   await addLocal(platform, 'from', 'source', folder.from)
   await addAzurite(platform, 'to', 'target', first, 'there')
   const completed = await nextEvent(platform, 'completed', 'one')
@@ -28,6 +30,13 @@ test('a target that goes away in the middle is waited for', { timeout: 120_000 }
     (await platform.call(migrations.progress, { migrationId: 'one' })).progress.filesMigrated
   await until('some files have arrived', async () => (await migrated()) > 0)
   await first.stop()
+  // Nothing moves now, and whoever looks into the log sees why.
+  await until('the reason is told', () =>
+    logged.lines.some(
+      ({ message, details }) =>
+        message.includes('is tried again') && String(details['reason']).includes('target: '),
+    ),
+  )
   const before = await migrated()
   await using second = await startAzurite({ ...place, key: first.key })
   await completed.payload

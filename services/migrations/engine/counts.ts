@@ -53,4 +53,6 @@ export interface ItemResult {
   failures: Failure[]
   /** An item with only what is worth another try, not before its own time. */
   retry?: Uint8Array
+  /** The last of the reasons for it, with its path, for the log. */
+  putOff?: string
 }

@@ -13,6 +13,7 @@ export class Outcome {
   readonly #failures: Failure[] = []
   readonly #attempt: number
   #waitMs = 0
+  #putOff: string | undefined
 
   constructor(attempt: number) {
     this.#attempt = attempt
@@ -26,6 +27,7 @@ export class Outcome {
     const known = storeError(error)
     if (isWorthRetry(known, this.#attempt)) {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
+      this.#putOff = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
       return true
     }
     const message = known.message.slice(0, maxMessageLength)
@@ -44,7 +46,8 @@ export class Outcome {
     const result = { counts: this.counts, failures: this.#failures }
     if (again === undefined) return result
     const notBeforeMs = Date.now() + this.#waitMs
-    return { ...result, retry: encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs }) }
+    const retry = encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs })
+    return { ...result, retry, ...(this.#putOff === undefined ? {} : { putOff: this.#putOff }) }
   }
 }
 

@@ -67,7 +67,8 @@ describe('create', () => {
       notes: 'of the build',
       owner: 'local:operator',
       kind: 'key',
-      roles: ['admin'],
+      roles: [],
+      createdBy: parseToken(platform.operatorToken)!.keyId,
       visible_extensions: ['*'],
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       capabilities,
@@ -181,7 +182,7 @@ describe('who sees which keys', () => {
     const ada = await clientOf('ada', { pub: { allow: keySubjects }, sub: { allow: [] } })
     const bob = await clientOf('bob', { pub: { allow: keySubjects }, sub: { allow: [] } })
     const own = await call(ada.connection, keys.create, { name: 'of ada', capabilities: nothing })
-    expect(own).toMatchObject({ owner: 'ada', roles: ['viewer'] })
+    expect(own).toMatchObject({ owner: 'ada', roles: [] })
 
     const ids = async (connection: Parameters<typeof call>[0]) =>
       (await call(connection, keys.list, {})).map(({ id }) => id).toSorted()

@@ -1,0 +1,4 @@
+const loopbackName = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** Whether the host of a URL is this machine, by its name alone. */
+export const isLoopbackName = (host: string): boolean => loopbackName.test(host)

@@ -1,0 +1,166 @@
+import { wsconnect } from '@nats-io/nats-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '../../broker/client.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import { formatToken, parseToken } from '../../broker/token.ts'
+import { issueKey, openKeys } from '../../services/access/keys.ts'
+import type { HttpRoute } from '../../subjects/contract.ts'
+import { contracts } from '../../subjects/index.ts'
+import { keys } from '../../subjects/keys.ts'
+import { inboxPrefix, roots } from '../../subjects/names.ts'
+import { connectInside, createKey, everything } from '../support/keys.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+
+/**
+ * Every contract × every wrong way to present a token × every way in: refused, and no handler hears of it. Contracts that
+ * come are in it by themselves.
+ */
+
+let platform: TestPlatform
+let inside: NatsConnection
+/** Subjects of requests that have reached the services' account. */
+const heard: string[] = []
+const tokens = new Map<string, string>()
+
+const nothing = { pub: { allow: [] }, sub: { allow: [] } }
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  const { connection, salt } = await connectInside(platform)
+  inside = connection
+  const { location, keyId, secret } = parseToken(platform.operatorToken)!
+  const expired = await issueKey(
+    await openKeys(connection),
+    { salt, location },
+    {
+      name: 'expired',
+      notes: '',
+      owner: 'local:operator',
+      kind: 'key',
+      roles: ['admin'],
+      capabilities: everything,
+      visible_extensions: [],
+      expires: new Date(Date.now() - 1_000).toISOString(),
+    },
+  )
+  const revoked = await createKey(platform, everything)
+  await platform.call(keys.revoke, { id: revoked.id })
+  const elsewhere = formatToken({ ...location, instance: `${location.instance}x` }, keyId, secret)
+  for (const [name, token] of Object.entries({
+    garbage: 'garbage',
+    'a wrong secret': formatToken(location, keyId, 'x'.repeat(secret.length)),
+    'an unknown key': formatToken(location, 'k00000000000000', secret),
+    'another instance’s': elsewhere,
+    revoked: revoked.token,
+    expired: expired.token,
+    'too narrow': (await createKey(platform, nothing)).token,
+  })) {
+    tokens.set(name, token)
+  }
+  inside.subscribe(`${roots.services}.>`, { callback: (_, message) => void heard.push(message.subject) })
+  await inside.flush()
+})
+afterAll(async () => {
+  await inside.close()
+  await platform[Symbol.asyncDispose]()
+})
+
+/** Nothing was heard by the time that a request which is allowed is. */
+async function expectUnheard(): Promise<void> {
+  await platform.call(keys.self, {})
+  await inside.flush()
+  expect(heard.splice(0)).toEqual([keys.self.subject])
+}
+
+interface Presented {
+  readonly name: string
+  readonly status: number
+  readonly headers: () => Record<string, string>
+}
+
+const bearer = (name: string, status: number): Presented => ({
+  name,
+  status,
+  headers: () => ({ authorization: `Bearer ${tokens.get(name)!}` }),
+})
+const operator = () => platform.operatorToken
+
+const overRest: readonly Presented[] = [
+  { name: 'no token', status: 401, headers: () => ({}) },
+  bearer('garbage', 401),
+  bearer('a wrong secret', 401),
+  bearer('an unknown key', 401),
+  bearer('another instance’s', 401),
+  bearer('revoked', 401),
+  bearer('expired', 401),
+  bearer('too narrow', 403),
+  { name: 'a wrong header', status: 401, headers: () => ({ authentication: `Bearer ${operator()}` }) },
+  { name: 'a wrong scheme', status: 401, headers: () => ({ authorization: `Token ${operator()}` }) },
+  { name: 'two tokens', status: 401, headers: () => ({ authorization: `Bearer ${operator()} x` }) },
+  { name: 'a token in a header of its own', status: 401, headers: () => ({ 'x-token': operator() }) },
+]
+
+const closedRoutes = contracts.flatMap((contract) =>
+  contract.http
+    .filter((route) => route.server === 'platform' && route.public !== true)
+    .map((route): [string, HttpRoute] => [`${route.method} ${route.path}`, route]),
+)
+
+describe.each(overRest)('REST, $name', ({ status, headers }) => {
+  test('is refused on every route, and no handler runs', async () => {
+    expect(closedRoutes.length).toBeGreaterThan(0)
+    const answers = await Promise.all(
+      closedRoutes.map(async ([name, { method, path }]): Promise<[string, number]> => {
+        const url = path.replaceAll(/\{\w+\}/g, 'k1')
+        const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
+        const answer = await platform.rest('platform', method, url, { headers: headers(), ...body })
+        return [name, answer.status]
+      }),
+    )
+    expect(answers.filter(([, seen]) => seen !== status)).toEqual([])
+    await expectUnheard()
+  })
+})
+
+/** What the edge says in an answer that nobody may learn anything from. */
+test('an anonymous caller is not told why a token is refused', async () => {
+  const messages = new Set<unknown>()
+  for (const name of ['a wrong secret', 'an unknown key', 'another instance’s', 'revoked', 'expired']) {
+    const headers = { authorization: `Bearer ${tokens.get(name)!}` }
+    const { body } = await platform.rest('platform', 'GET', '/api/v1/apikey', { headers })
+    messages.add((body as { message: string }).message)
+  }
+  expect([...messages]).toHaveLength(1)
+})
+
+const ways = {
+  NATS: (token: string) => connectWithToken(platform.tcpUrl, token, { reconnect: false }),
+  WebSocket: (token: string) => {
+    const prefix = inboxPrefix(parseToken(token)?.keyId ?? 'none')
+    return wsconnect({ servers: platform.websocketUrl, token, reconnect: false, inboxPrefix: prefix })
+  },
+}
+
+describe.each(Object.entries(ways))('%s', (_, connect) => {
+  test.each(['', 'garbage', 'a wrong secret', 'an unknown key', 'another instance’s', 'revoked', 'expired'])(
+    'with %j nobody is let in',
+    async (name) => {
+      await expect(connect(tokens.get(name) ?? '')).rejects.toThrow(/authorization/i)
+      await expectUnheard()
+    },
+  )
+
+  test('too narrow a key is refused on every contract, and no handler runs', async () => {
+    const connection = await connect(tokens.get('too narrow')!)
+    const codes = await Promise.all(
+      contracts.map(async (contract): Promise<[string, string]> => {
+        // Whatever the input: it does not get so far as to be looked at.
+        const answer = call(connection, contract, {})
+        return [contract.subject, await answer.then(String, ({ code }: { code: string }) => code)]
+      }),
+    )
+    expect(codes.filter(([, code]) => code !== 'DENIED')).toEqual([])
+    await connection.close()
+    await expectUnheard()
+  })
+})

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { call } from '../../../broker/client.ts'
+import { connectWithToken } from '../../../broker/connection.ts'
+import { parseToken } from '../../../broker/token.ts'
+import { openKeys, rotateKey } from '../../../services/access/keys.ts'
+import { keys } from '../../../subjects/keys.ts'
+import { rbac, roles } from '../../../subjects/roles.ts'
+import { connectInside, createClient, createKey } from '../../support/keys.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const wide = {
+  pub: { allow: ['gantry.services.v1.keys.*', 'gantry.services.v1.roles.own'] },
+  sub: { allow: [] },
+}
+const narrow = { pub: { allow: [keys.self.subject] }, sub: { allow: [] } }
+const self = async (token: string) => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await platform.rest('platform', 'GET', '/api/v1/apikey', { headers })).status
+}
+
+describe('what a key makes', () => {
+  const makers = { pub: { allow: ['gantry.services.v1.keys.*'] }, sub: { allow: [] } }
+
+  test('ends no later than its maker, and names it', async () => {
+    const maker = await createKey(platform, makers, { expiresInDays: 2 })
+    const connection = await connectWithToken(platform.tcpUrl, maker.token, { reconnect: false })
+    const make = (days?: number) =>
+      call(connection, keys.create, {
+        name: 'made',
+        capabilities: narrow,
+        ...(days === undefined ? {} : { expiresInDays: days }),
+      })
+    const [free, long, short] = [await make(), await make(30), await make(1)]
+    expect([free.expires, long.expires]).toEqual([maker.expires, maker.expires])
+    expect(short.expires! < maker.expires!).toBe(true)
+    expect(short).toMatchObject({ createdBy: maker.id, roles: [] })
+    await connection.close()
+  })
+})
+
+describe('a role that may more than a key', () => {
+  test('is neither replaced nor deleted by it', async () => {
+    const wider = {
+      name: 'wider',
+      description: '',
+      pub: { allow: ['gantry.>'] },
+      sub: { allow: [] },
+      visible_extensions: [],
+    }
+    await platform.call(roles.put, wider)
+    const rules = { pub: { allow: ['gantry.services.v1.roles.*'] }, sub: { allow: [] } }
+    await using client = await createClient(platform, rules)
+    const replaced = call(client.connection, roles.put, { ...wider, pub: { allow: [] } })
+    await expect(replaced).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    const deleted = call(client.connection, roles.delete, { name: 'wider' })
+    await expect(deleted).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    expect(await platform.call(roles.list, {})).toContainEqual(wider)
+    await platform.call(roles.delete, { name: 'wider' })
+  })
+})
+
+describe('update', () => {
+  test('a name and notes change, all else stays, connections too', async () => {
+    await using client = await createClient(platform, wide)
+    const before = await platform.call(keys.get, { id: client.keyId })
+    const after = await platform.call(keys.update, { id: client.keyId, name: 'new', notes: 'why' })
+    expect(after).toMatchObject({
+      id: before.id,
+      name: 'new',
+      notes: 'why',
+      capabilities: before.capabilities,
+    })
+    expect(await call(client.connection, keys.self, {})).toMatchObject({ name: 'new' })
+    expect((await platform.call(keys.update, { id: client.keyId, notes: '' })).name).toBe('new')
+  })
+
+  test('a narrowed key may less at once: its connections are dropped before the reply', async () => {
+    const client = await createClient(platform, wide)
+    await platform.call(keys.update, { id: client.keyId, capabilities: narrow })
+    await client.connection.closed()
+    const again = await connectWithToken(platform.tcpUrl, client.token, { reconnect: false })
+    expect(await call(again, keys.self, {})).toMatchObject({ capabilities: narrow })
+    await expect(call(again, roles.own, {})).rejects.toMatchObject({ code: 'DENIED' })
+    await again.close()
+  })
+
+  test('over REST under both paths; a key that narrows itself gets its reply', async () => {
+    const { id, token } = await createKey(platform, wide)
+    const headers = { authorization: `Bearer ${token}` }
+    const put = (path: string, body: unknown) => platform.rest('platform', 'PUT', path, { headers, body })
+    expect(await put(`/api/v1/key/${id}`, { name: 'one' })).toMatchObject({
+      status: 200,
+      body: { name: 'one' },
+    })
+    const capabilities = { ...narrow, pub: { allow: [keys.self.subject, keys.update.subject] } }
+    expect(await put(`/api/v1/keys/${id}`, { capabilities })).toMatchObject({
+      status: 200,
+      body: { capabilities },
+    })
+  })
+
+  test('it is never widened, not by an administrator either', async () => {
+    const { id } = await createKey(platform, narrow)
+    const widened = platform.call(keys.update, { id, capabilities: wide })
+    await expect(widened).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    expect((await platform.call(keys.get, { id })).capabilities).toEqual(narrow)
+  })
+
+  test('of a wider key is refused to a narrow one of the same owner', async () => {
+    await using client = await createClient(platform, {
+      pub: { allow: ['gantry.services.v1.keys.*'] },
+      sub: { allow: [] },
+    })
+    const { id } = await createKey(platform, wide)
+    for (const contract of [keys.update, keys.rotate, keys.revoke]) {
+      await expect(call(client.connection, contract, { id })).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    }
+  })
+
+  test('a revoked key is not changed, and an unknown one is not there', async () => {
+    const { id } = await createKey(platform, narrow)
+    await platform.call(keys.revoke, { id })
+    for (const contract of [keys.update, keys.rotate]) {
+      await expect(platform.call(contract, { id })).rejects.toMatchObject({ code: 'NOT_ALLOWED_IN_STATE' })
+      await expect(platform.call(contract, { id: 'k0' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    }
+  })
+})
+
+describe('rotate', () => {
+  test('both tokens open the key for as long as they overlap; the new one is shown once', async () => {
+    const { id, token: old } = await createKey(platform, narrow)
+    const { token, ...key } = await platform.call(keys.rotate, { id, overlapMinutes: 5 })
+    expect(parseToken(token)!.keyId).toBe(id)
+    expect(token).not.toBe(old)
+    expect([await self(old), await self(token)]).toEqual([200, 200])
+    expect(await platform.call(keys.get, { id })).toEqual(
+      expect.objectContaining({ ...key, lastUsed: expect.anything() }),
+    )
+    const third = await platform.call(keys.rotate, { id })
+    expect([await self(old), await self(token), await self(third.token)]).toEqual([401, 200, 200])
+  })
+
+  test('without an overlap the old token ends at once, and so do its connections', async () => {
+    const client = await createClient(platform, narrow)
+    const { token } = await platform.call(keys.rotate, { id: client.keyId, overlapMinutes: 0 })
+    await client.connection.closed()
+    expect([await self(client.token), await self(token)]).toEqual([401, 200])
+  })
+
+  test('what the old token opened is closed by the server when the overlap ends', async () => {
+    const { id, token: old } = await createKey(platform, narrow)
+    const { connection, salt } = await connectInside(platform)
+    const { location } = parseToken(old)!
+    const until = new Date(Date.now() + 2_000).toISOString()
+    const { token } = await rotateKey(await openKeys(connection), { salt, location }, { id, until })
+    const byOld = await connectWithToken(platform.tcpUrl, old, { reconnect: false })
+    const byNew = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+    await byOld.closed()
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until))
+    expect(await call(byNew, keys.self, {})).toMatchObject({ id })
+    expect(await self(old)).toBe(401)
+    await Promise.all([byNew.close(), connection.close()])
+  })
+})
+
+test('the explanation of a refusal names what is allowed', async () => {
+  const { id } = await createKey(platform, narrow)
+  const asked = { action: 'publish', subject: roles.own.subject, keyId: id } as const
+  expect(await platform.call(rbac.check, asked)).toMatchObject({
+    allowed: false,
+    explanation: expect.stringContaining(keys.self.subject),
+  })
+})
