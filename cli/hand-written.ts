@@ -95,15 +95,22 @@ function addLogin(program: Command, context: Context): void {
     .command('login')
     .summary('sign in with a browser')
     .description(
-      'Signs in at the identity provider, with a browser on this machine. The commands that follow use the session.',
+      'Signs in at the identity provider, with a browser. The commands that follow use the session.',
     )
     .argument('[url]', 'address of the platform’s REST API; default: that of the token in use, or this host')
     .option('--no-browser', 'only print the address to open')
+    .option('--device', 'sign in with a browser on another machine, by a code')
     .addHelpText('after', examplesText([`${product} login`, `${product} login https://gantry.example`]))
-    .action(async (url: string | undefined, { browser }: { browser: boolean }, command: Command) => {
-      const { login } = await import('./login.ts')
-      await login(context, command.optsWithGlobals<Globals>(), { url, browser })
-    })
+    .action(
+      async (
+        url: string | undefined,
+        { browser, device = false }: { browser: boolean; device?: boolean },
+        command: Command,
+      ) => {
+        const { login } = await import('./login.ts')
+        await login(context, command.optsWithGlobals<Globals>(), { url, browser, device })
+      },
+    )
   program
     .command('logout')
     .summary('end the session of login')

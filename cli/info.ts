@@ -25,8 +25,9 @@ export async function info(context: Context, globals: Globals): Promise<number> 
       ['instance', instance],
       ['health', health.status],
       ...health.components
-        .filter((component) => !component.healthy)
-        .map((component): [string, string] => [`  ${component.name}`, component.message ?? 'not healthy']),
+        // One that is healthy may have something to say, too.
+        .filter(({ healthy, message }) => !healthy || message !== undefined)
+        .map(({ name, message }): [string, string] => [`  ${name}`, message ?? 'not healthy']),
       ['NATS', broker.tcp],
       ['WebSocket', broker.websocket],
       ...Object.entries(http).map(([server, url]): [string, string] => [server, url]),

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Output } from '../subjects/contract.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { httpServers, loopback } from '../subjects/names.ts'
 import { signIn } from '../subjects/sign-in.ts'
@@ -7,7 +9,7 @@ import { type Context, type Globals, withSession } from './context.ts'
 import { listenForCallback } from './loopback-callback.ts'
 import { jsonText } from './present.ts'
 import { callPublic } from './public-call.ts'
-import { printable } from './terminal.ts'
+import { printable, type Terminal } from './terminal.ts'
 import { findToken } from './token.ts'
 import { removeUserSession, userSessionPath, writeUserSession } from './user-session.ts'
 
@@ -16,25 +18,21 @@ export interface LoginOptions {
   readonly url: string | undefined
   /** Whether a browser is opened; its address is printed in any case. */
   readonly browser: boolean
+  /** Whether the browser is on another machine. */
+  readonly device: boolean
 }
 
-/** `gantry login`: signs in with a browser on this machine, and keeps the session for the commands that follow. */
+type SignedIn = Output<(typeof signIn)['complete']>
+
+/** `gantry login`: signs in with a browser, and keeps the session for the commands that follow. */
 export async function login(
   context: Context,
   globals: Globals,
-  { url, browser }: LoginOptions,
+  { url, browser, device }: LoginOptions,
 ): Promise<void> {
   const { terminal, env } = context
   const platformUrl = requireUrl(url ?? presentUrl(context, globals))
-  await using callback = await listenForCallback()
-  const { redirectUri } = callback
-  const begun = await callPublic(platformUrl, signIn.begin, { client: 'cli', redirectUri })
-  const { authorizationUrl, flow, expires } = begun
-  terminal.err(`Sign in with a browser on this machine:\n  ${printable(authorizationUrl)}\n`)
-  if (browser) openBrowser(authorizationUrl)
-  const state = new URL(authorizationUrl).searchParams.get('state') ?? ''
-  const query = await beforeEnd(callback.wait(state), Date.parse(expires))
-  const session = await callPublic(platformUrl, signIn.complete, { flow, callback: query })
+  const session = await (device ? byDevice(terminal, platformUrl) : byBrowser(terminal, platformUrl, browser))
   const path = writeUserSession(env, session.token)
   const { token: _secret, ...shown } = session
   const { name, subject, roles } = session.user
@@ -44,6 +42,36 @@ export async function login(
       ? jsonText(terminal, shown)
       : `Signed in as ${who} until ${session.expires}; the session is in ${path}.\n`,
   )
+}
+
+/** The browser on this machine comes back with what the platform then exchanges. */
+async function byBrowser(terminal: Terminal, platformUrl: string, browser: boolean): Promise<SignedIn> {
+  await using callback = await listenForCallback()
+  const { redirectUri } = callback
+  const begun = await callPublic(platformUrl, signIn.begin, { client: 'cli', redirectUri })
+  const { authorizationUrl, flow, expires } = begun
+  terminal.err(`Sign in with a browser on this machine:\n  ${printable(authorizationUrl)}\n`)
+  if (browser) openBrowser(authorizationUrl)
+  const state = new URL(authorizationUrl).searchParams.get('state') ?? ''
+  const query = await beforeEnd(callback.wait(state), Date.parse(expires))
+  return callPublic(platformUrl, signIn.complete, { flow, callback: query })
+}
+
+/** Somebody enters the code with a browser anywhere, while we ask whether that has happened. */
+async function byDevice(terminal: Terminal, platformUrl: string): Promise<SignedIn> {
+  const begun = await callPublic(platformUrl, signIn['device-begin'], {})
+  const { verificationUri, userCode, flow, expires } = begun
+  terminal.err(
+    `Sign in with a browser on any machine:\n  ${printable(verificationUri)}\n  code ${printable(userCode)}\n`,
+  )
+  let { waitSeconds } = begun
+  while (Date.now() < Date.parse(expires)) {
+    await delay(waitSeconds * 1_000)
+    const answer = await callPublic(platformUrl, signIn['device-poll'], { flow })
+    if (answer.session !== undefined) return answer.session
+    waitSeconds = Math.max(waitSeconds, answer.waitSeconds ?? 0)
+  }
+  throw nobodyCame()
 }
 
 /** `gantry logout`: ends the session and forgets it, also when it is over already or the platform is away. */
@@ -88,12 +116,11 @@ function requireUrl(text: string): string {
 
 async function beforeEnd<T>(result: Promise<T>, endMs: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(new GantryError('TIMEOUT', 'nobody has signed in in time; begin again')),
-    endMs - Date.now(),
-  )
+  const timer = setTimeout(() => reject(nobodyCame()), endMs - Date.now())
   return Promise.race([result, promise]).finally(() => clearTimeout(timer))
 }
+
+const nobodyCame = () => new GantryError('TIMEOUT', 'nobody has signed in in time; begin again')
 
 /** How systems open an address; where there is no browser, the printed one has to do. */
 const openers: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {

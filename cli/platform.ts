@@ -23,7 +23,7 @@ import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
-import { edgeUser, files, type HttpServerName, httpServers, loopback } from '../subjects/names.ts'
+import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
 
 export interface PlatformOptions {
@@ -220,7 +220,7 @@ function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
 
 /** Where clients on this host reach a server. */
 function urlOf({ host, port }: ListenOptions): string {
-  return `http://${host === '::' || host === '0.0.0.0' ? loopback : host}:${port}`
+  return `http://${hostInUrl(host)}:${port}`
 }
 
 async function closeConnection(connection: NatsConnection): Promise<void> {

@@ -5,9 +5,9 @@ import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import { contracts } from '../subjects/index.ts'
 import {
+  hostInUrl,
   type HttpServerName,
   httpServers,
-  loopback,
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
@@ -96,8 +96,7 @@ async function listenOn(
   }
   const address = app.server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
-  const name = host === '::' || host === '0.0.0.0' ? loopback : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${bound}`
+  return `http://${hostInUrl(host)}:${bound}`
 }
 
 function listenProblem(

@@ -49,6 +49,12 @@ export const loopback = '127.0.0.1'
 export const isLoopbackHost = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host)
 
+/** An address to listen on as clients on this host write it into a URL. */
+export function hostInUrl(host: string): string {
+  const name = host === '::' || host === '0.0.0.0' ? loopback : host
+  return name.includes(':') ? `[${name}]` : name
+}
+
 /** Where the development provider listens when nobody uses it; else on a free port, which it keeps. */
 export const developmentProviderPort = 8081
 

@@ -34,6 +34,8 @@ const SignedIn = model('SignedIn', {
   ),
 })
 
+const WaitSeconds = Type.Integer({ minimum: 0, maximum: 3_600, description: 'Seconds until the next poll' })
+
 /** Sign-in by the identity provider (OpenID Connect: authorization code with PKCE). */
 export const signIn = resource('sign-in', {
   begin: {
@@ -89,6 +91,44 @@ export const signIn = resource('sign-in', {
       },
     ],
     cli: { secrets: ['oidcToken'] },
+    deadlineMs: providerDeadlineMs,
+  },
+  'device-begin': {
+    summary: 'Begin a sign-in with a browser on another machine',
+    description: 'For programs where there is no browser: they show the address and the code, and poll.',
+    input: strict({}),
+    output: strict({
+      verificationUri: Type.String({ maxLength: maxUrlLength, format: 'uri' }),
+      userCode: Type.String({ maxLength: 100, description: 'What to enter there' }),
+      verificationUriComplete: Type.Optional(
+        Type.String({
+          maxLength: maxUrlLength,
+          format: 'uri',
+          description: 'The address with the code in it',
+        }),
+      ),
+      flow: Type.String({ maxLength: maxFlowLength, description: 'Sealed; opaque to its holder' }),
+      expires: Timestamp('Until when device-poll takes the flow'),
+      waitSeconds: WaitSeconds,
+    }),
+    errors: ['UNSUPPORTED'],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/device', public: 'credentials' }],
+    deadlineMs: providerDeadlineMs,
+  },
+  'device-poll': {
+    summary: 'Complete a sign-in with a browser on another machine, once somebody has entered the code',
+    input: strict({
+      flow: Type.String({ maxLength: maxFlowLength, description: 'As device-begin has given it' }),
+    }),
+    output: strict({
+      session: Type.Optional(SignedIn),
+      waitSeconds: Type.Optional(WaitSeconds),
+    }),
+    errors: [],
+    http: [
+      { server: 'platform', method: 'POST', path: '/api/v1/sign-in/device/poll', public: 'credentials' },
+    ],
+    cli: { secrets: ['flow'] },
     deadlineMs: providerDeadlineMs,
   },
   out: {

@@ -1,10 +1,10 @@
 import * as client from 'openid-client'
-import { type Claims, groupsIn, personOf } from './claims.ts'
+import { personOf } from './claims.ts'
 import type { Flow } from './flow.ts'
-import type { ClientKind, Discovered, IdentityProvider } from './identity-provider.ts'
-import { type TokenRules, verifySigned, verifyToken } from './oidc-token.ts'
+import type { ClientKind, IdentityProvider } from './identity-provider.ts'
+import { verifyToken } from './oidc-token.ts'
 import type { Person } from './people.ts'
-import { Refused, Unreachable } from './refused.ts'
+import { ofProvider, personOfTokens, rulesOf } from './vouched.ts'
 
 /** Where to send the browser, and what only whoever began may know. @throws GantryError UNAVAILABLE */
 export async function beginCode(
@@ -48,21 +48,7 @@ export async function completeCode(
       idTokenExpected: true,
     }),
   )
-  const rules = rulesOf(provider, discovered)
-  const { groupsClaim } = provider.config
-  // The package trusts the connection that an ID token came over; we verify its signature too.
-  const identity = await verifyToken(tokens.id_token!, rules)
-  const sources: Claims[] = [identity]
-  const hasGroups = () => sources.some((claims) => groupsIn(claims, groupsClaim) !== undefined)
-  if (!hasGroups()) sources.push(...(await accessClaims(tokens.access_token, rules, identity.sub)))
-  if (!hasGroups() && configured.serverMetadata().userinfo_endpoint !== undefined) {
-    sources.push(
-      await ofProvider('what it knows of the person', () =>
-        client.fetchUserInfo(configured, tokens.access_token, identity.sub),
-      ),
-    )
-  }
-  return personOf(identity.sub, sources, groupsClaim)
+  return personOfTokens(provider, discovered, kind, tokens)
 }
 
 /** Whom the holder of a token is, by the token alone. @throws Refused, Unreachable, GantryError UNAVAILABLE */
@@ -76,48 +62,4 @@ export function endSessionUrl({ lastKnown }: IdentityProvider): string | undefin
   const configured = lastKnown?.clients.ui
   if (configured?.serverMetadata().end_session_endpoint === undefined) return undefined
   return client.buildEndSessionUrl(configured).href
-}
-
-const rulesOf = ({ config }: IdentityProvider, { issuer, keys }: Discovered): TokenRules => ({
-  config,
-  issuer,
-  keys,
-})
-
-/** What the access token says, when it is one that can be read: it came from the provider with the ID token. */
-async function accessClaims(token: string, rules: TokenRules, subject: string): Promise<Claims[]> {
-  try {
-    const claims = await verifySigned(token, rules)
-    return claims.sub === subject ? [claims] : []
-  } catch (error) {
-    // To us an access token may be any text.
-    if (error instanceof Refused) return []
-    throw error
-  }
-}
-
-/** @throws Refused when the provider refuses or its answer is wrong, Unreachable when it does not answer */
-async function ofProvider<T>(what: string, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw isAnswer(error) ? new Refused(reasonOf(error)) : new Unreachable(what, error)
-  }
-}
-
-function isAnswer(error: unknown): error is Error {
-  if (error instanceof client.AuthorizationResponseError) return true
-  if (error instanceof client.ResponseBodyError) return error.status < 500
-  if (!(error instanceof client.ClientError)) return false
-  return error.code !== 'OAUTH_TIMEOUT' && !(error.cause instanceof Response && error.cause.status >= 500)
-}
-
-/** The messages of the error and of its causes, and the provider's own words; the rest of its answer may hold secrets. */
-function reasonOf(error: Error): string {
-  const { error: code = '', error_description: description = '' } = error as {
-    error?: string
-    error_description?: string
-  }
-  const cause = error.cause instanceof Error ? reasonOf(error.cause) : ''
-  return [error.message, code, description, cause].filter((part) => part !== '').join(': ')
 }

@@ -26,17 +26,34 @@ const Flow = strict({
 })
 export type Flow = Static<typeof Flow>
 
-export const sealFlow = (sealer: Sealer, flow: Flow): string => sealer.seal(JSON.stringify(flow))
+/** The same with a device code. */
+const DeviceFlow = strict({
+  deviceCode: Type.String({ maxLength: 1_000 }),
+  intervalSeconds: Type.Integer(),
+  expires: Type.Integer(),
+})
+export type DeviceFlow = Static<typeof DeviceFlow>
 
-/** @throws Refused when it was not sealed by us, or is over */
-export function openFlow(sealer: Sealer, sealed: string): Flow {
+export const sealFlow = (sealer: Sealer, flow: Flow | DeviceFlow): string => sealer.seal(JSON.stringify(flow))
+
+/** @throws Refused when it was not sealed by us for this, or is over */
+export const openFlow = (sealer: Sealer, sealed: string): Flow => open(Flow, sealer, sealed)
+
+/** @throws Refused when it was not sealed by us for this, or is over */
+export const openDeviceFlow = (sealer: Sealer, sealed: string): DeviceFlow => open(DeviceFlow, sealer, sealed)
+
+function open<S extends typeof Flow | typeof DeviceFlow>(
+  schema: S,
+  sealer: Sealer,
+  sealed: string,
+): Static<S> {
   let flow: unknown
   try {
     flow = JSON.parse(sealer.open(sealed))
   } catch (cause) {
     throw new Refused('its flow is none of ours', { cause })
   }
-  if (!matches(Flow, flow)) throw new Refused('its flow is of another release')
+  if (!matches(schema, flow)) throw new Refused('its flow is of another kind or release')
   if (flow.expires <= Date.now()) throw new Refused('its flow is over')
   return flow
 }

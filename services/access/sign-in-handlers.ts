@@ -6,7 +6,8 @@ import { callbackPath, type signIn as contracts } from '../../subjects/sign-in.t
 import { type Gate, requestOf } from './audit.ts'
 import { callersKey } from './callers.ts'
 import { beginCode, completeCode, endSessionUrl, exchangeToken } from './code-flow.ts'
-import { flowMs, isLoopbackRedirect, openFlow, sealFlow } from './flow.ts'
+import { beginDevice, pollDevice } from './device-flow.ts'
+import { flowMs, isLoopbackRedirect, openDeviceFlow, openFlow, sealFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { KeyCollection } from './keys.ts'
 import { revoked } from './narrow.ts'
@@ -35,11 +36,11 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       'nobody can sign in: no identity provider is configured (oidc.issuer)',
     )
   }
-  /** Lets the person in whom `identify` finds. The caller learns no more than that it was refused. */
-  const admit = async (call: Call<Contract>, identify: () => Promise<Person>) => {
+  /** The caller learns no more than that it was refused. */
+  const guarded = async <T>(call: Call<Contract>, work: () => Promise<T>): Promise<T> => {
     const { requestId } = call
     try {
-      return signedIn(await dependencies.signIn(await identify(), requestOf(call)))
+      return await work()
     } catch (error) {
       if (error instanceof Unreachable) {
         log.warn({ reason: error.message, requestId }, 'A sign-in failed: the identity provider is away.')
@@ -55,6 +56,9 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       throw answer
     }
   }
+  /** Lets the person in whom `identify` finds. */
+  const admit = (call: Call<Contract>, identify: () => Promise<Person>) =>
+    guarded(call, async () => signedIn(await dependencies.signIn(await identify(), requestOf(call))))
   return {
     begin: async ({ client, redirectUri }, call) => {
       const allowed =
@@ -78,6 +82,25 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     exchange: ({ oidcToken }, call) => {
       const provider = requireProvider()
       return admit(call, () => exchangeToken(provider, oidcToken))
+    },
+    'device-begin': async (_, call) => {
+      const provider = requireProvider()
+      const { secrets, verificationUriComplete, ...shown } = await guarded(call, () => beginDevice(provider))
+      return {
+        ...shown,
+        ...(verificationUriComplete === undefined ? {} : { verificationUriComplete }),
+        flow: sealFlow(sealer, secrets),
+        expires: new Date(secrets.expires).toISOString(),
+        waitSeconds: secrets.intervalSeconds,
+      }
+    },
+    'device-poll': ({ flow }, call) => {
+      const provider = requireProvider()
+      return guarded(call, async () => {
+        const found = await pollDevice(provider, openDeviceFlow(sealer, flow))
+        if (typeof found === 'number') return { waitSeconds: found }
+        return { session: signedIn(await dependencies.signIn(found, requestOf(call))) }
+      })
     },
     out: async (_, call) => {
       const { id, kind } = await callersKey(keys, call.caller)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { keys } from '../../subjects/keys.ts'
 import { CookieBrowser, signInAt } from '../support/cookie-browser.ts'
+import { enterCode } from '../support/device.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 import { begin, gantry } from './support.ts'
@@ -65,6 +66,19 @@ test('login keeps a session that commands use, and logout ends it', async () => 
     code: 0,
     err: 'Nobody is signed in here.\n',
   })
+})
+
+test('login by a code, with a browser on another machine', async () => {
+  const running = begin(['login', url(), '--device'], { env: env() })
+  const [, verificationUri, userCode] = await until('the code', () =>
+    /(http:\S+)\n {2}code (\S+)/.exec(running.written.err),
+  )
+  const credentials = { name: 'viewer', password: platform.developmentPasswords!['viewer']! }
+  const code = { verificationUri: verificationUri!, userCode: userCode! }
+  await enterCode(new CookieBrowser(), code, credentials)
+  // The provider is asked every five seconds.
+  expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining('Signed in as') })
+  expect(readFileSync(sessionPath(), 'utf8')).toMatch(/^gantry\./)
 })
 
 test('--json says who, and not the token', async () => {

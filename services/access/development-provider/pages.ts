@@ -24,3 +24,20 @@ export const signOutPage = (form: string): string =>
 <p class="notice"><strong>For development.</strong> End the session at this sign-in page as well?</p>
 <button type="submit" form="op.logoutForm" name="logout" value="yes">Sign out</button>`,
   )
+
+/** Where the code is entered that another machine shows. @param form made by the provider, as below */
+export const codePage = (form: string, wasWrong: boolean): string =>
+  plainPage(
+    'Enter the code',
+    `${wasWrong ? '<p role="alert">This is no code that we have given out; try again.</p>\n' : ''}<p>The other machine shows it.</p>
+${form}
+<button type="submit" form="op.deviceInputForm">Go on</button>`,
+  )
+
+export const confirmPage = (form: string, code: string): string =>
+  plainPage(
+    'Is this the code?',
+    `<p>Go on only if you have begun to sign in at another machine, and it shows <strong>${escapeHtml(code)}</strong>.</p>
+${form}
+<button type="submit" form="op.deviceConfirmForm">Go on</button>`,
+  )

@@ -2,12 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
-import { type Configuration, errors, type KoaContextWithOIDC, Provider } from 'oidc-provider'
+import {
+  type ClientMetadata,
+  type Configuration,
+  errors,
+  type KoaContextWithOIDC,
+  Provider,
+} from 'oidc-provider'
 import type { OidcConfig } from '../../../broker/platform-config.ts'
 import { messagePage, plainPagePolicy } from '../../../subjects/html.ts'
 import { callbackPath, loopbackCallbackPath } from '../../../subjects/sign-in.ts'
 import { accountFor, accounts, type StoredAccounts } from './accounts.ts'
-import { signInPage, signOutPage } from './pages.ts'
+import { codePage, confirmPage, signInPage, signOutPage } from './pages.ts'
 import { MemoryStore } from './store.ts'
 
 /** A private key, with the algorithm that it is for. */
@@ -57,13 +63,10 @@ async function newKey(): Promise<SigningKey> {
 
 /** The pages of the platform, and its command line, which may wait on any port. */
 function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configuration, 'clients'> {
-  const both = {
+  const common: Pick<ClientMetadata, 'token_endpoint_auth_method' | 'id_token_signed_response_alg'> = {
     token_endpoint_auth_method: 'none',
     id_token_signed_response_alg: keys?.[0]?.alg ?? 'ES256',
-    grant_types: ['authorization_code'],
-    response_types: ['code' as const],
-  } as const
-  const common = { ...both, grant_types: [...both.grant_types], response_types: [...both.response_types] }
+  }
   return {
     clients: [
       { ...common, client_id: config.uiClientId, redirect_uris: [`${publicUrl}${callbackPath}`] },
@@ -71,6 +74,7 @@ function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configura
         ...common,
         client_id: config.clientId,
         application_type: 'native',
+        grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
         redirect_uris: ['127.0.0.1', '[::1]'].map((host) => `http://${host}${loopbackCallbackPath}`),
       },
     ],
@@ -104,6 +108,12 @@ function behaviour(): Configuration {
     },
     features: {
       devInteractions: { enabled: false },
+      deviceFlow: {
+        enabled: true,
+        userCodeInputSource: (ctx, form, _, error) => send(ctx, codePage(form, error !== undefined)),
+        userCodeConfirmSource: (ctx, form, _client, _device, code) => send(ctx, confirmPage(form, code)),
+        successSource: (ctx) => send(ctx, messagePage('Signed in', 'Go on at the other machine.')),
+      },
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
@@ -115,6 +125,7 @@ function behaviour(): Configuration {
       send(ctx, messagePage('This did not work', `${error}: ${description}`)),
     ttl: {
       AccessToken: tokenSeconds,
+      DeviceCode: interactionSeconds,
       IdToken: tokenSeconds,
       Interaction: interactionSeconds,
       Session: secondsOfDay,

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { warnOfBootstrap } from '../../../services/access/bootstrap.ts'
 import { platform as contracts } from '../../../subjects/platform.ts'
+import { gantry } from '../../cli/support.ts'
 import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -46,6 +47,8 @@ test('without administrators everybody is one: the log and health say so', async
       { name: 'administrators', healthy: true, message: expect.stringContaining('bootstrap mode') },
     ]),
   })
+  const info = await gantry(['info'], { env: { GANTRY_TOKEN: platform.operatorToken } })
+  expect(info).toMatchObject({ code: 0, out: expect.stringContaining('bootstrap mode') })
   expect(await rolesOfViewer(platform)).toContain('(admin)')
 })
 

@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { files, httpServers } from '../../../subjects/names.ts'
@@ -91,6 +92,24 @@ test.each<[string, () => Promise<void>]>([
     expect(await reply.text()).toContain('no identity provider is configured')
   }
   expect((await platform.rest('platform', 'GET', '/api/v1/health')).status).toBe(200)
+})
+
+const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === '::1'),
+)
+
+test.skipIf(!hasIpv6)('a platform on the loopback address of IPv6 has sign-in there', async () => {
+  const path = join(home, httpServers.platform.propertiesFile)
+  writeFileSync(path, readFileSync(path, 'utf8').replace('=127.0.0.1', '=::1'))
+  await using platform = await startTestPlatform({ home })
+  expect(platform.signInUrl).toBe(`${platform.httpUrls.platform}/login`)
+  const browser = new CookieBrowser()
+  const reply = await signInAt(browser, platform.signInUrl!, {
+    name: 'viewer',
+    password: platform.developmentPasswords!['viewer']!,
+  })
+  expect(reply.url.hostname).toBe('[::1]')
+  expect((await browser.open(`${platform.httpUrls.platform}/`)).text).toContain('(viewer)')
 })
 
 test('a file of accounts that is not as we wrote it is one clear line', async () => {

@@ -213,7 +213,7 @@ describe('complete refuses', () => {
     const { connection, identity } = await connectInside(platform)
     await connection.close()
     await refused(createSealer(identity).seal('{}'), 'code=x', 'none of ours')
-    await refused(createSealer(identity, 'flow').seal('{}'), 'code=x', 'another release')
+    await refused(createSealer(identity, 'flow').seal('{}'), 'code=x', 'another kind')
     const old = { client: 'cli', redirectUri, verifier: 'x', state: 'x', nonce: 'x' } as const
     const over = sealFlow(createSealer(identity, 'flow'), { ...old, expires: Date.now() - 1 })
     await refused(over, 'code=x', 'its flow is over')

@@ -1,0 +1,79 @@
+import * as client from 'openid-client'
+import { type Claims, groupsIn, personOf } from './claims.ts'
+import type { ClientKind, Discovered, IdentityProvider } from './identity-provider.ts'
+import { type TokenRules, verifySigned, verifyToken } from './oidc-token.ts'
+import type { Person } from './people.ts'
+import { Refused, Unreachable } from './refused.ts'
+
+/** What the provider gives out for a code. */
+type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
+
+export const rulesOf = ({ config }: IdentityProvider, { issuer, keys }: Discovered): TokenRules => ({
+  config,
+  issuer,
+  keys,
+})
+
+/** Whom the provider has vouched for with these tokens. @throws Refused, Unreachable */
+export async function personOfTokens(
+  provider: IdentityProvider,
+  discovered: Discovered,
+  kind: ClientKind,
+  tokens: Tokens,
+): Promise<Person> {
+  const rules = rulesOf(provider, discovered)
+  const configured = discovered.clients[kind]
+  const { groupsClaim } = provider.config
+  if (tokens.id_token === undefined) throw new Refused('there is no ID token; is openid among oidc.scopes?')
+  // The package trusts the connection that an ID token came over; we verify its signature too.
+  const identity = await verifyToken(tokens.id_token, rules)
+  const sources: Claims[] = [identity]
+  const hasGroups = () => sources.some((claims) => groupsIn(claims, groupsClaim) !== undefined)
+  if (!hasGroups()) sources.push(...(await accessClaims(tokens.access_token, rules, identity.sub)))
+  if (!hasGroups() && configured.serverMetadata().userinfo_endpoint !== undefined) {
+    sources.push(
+      await ofProvider('what it knows of the person', () =>
+        client.fetchUserInfo(configured, tokens.access_token, identity.sub),
+      ),
+    )
+  }
+  return personOf(identity.sub, sources, groupsClaim)
+}
+
+/** What the access token says, when it is one that can be read: it came from the provider with the ID token. */
+async function accessClaims(token: string, rules: TokenRules, subject: string): Promise<Claims[]> {
+  try {
+    const claims = await verifySigned(token, rules)
+    return claims.sub === subject ? [claims] : []
+  } catch (error) {
+    // To us an access token may be any text.
+    if (error instanceof Refused) return []
+    throw error
+  }
+}
+
+/** @throws Refused when the provider refuses or its answer is wrong, Unreachable when it does not answer */
+export async function ofProvider<T>(what: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw isAnswer(error) ? new Refused(reasonOf(error)) : new Unreachable(what, error)
+  }
+}
+
+function isAnswer(error: unknown): error is Error {
+  if (error instanceof client.AuthorizationResponseError) return true
+  if (error instanceof client.ResponseBodyError) return error.status < 500
+  if (!(error instanceof client.ClientError)) return false
+  return error.code !== 'OAUTH_TIMEOUT' && !(error.cause instanceof Response && error.cause.status >= 500)
+}
+
+/** The messages of the error and of its causes, and the provider's own words; the rest of its answer may hold secrets. */
+function reasonOf(error: Error): string {
+  const { error: code = '', error_description: description = '' } = error as {
+    error?: string
+    error_description?: string
+  }
+  const cause = error.cause instanceof Error ? reasonOf(error.cause) : ''
+  return [error.message, code, description, cause].filter((part) => part !== '').join(': ')
+}
