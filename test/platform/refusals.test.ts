@@ -102,7 +102,7 @@ const overRest: readonly Presented[] = [
 
 const closedRoutes = contracts.flatMap((contract) =>
   contract.http
-    .filter((route) => route.server === 'platform' && route.public !== true)
+    .filter((route) => route.server === 'platform' && route.public === undefined)
     .map((route): [string, HttpRoute] => [`${route.method} ${route.path}`, route]),
 )
 
