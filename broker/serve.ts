@@ -10,6 +10,7 @@ import { announce, EndpointStats } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
 import { isRequestId, requestIdHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
+import { isTransient } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { type Recorder, Recording } from './recording.ts'
 import { maxPayloadBytes } from './server-config.ts'
@@ -245,6 +246,10 @@ function bodyOf(message: Msg): unknown {
 /** What the caller is told: errors that the contract declares; anything else is INTERNAL, and its cause in our log. */
 function knownError(contract: Contract, error: unknown, requestId: string, log: Log): GantryError {
   if (isGantryError(error) && declared(contract, error.code)) return error
+  if (isTransient(error)) {
+    log.warn({ err: error, subject: contract.subject, requestId }, 'The broker did not answer a handler.')
+    return new GantryError('UNAVAILABLE', 'the broker does not answer the service at the moment')
+  }
   log.error({ err: error, subject: contract.subject, requestId }, 'A handler failed.')
   return new GantryError('INTERNAL', 'the service failed; its log has the request id')
 }
