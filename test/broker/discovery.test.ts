@@ -32,7 +32,7 @@ test('ping: every service answers once, with its name, id and version', async ()
   expect(new Set(pings.map(({ id }) => id)).size).toBe(pings.length)
   for (const ping of pings) {
     expect(ping).toMatchObject({ type: 'io.nats.micro.v1.ping_response', version, metadata: {} })
-    expect(ping.name).toMatch(/^gantry-[a-z]+$/)
+    expect(ping.name).toMatch(/^gantry-[a-z]+(?:-[a-z]+)*$/)
   }
 })
 
