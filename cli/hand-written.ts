@@ -37,6 +37,17 @@ export function addHandWritten(program: Command, context: Context): void {
       context.exitCode = await info(context, command.optsWithGlobals<Globals>())
     })
   program
+    .command('doctor')
+    .summary('why a token is refused')
+    .description(
+      'Says whether the token in use opens the platform, and if not, why: the platform tells that to administrators alone.',
+    )
+    .addHelpText('after', examplesText([`${product} doctor`, `${product} doctor --token-file token.txt`]))
+    .action(async (_, command: Command) => {
+      const { doctor } = await import('./doctor.ts')
+      context.exitCode = await doctor(context, command.optsWithGlobals<Globals>())
+    })
+  program
     .command('watch')
     .summary('show the progress of migrations')
     .description(

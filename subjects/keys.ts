@@ -181,6 +181,16 @@ export const keys = resource('keys', {
     http: byId('DELETE'),
     cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc' },
   },
+  examine: {
+    summary: 'Whether a token opens this platform, and if not why',
+    description: 'For administrators: whoever is refused is not told why.',
+    input: strict({ token: Type.String({ maxLength: 2_000, description: 'The API token' }) }),
+    output: strict({ valid: Type.Boolean(), explanation: Text('The verdict in words') }),
+    errors: [],
+    audit: {},
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/keys/examine' }],
+    cli: { secrets: ['token'], example: 'gantry keys examine --token @token.txt' },
+  },
   self: {
     summary: 'The API key that owns the presented token',
     input: strict({}),

@@ -10,27 +10,11 @@ const lastUsedPrecisionMs = 60_000
  * Judges the token of a connecting client: ours, of this instance, its secret right under the salt, its key neither
  * revoked nor expired. The record is read anew each time, so a revocation holds from its reply on.
  */
-export function authoriser(
-  keys: KeyCollection,
-  { instance, salt, log }: { instance: string; salt: string; log: Log },
-): Authorise {
+export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & { log: Log }): Authorise {
   return async (token) => {
-    const parsed = parseToken(token)
-    if (parsed === undefined) return refuse(token === '' ? 'no token' : 'malformed token')
-    if (parsed.location.instance !== instance)
-      return refuse('a token of another instance', `a token of instance ${parsed.location.instance}`)
-    const key = await keys.get(parsed.keyId)
-    if (key === undefined) return refuse('unknown key', `unknown key ${parsed.keyId}`)
-    const { id: keyId } = key
-    const until = endOfSecret(key, salt, parsed.secret)
-    if (until === 'none')
-      return {
-        ...refuse('wrong secret', `wrong secret for key ${keyId}, or storage.salt has changed`),
-        keyId,
-      }
-    const invalid = whyInvalid(key)
-    if (invalid !== undefined)
-      return { ...refuse(key.revoked === undefined ? 'expired key' : 'revoked key', invalid), keyId }
+    const found = await judge(keys, platform, token)
+    if ('refused' in found) return found
+    const { key, until } = found
     noteUse(keys, key).catch((err: unknown) =>
       log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
     )
@@ -43,7 +27,53 @@ export function authoriser(
   }
 }
 
-const refuse = (reason: string, refused = reason): Refusal => ({ refused, reason })
+/** What a token is judged by, beside its key. */
+export interface Judging {
+  readonly instance: string
+  readonly salt: string
+}
+
+/** The key of a token and when what it opens is to end (milliseconds since 1970), or why it opens nothing. */
+export async function judge(
+  keys: KeyCollection,
+  { instance, salt }: Judging,
+  token: string,
+): Promise<{ key: StoredKey; until: number | undefined } | Refusal> {
+  const parsed = parseToken(token)
+  if (parsed === undefined) return refuse(token === '' ? 'no token' : 'malformed token')
+  if (parsed.location.instance !== instance)
+    return refuse('a token of another instance', `a token of instance ${parsed.location.instance}`)
+  const key = await keys.get(parsed.keyId)
+  if (key === undefined) return refuse('unknown key', `unknown key ${parsed.keyId}`)
+  const { id: keyId } = key
+  const until = endOfSecret(key, salt, parsed.secret)
+  if (until === 'none')
+    return {
+      ...refuse('wrong secret', `wrong secret for key ${keyId}, or storage.salt has changed`),
+      keyId,
+    }
+  const invalid = whyInvalid(key)
+  if (invalid !== undefined)
+    return { ...refuse(key.revoked === undefined ? 'expired key' : 'revoked key', invalid), keyId }
+  return { key, until }
+}
+
+const refuse = (reason: Reason, refused: string = reason): Refusal => ({ refused, reason })
+
+/** Why a token opens nothing, and what its owner can do. */
+const remedies = {
+  'no token': 'send it as Authorization: Bearer …, or as the token of a NATS connection',
+  'malformed token': 'copy it whole, from gantry. on, without a line break in it',
+  'a token of another instance': 'use a key of this platform, or the address of the other',
+  'unknown key': 'make another key',
+  'wrong secret': 'use the token of the last rotation; after a change of storage.salt make another key',
+  'expired key': 'make another key',
+  'revoked key': 'make another key',
+} as const
+type Reason = keyof typeof remedies
+
+export const remedyOf = (reason: string): string =>
+  Object.hasOwn(remedies, reason) ? remedies[reason as Reason] : 'make another key'
 
 /**
  * When a connection with this secret is to end, in milliseconds since 1970: with its key, or with the time for which the

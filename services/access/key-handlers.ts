@@ -3,6 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { agentCapabilities } from './agent.ts'
+import { judge, remedyOf } from './authorise.ts'
 import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
@@ -133,6 +134,18 @@ export function keyHandlers({
       const key = await keys.update(id, revoked)
       await drop(id, call)
       return publicKey(key)
+    },
+    examine: async ({ token }, call) => {
+      if (!isAdministrator(await callersKey(keys, call.caller)))
+        throw call.fail('DENIED', 'only administrators are told why a token is refused')
+      const { salt, location } = issuer
+      const found = await judge(keys, { instance: location.instance, salt }, token.trim())
+      if ('refused' in found)
+        return { valid: false, explanation: `${found.refused}; ${remedyOf(found.reason)}` }
+      const { key, until } = found
+      const end =
+        until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`
+      return { valid: true, explanation: `the token of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),
   }
