@@ -1,11 +1,9 @@
 import { type AuthorizationRequest, encodeAuthorizationResponse } from '@nats-io/jwt'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { addressMarks, originOfConnection } from './client-address.ts'
+import { addressMarks, addressOfConnection } from './client-address.ts'
 import type { Identity } from './identity.ts'
 import { readClaims } from './jwt.ts'
 import type { Log } from './log.ts'
-import { Throttle } from './throttle.ts'
-import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
 
 /** Who a token stands for, and what its connections may do. */
@@ -35,9 +33,6 @@ export interface RefusedConnection extends Refusal {
   readonly from: string | undefined
 }
 
-/** What the log says of tokens that are not looked at. */
-const guessing = { refuse: 'refused a moment ago', wait: 'too many refusals from there' } as const
-
 const requestSubject = '$SYS.REQ.USER.AUTH'
 /** All workers of all nodes share the requests. */
 const queue = 'auth-callout'
@@ -61,16 +56,6 @@ export function startAuthCallout(
   },
 ): { stop(): Promise<void> } {
   const marks = addressMarks(identity)
-  const throttle = new Throttle()
-  const throttled = async (address: string, token: string): Promise<Principal | Refusal> => {
-    const keyId = keyIdOf(token) ?? ''
-    const judgement = throttle.judge(address, keyId, token)
-    if (judgement !== 'ask') return { refused: guessing[judgement], reason: guessing[judgement] }
-    const verdict = await authorise(token)
-    if ('refused' in verdict) throttle.wasRefused(address, keyId, token)
-    else throttle.wasRight(token)
-    return verdict
-  }
   const answer = async (message: Msg): Promise<void> => {
     const { nats } = readClaims<AuthorizationRequest>(message.string())
     const { user_nkey, server_id, connect_opts, client_info } = nats as AuthorizationRequest
@@ -79,11 +64,9 @@ export function startAuthCallout(
         signer: identity.AUTH.signing,
       })
     const { auth_token: token = '', name } = connect_opts
-    const { address, isEdge } = originOfConnection(marks, { name, host: client_info.host, token })
-    // The edge throttles by itself: what it has let pass is asked for.
-    const verdict = isEdge ? await authorise(token) : await throttled(address ?? '', token)
+    const verdict = await authorise(token)
     if ('refused' in verdict) {
-      onRefusal({ ...verdict, from: address })
+      onRefusal({ ...verdict, from: addressOfConnection(marks, { name, host: client_info.host, token }) })
       log.warn(
         { host: client_info.host, client: client_info.kind, reason: verdict.refused },
         'Refused a connection.',

@@ -56,16 +56,11 @@ const edge = 'edge'
 export const edgeName = (marks: AddressMarks, address: string, token: string): string =>
   `${edge} ${marks.mark(plainAddress(address), keyIdOf(token) ?? '')}`
 
-/**
- * The same for a connection that is being opened, of which the broker tells its name and host; and whether it is the edge
- * that opens it.
- */
-export function originOfConnection(
+/** The same for a connection that is being opened, of which the broker tells its name and host. */
+export function addressOfConnection(
   marks: AddressMarks,
   { name = '', host, token }: { name?: string | undefined; host: string | undefined; token: string },
-): { address: string | undefined; isEdge: boolean } {
+): string | undefined {
   const passedOn = name.startsWith(`${edge} `) ? name.slice(edge.length + 1) : ''
-  const address = marks.read(passedOn, keyIdOf(token) ?? '')
-  if (address !== undefined) return { address, isEdge: true }
-  return { address: host === undefined ? undefined : plainAddress(host), isEdge: false }
+  return marks.read(passedOn, keyIdOf(token) ?? '') ?? (host === undefined ? undefined : plainAddress(host))
 }
