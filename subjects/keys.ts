@@ -189,7 +189,7 @@ export const keys = resource('keys', {
     errors: [],
     audit: {},
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/keys/examine' }],
-    cli: { secrets: ['token'], example: 'gantry keys examine --token @token.txt' },
+    cli: { secrets: ['token'] },
   },
   self: {
     summary: 'The API key that owns the presented token',
