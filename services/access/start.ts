@@ -14,6 +14,7 @@ import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } fr
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
+import { keepPurging } from './ended-sessions.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
 import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
@@ -106,6 +107,7 @@ export async function startAccess({
     return key === undefined || whyInvalid(key) === undefined
   }
   const watch = watchConnects(connections.system, isWelcome, log)
+  const purging = keepPurging(keys, log)
   const kick = (keyId: string) => kickKey(connections.system, keyId)
   const refused: Gate['refused'] = (error, { from }) => {
     const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
@@ -182,6 +184,7 @@ export async function startAccess({
     },
     stop: async () => {
       authentication.close()
+      purging.stop()
       await Promise.all([callout.stop(), watch.stop(), provider.stop()])
       await refusals.flush()
     },

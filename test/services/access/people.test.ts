@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AdminRules } from '../../../broker/platform-config.ts'
 import { admin, everyone, viewer } from '../../../services/access/built-in-roles.ts'
+import { purgeEndedSessions } from '../../../services/access/ended-sessions.ts'
 import { type NewKey, issueKey } from '../../../services/access/keys.ts'
 import { type Person, signIn } from '../../../services/access/people.ts'
 import { type AccessState, openState } from '../../../services/access/state.ts'
@@ -156,4 +157,20 @@ describe('keys of somebody who may less than before', () => {
     expect(hours).toBeGreaterThan(1.9)
     expect(hours).toBeLessThanOrEqual(2)
   })
+})
+
+test('sessions that ended more than a day ago are forgotten; keys, and sessions that go on, are not', async () => {
+  const day = 24 * 3_600_000
+  const begun = await login({ subject: 'leaves' })
+  const stays = await login({ subject: 'stays' })
+  await state.keys.update(begun.key.id, (key) => ({ ...key, revoked: new Date().toISOString() }))
+  expect(await purgeEndedSessions(state.keys, Date.now() + day - 60_000)).toBe(0)
+  expect(await purgeEndedSessions(state.keys, Date.now() + day + 60_000)).toBe(1)
+  expect(await state.keys.get(begun.key.id)).toBeUndefined()
+  expect(await state.keys.get(stays.key.id)).toBeDefined()
+  const ends = ({ kind, expires }: { kind: string; expires?: string }) =>
+    kind === 'session' && expires !== undefined
+  const before = await state.keys.list({ limit: 1_000 })
+  await purgeEndedSessions(state.keys, Date.now() + 400 * day)
+  expect(await state.keys.list({ limit: 1_000 })).toEqual(before.filter((key) => !ends(key)))
 })
