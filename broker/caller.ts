@@ -1,6 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller } from '../subjects/contract.ts'
-import { edgeUser } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -24,13 +23,11 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
   }
   const text = requestInfo(message)
   if (text === undefined) return undefined
-  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; name_tag?: unknown; issuer_key?: unknown }
+  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
   const issued =
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
-  // A user that the callout did not judge is named by its public key; the name that we signed is beside it.
-  const user = info.name_tag === edgeUser ? edgeUser : info.user
-  return issued && typeof user === 'string' ? { kind: 'key', keyId: user } : undefined
+  return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
 }
 
 /** The server's word on the client of a request that crossed accounts. */

@@ -61,7 +61,7 @@ export const developmentProviderPort = 8081
 export const brokerPort = 4222
 export const websocketPort = 9222
 
-/** User of the HTTP servers' own connections. Keys begin with k, so nobody else has this name. */
+/** Name of the HTTP servers' own connections. */
 export const edgeUser = 'edge'
 
 /** All instances of a service share its requests by this queue group. */

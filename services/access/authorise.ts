@@ -38,7 +38,7 @@ export async function judge(
   keys: KeyCollection,
   { instance, salt }: Judging,
   token: string,
-): Promise<{ key: StoredKey; until: number | undefined } | Refusal> {
+): Promise<{ key: StoredKey; until: number | undefined } | Refused> {
   const parsed = parseToken(token)
   if (parsed === undefined) return refuse(token === '' ? 'no token' : 'malformed token')
   if (parsed.location.instance !== instance)
@@ -58,10 +58,10 @@ export async function judge(
   return { key, until }
 }
 
-const refuse = (reason: Reason, refused: string = reason): Refusal => ({ refused, reason })
+const refuse = (reason: Reason, refused: string = reason): Refused => ({ refused, reason })
 
 /** Why a token opens nothing, and what its owner can do. */
-const remedies = {
+export const remedies = {
   'no token': 'send it as Authorization: Bearer …, or as the token of a NATS connection',
   'malformed token': 'copy it whole, from gantry. on, without a line break in it',
   'a token of another instance': 'use a key of this platform, or the address of the other',
@@ -71,9 +71,7 @@ const remedies = {
   'revoked key': 'make another key',
 } as const
 type Reason = keyof typeof remedies
-
-export const remedyOf = (reason: string): string =>
-  Object.hasOwn(remedies, reason) ? remedies[reason as Reason] : 'make another key'
+type Refused = Refusal & { readonly reason: Reason }
 
 /**
  * When a connection with this secret is to end, in milliseconds since 1970: with its key, or with the time for which the

@@ -3,7 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { agentCapabilities } from './agent.ts'
-import { judge, remedyOf } from './authorise.ts'
+import { judge, remedies } from './authorise.ts'
 import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
 import { revoked } from './narrow.ts'
@@ -141,7 +141,7 @@ export function keyHandlers({
       const { salt, location } = issuer
       const found = await judge(keys, { instance: location.instance, salt }, token.trim())
       if ('refused' in found)
-        return { valid: false, explanation: `${found.refused}; ${remedyOf(found.reason)}` }
+        return { valid: false, explanation: `${found.refused}; ${remedies[found.reason]}` }
       const { key, until } = found
       const end =
         until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`

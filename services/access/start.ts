@@ -50,7 +50,6 @@ export interface Access {
   }
   readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
-  /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person, request?: SignInRequest): Promise<Session>
   /** Sign-in by the identity provider. */
   readonly provider: Omit<SignIn, 'handlers' | 'stop'>

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { formatToken, parseToken } from '../../broker/token.ts'
-import { issueKey, openKeys } from '../../services/access/keys.ts'
 import { keys } from '../../subjects/keys.ts'
-import { connectInside, createClient, createKey, everything } from '../support/keys.ts'
+import { createClient, createKey, everything, issueInside, overAlready } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { gantry } from './support.ts'
 
@@ -12,22 +11,7 @@ const tokens: Record<string, string> = {}
 beforeAll(async () => {
   platform = await startTestPlatform()
   const { location, keyId, secret } = parseToken(platform.operatorToken)!
-  const { connection, salt } = await connectInside(platform)
-  const expired = await issueKey(
-    await openKeys(connection),
-    { salt, location },
-    {
-      name: 'old',
-      notes: '',
-      owner: 'ada',
-      kind: 'key',
-      roles: [],
-      capabilities: everything,
-      visible_extensions: [],
-      expires: new Date(Date.now() - 1_000).toISOString(),
-    },
-  )
-  await connection.close()
+  const expired = await issueInside(platform, { expires: overAlready() })
   const revoked = await createKey(platform, everything)
   await platform.call(keys.revoke, { id: revoked.id })
   Object.assign(tokens, {

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
 import { formatToken, parseToken } from '../../broker/token.ts'
-import { issueKey, openKeys } from '../../services/access/keys.ts'
 import type { HttpRoute } from '../../subjects/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { keys } from '../../subjects/keys.ts'
 import { inboxPrefix, roots } from '../../subjects/names.ts'
-import { connectInside, createKey, everything } from '../support/keys.ts'
+import { connectInside, createKey, everything, issueInside, overAlready } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
 /**
@@ -26,23 +25,9 @@ const nothing = { pub: { allow: [] }, sub: { allow: [] } }
 
 beforeAll(async () => {
   platform = await startTestPlatform()
-  const { connection, salt } = await connectInside(platform)
-  inside = connection
+  inside = (await connectInside(platform)).connection
   const { location, keyId, secret } = parseToken(platform.operatorToken)!
-  const expired = await issueKey(
-    await openKeys(connection),
-    { salt, location },
-    {
-      name: 'expired',
-      notes: '',
-      owner: 'local:operator',
-      kind: 'key',
-      roles: ['admin'],
-      capabilities: everything,
-      visible_extensions: [],
-      expires: new Date(Date.now() - 1_000).toISOString(),
-    },
-  )
+  const expired = await issueInside(platform, { expires: overAlready() })
   const revoked = await createKey(platform, everything)
   await platform.call(keys.revoke, { id: revoked.id })
   const elsewhere = formatToken({ ...location, instance: `${location.instance}x` }, keyId, secret)

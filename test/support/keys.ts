@@ -3,6 +3,8 @@ import type { Identity } from '../../broker/identity.ts'
 import { loadMessagingConfig } from '../../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../../broker/platform-config.ts'
 import type { Capabilities } from '../../broker/user-jwt.ts'
+import { parseToken } from '../../broker/token.ts'
+import { issueKey, type NewKey, openKeys } from '../../services/access/keys.ts'
 import { keys } from '../../subjects/keys.ts'
 import { testLog, type TestPlatform } from './platform.ts'
 
@@ -17,6 +19,23 @@ export const createKey = (
   capabilities: Capabilities,
   more: { name?: string; expiresInDays?: number } = {},
 ) => platform.call(keys.create, { name: 'a key', capabilities, ...more })
+
+/** A key as only the platform itself makes one: of any owner, and with any end. Its token is in the result. */
+export async function issueInside(platform: TestPlatform, more: Partial<NewKey>) {
+  const { connection, salt } = await connectInside(platform)
+  const { location } = parseToken(platform.operatorToken)!
+  const asked = { name: 'a key', notes: '', owner: 'ada', kind: 'key' } as const
+  const issued = await issueKey(
+    await openKeys(connection),
+    { salt, location },
+    { ...asked, roles: [], capabilities: everything, visible_extensions: [], ...more },
+  )
+  await connection.close()
+  return issued
+}
+
+/** A time that is over. */
+export const overAlready = () => new Date(Date.now() - 1_000).toISOString()
 
 export interface Client extends AsyncDisposable {
   readonly keyId: string
