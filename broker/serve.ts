@@ -154,7 +154,8 @@ class ServedCall implements Call<Contract> {
   readonly requestId: string
   readonly #address: () => string | undefined
   #controller: AbortController | undefined
-  readonly #tasks: (() => Promise<void>)[] = []
+  /** Most calls have none, and are not to pay for them. */
+  #tasks: (() => Promise<void>)[] | undefined
 
   constructor(caller: Caller, requestId: string, address: () => string | undefined) {
     this.caller = caller
@@ -180,15 +181,17 @@ class ServedCall implements Call<Contract> {
   }
 
   afterReply(task: () => Promise<void>): void {
+    this.#tasks ??= []
     this.#tasks.push(task)
   }
 
   /** The broker has the reply when a flush after it is answered. */
   answered(connection: NatsConnection, log: Log): void {
-    if (this.#tasks.length === 0) return
+    const tasks = this.#tasks
+    if (tasks === undefined) return
     connection
       .flush()
-      .then(() => Promise.all(this.#tasks.map((task) => task())))
+      .then(() => Promise.all(tasks.map((task) => task())))
       .catch((err: unknown) =>
         log.error({ err, requestId: this.requestId }, 'What follows a reply was not done.'),
       )
