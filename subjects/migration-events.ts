@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { events } from './contract.ts'
-import { migrationStates } from './migrations.ts'
+import { migrationStates } from './migration-model.ts'
 import { Count, Name, strict, Uuid } from './schemas.ts'
 
 const migrationId = Name('Name of the migration')

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type ActionPolicy, actionPolicies, migrationStates } from '../../subjects/migrations.ts'
+import { type ActionPolicy, actionPolicies, migrationStates } from '../../subjects/migration-model.ts'
 import { Count, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 
 const policies = Object.keys(actionPolicies) as ActionPolicy[]

@@ -1,5 +1,5 @@
 import { GantryError } from '../../subjects/errors.ts'
-import type { MigrationState } from '../../subjects/migrations.ts'
+import type { MigrationState } from '../../subjects/migration-model.ts'
 
 /** What can happen to a migration; `finished` and `drained` are said by the engine, the others by people. */
 export type Trigger = 'start' | 'resume' | 'stop' | 'delete' | 'finished' | 'drained'

@@ -1,5 +1,6 @@
 import type { Output } from '../../subjects/contract.ts'
-import { actionPolicies, type Migration, type migrations } from '../../subjects/migrations.ts'
+import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
+import type { migrations } from '../../subjects/migrations.ts'
 import { type Counts, noCounts } from './engine/counts.ts'
 import type { MigrationRecord } from './record.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { allowedIn, next, requireNext, type Trigger } from '../../../services/migrations/states.ts'
-import { type MigrationState, migrationStates } from '../../../subjects/migrations.ts'
+import { type MigrationState, migrationStates } from '../../../subjects/migration-model.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 
 const triggers = ['start', 'resume', 'stop', 'delete', 'finished', 'drained'] as const satisfies Trigger[]
