@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -54,6 +55,9 @@ export const Migration = model('Migration', {
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  metadata: Metadata,
+  links: LinkPolicy,
+  notKept: NotKept,
   failedPathCount: Count('Paths that did not arrive; see failures'),
 })
 export type Migration = Static<typeof Migration>

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId } from './migration-model.ts'
 import { Count, list, Name, Nothing, page, Path, strict, Timestamp } from './schemas.ts'
 
@@ -23,6 +24,8 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy,
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({

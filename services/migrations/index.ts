@@ -4,6 +4,7 @@ import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { type ActionPolicy, actionPolicies } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
@@ -121,6 +122,8 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
         source,
         target,
         policy: policyOf(input.actionPolicy),
+        metadata: { ...defaultMetadata, ...input.metadata },
+        links: input.links ?? defaultLinks,
         state: autoStart ? 'RUNNING' : 'NONSCHEDULED',
         resumable: true,
         seeded: false,

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type ActionPolicy, actionPolicies, migrationStates } from '../../subjects/migration-model.ts'
+import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import { Count, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 
 const policies = Object.keys(actionPolicies) as ActionPolicy[]
@@ -15,6 +16,9 @@ export const MigrationRecord = strict({
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   policy: Type.Enum(policies),
+  /** Without them: the defaults. */
+  metadata: Type.Optional(Metadata),
+  links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),

@@ -8,7 +8,7 @@ import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import { ActiveMigration } from './active.ts'
 import { noCounts } from './engine/counts.ts'
-import type { Mover, MoveSpec } from './engine/mover.ts'
+import { ComesAgain, type Mover, type MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import type { Progress } from './progress.ts'
 import { factOf, type MigrationRecord } from './record.ts'
@@ -66,7 +66,7 @@ export class Runner {
 
   /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
-    this.#closing.abort(new Error('the platform is stopping'))
+    this.#closing.abort(new ComesAgain('the platform is stopping'))
     await this.#watch?.stop()
     await Promise.all(this.#working)
   }

@@ -55,10 +55,11 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, path, policy, ...record }) => {
+    resolve: async ({ internalId, path, policy, metadata, links, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+      const kept = { metadata, links }
+      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy], ...kept }
     },
     onCount: (counts) => stats.add(counts),
     log,

@@ -1,4 +1,5 @@
 import type { Output } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { type Counts, noCounts } from './engine/counts.ts'
@@ -22,6 +23,8 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     completed,
     counts: _counts,
     abortReason,
+    metadata = defaultMetadata,
+    links = defaultLinks,
     ...own
   } = record
   return {
@@ -46,6 +49,16 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
     failedPathCount,
   }
 }
@@ -53,8 +66,9 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
   const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished + counts.failures
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const seconds = secondsBetween(record.started, record.completed)
@@ -79,7 +93,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
-      filesSkipped: counts.filesSkipped,
+      filesSkipped,
       foldersScanned: counts.foldersScanned,
       failedPaths: failedPathCount,
     },

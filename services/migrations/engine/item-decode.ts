@@ -27,8 +27,10 @@ export function decodeItem(bytes: Uint8Array): Item {
     attempt: countOf(fields['attempt'], 'attempt'),
     notBeforeMs: countOf(fields['notBeforeMs'], 'notBeforeMs'),
   }
-  switch (fields['kind']) {
-    case 'region': {
+  const { kind } = fields
+  switch (kind) {
+    case 'region':
+    case 'folders': {
       checkFields(fields, ['start', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
@@ -36,7 +38,7 @@ export function decodeItem(bytes: Uint8Array): Item {
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind: 'region', ...head, ...start, groups }
+      return { kind, ...head, ...start, groups }
     }
     case 'transfer': {
       checkFields(fields, ['groups'])

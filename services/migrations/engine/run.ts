@@ -1,10 +1,14 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
-import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
+import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
+
+/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
+export const firstGeneration = 1
 
 /** What is to be moved, from where to where. Plain data. */
 export interface MoveSpec {
@@ -17,6 +21,9 @@ export interface MoveSpec {
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
   readonly policy: 'overwrite' | 'skip-if-size-matches'
+  /** Default: as the interface says. */
+  readonly metadata?: MetadataSettings['metadata']
+  readonly links?: MetadataSettings['links']
 }
 
 /** A spec with its stores opened, for one job in a thread. */
@@ -74,15 +81,20 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
 /**
  * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
  * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
+ * @param isOver whether nobody goes on with the parts of a large file; default: in a migration from the beginning nobody does
  */
-export function sweep(run: Run, folder: StorePath): void {
+export function sweep(
+  run: Run,
+  folder: StorePath,
+  isOver: (construction: Construction) => boolean = () => run.spec.generation > firstGeneration,
+): void {
   const root = run.target.features.localRoot
   if (root === undefined || run.liveThreads === undefined) return
   const { liveThreads, spec } = run
   const local = new LocalRoot(root)
   try {
     local.confine(folder)
-    sweepTemporaryFiles(local.absolute(folder), spec.id, liveThreads)
+    sweepTemporaryFiles(local.absolute(folder), spec.id, liveThreads, isOver)
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.
     if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import { StoreError, type Entry, type Losses, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
@@ -9,6 +9,8 @@ import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeFolders } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
+import { withLinks } from './links.ts'
+import { countLosses } from './metadata.ts'
 import { isName, joinPath } from './paths.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
 
@@ -16,7 +18,7 @@ import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
 const turnMs = 10
 
 /** A folder of a region item. */
-interface RegionFolder {
+export interface RegionFolder {
   /** Relative to the migration's path. */
   readonly path: StorePath
   /** Undefined for the start of a scan. */
@@ -29,6 +31,8 @@ interface Found {
   readonly counts: Counts
   /** Names that are empty, `.` or `..`: object stores have such, and no item can name them. */
   readonly unusable: Buffer[]
+  /** Links that are not followed, and why. */
+  readonly refused: { readonly name: Buffer; readonly error: unknown }[]
 }
 
 /** For the ledger alone. */
@@ -47,11 +51,13 @@ const unusableName = 'source: its name is empty, . or .., which no path can have
 export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
+  const made: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), unusable: [] }
-    const { counts, unusable } = found
+    const found: Found = { counts: noCounts(), unusable: [], refused: [] }
+    const { counts, unusable, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
+      if (run.target.features.folderTimesMove) made.push(folder)
     } catch (error) {
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
@@ -64,14 +70,18 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     }
     for (const name of unusable)
       outcome.failed(unusablePath(run, folder, name), new StoreError('name', unusableName))
+    for (const { name, error } of refused)
+      outcome.failedForGood(joinPath(storePath(run, folder.path), name), error)
     counts.foldersScanned++
     add(outcome.counts, counts)
   })
+  if (made.length > 0) children.finishFolders(groupsOf(region, made))
   await children.finish()
   return outcome.result(again.length === 0 ? undefined : retryOf(region, again))
 }
 
-function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
+/** The folders of an item. */
+export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
   if (start !== undefined) yield { path: start, group: undefined, mode: undefined }
   for (const group of groups) {
     for (const [index, name] of group.names.entries()) {
@@ -80,11 +90,21 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ start, attempt, notBeforeMs }: Region, folders: readonly RegionFolder[]): Region {
-  const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
+function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
+  const { attempt, notBeforeMs } = region
+  return { kind: 'region', attempt, notBeforeMs, ...groupsOf(region, folders) }
+}
+
+/** Some folders of a region, grouped as they are in it. */
+export function groupsOf(
+  { start }: Pick<Region, 'start'>,
+  folders: readonly RegionFolder[],
+): Pick<Region, 'start' | 'groups'> {
+  const byGroup = Map.groupBy(folders, ({ group }) => group)
+  const groups = [...byGroup].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { kind: 'region', attempt, notBeforeMs, ...(start === undefined ? {} : { start }), groups }
+  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -106,13 +126,15 @@ async function scanFolder(
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
     const beside = run.spec.policy === 'overwrite' ? undefined : await lookBeside(run, path)
-    await makeTarget(run, region, folder, path)
+    countLosses(found.counts, await makeTarget(run, region, folder, path))
     found.counts.foldersMigrated++
     sweep(run, path)
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
-      const there = await beside?.find(batch.value)
-      for (const entry of batch.value) {
+      const refused = (name: Buffer, error: unknown) => found.refused.push({ name, error })
+      const entries = await withLinks(run, path, batch.value, found.counts, refused)
+      const there = await beside?.find(entries)
+      for (const entry of entries) {
         take(folder.path, entry, isKnown(entry, there?.get(entry)), children, found)
       }
       await children.sendFullBatch()
@@ -135,10 +157,10 @@ async function makeTarget(
   { attempt }: Region,
   { group, mode }: RegionFolder,
   path: StorePath,
-): Promise<void> {
+): Promise<Losses> {
   if (group === undefined || attempt > 1) await makeFolders(run, parentOf(path))
   const itsMode = group === undefined ? (await run.source.stat(path))?.mode : mode
-  await makeFolder(run, path, itsMode)
+  return makeFolder(run, path, itsMode)
 }
 
 function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Children, found: Found): void {

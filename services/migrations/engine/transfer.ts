@@ -3,7 +3,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { ItemResult } from './counts.ts'
+import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
@@ -64,13 +64,13 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
 
 function copyGroupLocally(
   run: Run,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  roots: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
 ): void {
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
+    copy = new LocalCopy(run, roots, storePath(run, group.folder), progress.counts)
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
@@ -91,7 +91,8 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
   try {
-    progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    const copy = entry.isFile ? copyFile : copyOther
+    progress.copied(await copy(run, path, progress.counts))
   } catch (error) {
     progress.failed(entry, error)
   }
@@ -112,6 +113,11 @@ class Progress {
     this.#run = run
     this.attempt = attempt
     this.#outcome = new Outcome(attempt)
+  }
+
+  /** What the whole item came to so far. */
+  get counts(): Counts {
+    return this.#outcome.counts
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {
