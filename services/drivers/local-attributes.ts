@@ -52,21 +52,22 @@ export function dress(
   present: Present,
   isFolder = false,
 ): Losses {
-  const losses: Loss[] = []
+  let losses = nothingLost
+  const lose = (loss: Loss) => (losses = [...losses, loss])
   const isOwned = owner !== undefined && give(fd, owner, present)
-  if (owner !== undefined && !isOwned) losses.push('owner')
+  if (owner !== undefined && !isOwned) lose('owner')
   if (extended !== undefined) {
     const isWhole = writeExtended(fd, extended, present.extended)
-    if (!isWhole || !extended.isComplete) losses.push('attributes')
+    if (!isWhole || !extended.isComplete) lose('attributes')
   }
   if (mode !== undefined) {
     const kept = mode & (isOwned ? permissionBits | specialBits : permissionBits | (isFolder ? stickyBit : 0))
     const has = present.mode === 'as-asked' ? mode & permissionBits : present.mode
     const isTaken = kept === has || attempt(() => fchmodSync(fd, kept))
-    if (!isTaken || kept !== (mode & (permissionBits | specialBits))) losses.push('mode')
+    if (!isTaken || kept !== (mode & (permissionBits | specialBits))) lose('mode')
   }
-  if (modifiedMs !== 0 && !attempt(() => setModified(fd, modifiedMs), isFolder)) losses.push('time')
-  return losses.length === 0 ? nothingLost : losses
+  if (modifiedMs !== 0 && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')
+  return losses
 }
 
 /** What was refused once is not tried again: an error for each of a million files would cost more than the copy. */

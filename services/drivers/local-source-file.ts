@@ -13,13 +13,16 @@ export const versionOf = (stat: BigIntStats) => `${stat.ino}-${stat.size}-${stat
 
 const nsInMs = 1_000_000n
 
-/** All attributes of an open file or folder. */
-export function attributesOf(fd: number, stat: BigIntStats, withExtended: boolean): FileAttributes {
+/**
+ * All attributes of a file or folder that was looked at.
+ * @param fd open, if extended ones are wanted
+ */
+export function attributesOf(stat: BigIntStats, fd?: number): FileAttributes {
   return {
     modifiedMs: Number(stat.mtimeNs / nsInMs) + Number(stat.mtimeNs % nsInMs) / Number(nsInMs),
     mode: Number(stat.mode) & (permissionBits | specialBits),
     owner: { uid: Number(stat.uid), gid: Number(stat.gid) },
-    ...(withExtended && { extended: readExtended(fd) }),
+    ...(fd !== undefined && { extended: readExtended(fd) }),
   }
 }
 
@@ -39,7 +42,7 @@ export class LocalSourceFile implements SourceFile {
       const stat = fstatSync(this.#fd, { bigint: true })
       if (!stat.isFile()) throw new StoreError('unsupported', 'this is no file')
       this.sizeBytes = Number(stat.size)
-      this.attributes = attributesOf(fd, stat, withExtended)
+      this.attributes = attributesOf(stat, withExtended ? fd : undefined)
       this.version = versionOf(stat)
       this.nameCount = Number(stat.nlink)
     } catch (error) {

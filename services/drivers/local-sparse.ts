@@ -2,7 +2,7 @@ import { fstatSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { localError } from './local-errors.ts'
 import { changed, copyRange, readFully } from './local-file.ts'
-import { systemCalls } from './system-calls.ts'
+import { systemCalls, type SystemCalls } from './system-calls.ts'
 
 /** Holes of smaller files are not worth the questions: file systems keep a block or two anyway. */
 const minSparseBytes = 1024 * 1024
@@ -28,16 +28,18 @@ export const isSparse = (size: number, blocks: number): boolean =>
  * Copies a range of a sparse file, as `copyRange` does, but writes nothing where the source has a hole. The target is a new
  * file, or one in which nothing else was written there.
  * @param sizeBytes of the whole file: the target becomes as long as it when the range ends there
+ * @param calls to ask for holes; without them, runs of zeros are taken for some
  */
 export function copySparseRange(
   from: number,
   to: number,
   [position, length]: readonly [number, number],
   sizeBytes: number,
-  beforeChunk: () => void,
+  beforeChunk: () => void = () => undefined,
+  calls = systemCalls(),
 ): void {
   const end = position + length
-  for (const [start, stop] of dataIn(from, position, end)) {
+  for (const [start, stop] of dataIn(from, [position, end], calls)) {
     beforeChunk()
     copyRange(from, to, start, stop - start, beforeChunk)
   }
@@ -46,8 +48,11 @@ export function copySparseRange(
 }
 
 /** The parts of a range that are no holes, each as start and end. */
-function* dataIn(fd: number, position: number, end: number): Generator<readonly [number, number]> {
-  const calls = systemCalls()
+function* dataIn(
+  fd: number,
+  [position, end]: readonly [number, number],
+  calls: SystemCalls | undefined,
+): Generator<readonly [number, number]> {
   for (let at = position; at < end;) {
     const start = calls?.lseek(fd, at, seekData) ?? -1
     if (start < 0) {

@@ -110,10 +110,12 @@ export class LocalDriver implements Driver {
     { extended = false, follow = false }: ReadOptions = {},
   ): Promise<FileAttributes | undefined> {
     try {
-      this.#confine(path)
+      const absolute = this.#confine(path)
+      const stat = lstatSync(absolute, { bigint: true })
+      if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
       const fd = openSource(this.#root, path, follow)
       try {
-        return attributesOf(fd, fstatSync(fd, { bigint: true }), extended)
+        return attributesOf(fstatSync(fd, { bigint: true }), extended ? fd : undefined)
       } finally {
         closeSync(fd)
       }

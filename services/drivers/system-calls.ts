@@ -28,7 +28,6 @@ function loaded(): SystemCalls | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `require` gives has no type
     const { load, errno } = createRequire(import.meta.url)('koffi') as typeof koffi
     const libc = load(null)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the declarations beside say what they take
     return {
       flistxattr: libc.func('int64_t flistxattr(int fd, _Out_ void *list, size_t size)'),
       fgetxattr: libc.func('int64_t fgetxattr(int fd, const void *name, _Out_ void *value, size_t size)'),
@@ -38,7 +37,7 @@ function loaded(): SystemCalls | undefined {
       fremovexattr: libc.func('int fremovexattr(int fd, const void *name)'),
       lseek: libc.func('int64_t lseek(int fd, int64_t offset, int whence)'),
       errno: () => errno(),
-    } as SystemCalls
+    }
   } catch {
     return undefined
   }

@@ -153,8 +153,9 @@ export class LocalCopy {
   /** @param fd for extended attributes, if they are wanted */
   #attributesOf(found: Stats, fd?: number): FileAttributes {
     const { mtimeMs: modifiedMs, mode } = found
-    const extended = fd !== undefined && this.#options.extended ? { extended: readExtended(fd) } : undefined
-    return carried(this.#run.spec, { modifiedMs, mode, owner: ownerOf(found), ...extended })
+    const all = { modifiedMs, mode, owner: ownerOf(found) }
+    const withExtended = fd !== undefined && this.#options.extended
+    return carried(this.#run.spec, withExtended ? { ...all, extended: readExtended(fd) } : all)
   }
 
   readonly #look = (fd: number, attributes: FileAttributes): Present =>

@@ -21,17 +21,19 @@ export const readOptions = (settings: MetadataSettings): Required<ReadOptions> =
   follow: linksOf(settings) === 'follow',
 })
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 /** What of attributes is given to the target. */
 export function carried(
   { metadata = defaultMetadata }: MetadataSettings,
   { modifiedMs, mode, owner, extended }: FileAttributes,
 ): FileAttributes {
-  return {
-    modifiedMs,
-    ...(metadata.modes && mode !== undefined && { mode }),
-    ...(metadata.owners && owner !== undefined && { owner }),
-    ...(metadata.attributes && extended !== undefined && { extended }),
-  }
+  // One by one: spread together, they would cost each of a million files a microsecond.
+  const attributes: Writable<FileAttributes> = { modifiedMs }
+  if (metadata.modes && mode !== undefined) attributes.mode = mode
+  if (metadata.owners && owner !== undefined) attributes.owner = owner
+  if (metadata.attributes && extended !== undefined) attributes.extended = extended
+  return attributes
 }
 
 const countOf = {

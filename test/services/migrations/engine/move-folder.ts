@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { createFolder } from '../../../support/migrations.ts'
@@ -23,6 +24,7 @@ export function createMove(options: Partial<MoveSpec> = {}) {
     to: folder.to,
     root: folder.root,
     at: (...segments: string[]) => join(folder.root, ...segments),
+    remove: (...segments: string[]) => rmSync(join(folder.root, ...segments), { recursive: true }),
     mover,
     spec,
     logged,
