@@ -63,9 +63,9 @@ export const extendedOf = (path: string | Buffer): Record<string, string> =>
 /** Why the folder for temporary files has no extended attributes, or undefined when it has them. */
 export function whyNoExtended(): string | undefined {
   if (systemCalls() === undefined) return 'koffi is not installed, or this is not Linux'
-  using folder = createFolder()
+  using folder = createFolder('data')
   try {
-    setExtended(folder.root, { 'user.test': 'x', 'system.posix_acl_access': listWithUser(1, 4) })
+    setExtended(folder.data, { 'user.test': 'x', 'system.posix_acl_access': listWithUser(1, 4) })
     return undefined
   } catch {
     return 'the file system has no extended attributes or no access control lists'

@@ -14,7 +14,9 @@ import {
 import { describe, expect, test } from 'vitest'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { extendedOf, listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
-import { createMove } from './move-folder.ts'
+import { sharedMoves } from './move-folder.ts'
+
+const createMove = sharedMoves()
 
 const isRoot = process.getuid?.() === 0
 const noExtended = whyNoExtended()
