@@ -36,7 +36,7 @@ export function copySparseRange(
   [position, length]: readonly [number, number],
   sizeBytes: number,
   beforeChunk: () => void = () => undefined,
-  calls = systemCalls(),
+  calls: SystemCalls | null = systemCalls() ?? null,
 ): void {
   const end = position + length
   for (const [start, stop] of dataIn(from, [position, end], calls)) {
@@ -51,7 +51,7 @@ export function copySparseRange(
 function* dataIn(
   fd: number,
   [position, end]: readonly [number, number],
-  calls: SystemCalls | undefined,
+  calls: SystemCalls | null,
 ): Generator<readonly [number, number]> {
   for (let at = position; at < end;) {
     const start = calls?.lseek(fd, at, seekData) ?? -1

@@ -8,13 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import {
-  StoreError,
-  type Driver,
-  type Entry,
-  type Losses,
-  type StorePath,
-} from '../../../../services/drivers/driver.ts'
+import { StoreError, type Entry, type Losses, type StorePath } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { LocalRoot } from '../../../../services/drivers/local-root.ts'
 import { Children, type ChildBatch } from '../../../../services/migrations/engine/children.ts'
@@ -39,6 +33,7 @@ import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 const noPath = Buffer.alloc(0)
@@ -56,19 +51,6 @@ class Interrupting extends Stop {
     this.#interrupt()
     super.check()
   }
-}
-
-function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {
-  const kind = { kind: 'local', options: {} } as const
-  const spec = {
-    id: 'migration',
-    generation: 1,
-    root: noPath,
-    source: kind,
-    target: kind,
-    policy: 'overwrite',
-  } as const
-  return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
 }
 
 /** Works through all items in this thread. */

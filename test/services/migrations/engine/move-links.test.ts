@@ -78,7 +78,10 @@ test('of folders that link to the next twice, as deep as anybody needs is follow
   for (let level = 0; level < levels; level++)
     symlinkSync(`../${level + 1}`, move.at('from', `${level}`, 'next'))
   const { failures } = await move.run()
-  expect(failures.map(({ path }) => path.split('/').length).toSorted()).toEqual(failures.map(() => 11))
+  // From the first three there are more than eight links to the last.
+  expect(failures.map(({ path }) => path).toSorted()).toEqual(
+    [0, 1, 2].map((level) => `/${level}${'/next'.repeat(9)}`),
+  )
   for (const { message } of failures) expect(message).toContain('behind 8 other links')
 })
 
