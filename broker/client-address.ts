@@ -71,11 +71,20 @@ const edge = 'edge'
 export const edgeName = (marks: AddressMarks, address: string, token: string): string =>
   `${edge} ${marks.mark(plainAddress(address), keyIdOf(token) ?? '')}`
 
-/** The same for a connection that is being opened, of which the broker tells its name and host. */
-export function addressOfConnection(
+/**
+ * The same for a connection that is being opened, of which the broker tells its name and host; and whether it is the edge
+ * that opens it.
+ */
+export function originOfConnection(
   marks: AddressMarks,
-  { name = '', host, token }: { name?: string | undefined; host: string | undefined; token: string },
-): string | undefined {
+  {
+    name = '',
+    host,
+    keyId = '',
+  }: { name?: string | undefined; host?: string | undefined; keyId?: string | undefined },
+): { address: string | undefined; isEdge: boolean } {
   const passedOn = name.startsWith(`${edge} `) ? name.slice(edge.length + 1) : ''
-  return marks.read(passedOn, keyIdOf(token) ?? '') ?? (host === undefined ? undefined : plainAddress(host))
+  const address = marks.read(passedOn, keyId)
+  if (address !== undefined) return { address, isEdge: true }
+  return { address: host === undefined ? undefined : plainAddress(host), isEdge: false }
 }
