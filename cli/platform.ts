@@ -189,6 +189,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
       publicUrl,
+      onRefusal: access.onRefusal,
       version,
       log,
     })

@@ -14,6 +14,7 @@ import {
 import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
+import { Guard, type OnRefusal } from './guard.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions } from './properties.ts'
 import { createHttpServer } from './server.ts'
@@ -33,6 +34,7 @@ export interface EdgeOptions {
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
+  readonly onRefusal: OnRefusal
   readonly version: string
   readonly log: Log
 }
@@ -45,8 +47,11 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { version, log } = options
-  const pool = new ConnectionPool(brokerUrl, { nameFor: (address, token) => edgeName(marks, address, token) })
+  const { onRefusal, version, log } = options
+  const pool = new ConnectionPool(brokerUrl, {
+    nameFor: (address, token) => edgeName(marks, address, token),
+    guard: new Guard(onRefusal),
+  })
   const sessions = new BrowserSessions(publicUrl)
   const authorities = {
     platform: byTokenOrSession(pool, sessions),

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError, replyError, send } from '../broker/client.ts'
 import type { AddressMarks } from '../broker/client-address.ts'
+import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
@@ -16,6 +17,13 @@ import { addBodyParser, inputReader } from './input.ts'
 const requestTimeoutMs = 60_000
 /** Longer than the longest deadline of a contract, so that its own answer arrives. */
 const connectionTimeoutMs = 120_000
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** On whose connection the request goes on; known from the first hook on. */
+    caller: NatsConnection | null
+  }
+}
 
 export interface HttpServerOptions {
   readonly server: HttpServerName
@@ -48,6 +56,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       void sendError(reply, toGantryError(error, options.log, request), request.id)
     },
   })
+  app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -103,9 +112,24 @@ function addRoute(
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    // Who may not call is told so before the body is read.
+    onRequest: (request, _, done) => {
+      const go = (connection: NatsConnection) => {
+        request.caller = connection
+        done()
+      }
+      try {
+        const found = authority(request)
+        if (found instanceof Promise) found.then(go, done)
+        else go(found)
+      } catch (error) {
+        done(error as Error)
+      }
+    },
     handler: async (request, reply) => {
-      const found = authority(request)
-      const connection = found instanceof Promise ? await found : found
+      const { caller } = request
+      // A body may come so slowly that the connection is not there any more.
+      const connection = caller === null || caller.isClosed() ? await authority(request) : caller
       const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
         // The broker sees the edge as the client; who is behind it counts where it is recorded.

@@ -53,6 +53,8 @@ export interface Access {
   signIn(person: Person, request?: SignInRequest): Promise<Session>
   /** Sign-in by the identity provider. */
   readonly provider: Omit<SignIn, 'handlers' | 'stop'>
+  /** Records a connection that was refused before the broker heard of it. */
+  readonly onRefusal: (refused: RefusedConnection) => void
   /** Whose a key is; undefined when there is none. */
   readonly ownerOf: (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
@@ -91,10 +93,10 @@ export async function startAccess({
   const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
   const refusals = new Refusals(trail, log)
-  const onRefusal = ({ reason, keyId, from }: RefusedConnection) =>
+  const onRefusal = ({ reason, keyId, from, result = 'UNAUTHENTICATED' }: RefusedConnection) =>
     refusals.note({
       what: auditedActions.connect,
-      result: 'UNAUTHENTICATED',
+      result,
       reason,
       ...(from === undefined ? {} : { from }),
       ...(keyId === undefined ? {} : { key: keyId }),
@@ -141,6 +143,7 @@ export async function startAccess({
     log,
   })
   return {
+    onRefusal,
     handlers: {
       ...accessHandlers({ state, issuer, kick }),
       authentication: authentication.handlers,
