@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { connectWithToken } from '../../broker/connection.ts'
-import { parseToken } from '../../broker/token.ts'
+import { formatToken, parseToken } from '../../broker/token.ts'
 import { assignments } from '../../subjects/assignments.ts'
 import { audit, type AuditRecord } from '../../subjects/audit.ts'
 import type { Input } from '../../subjects/contract.ts'
@@ -183,6 +183,35 @@ describe('connections that are refused', () => {
     await rawRequest(platform, 'platform', { path: '/api/v1/apikey', headers, localAddress: '127.0.0.7' })
     const refused = await until('it is recorded', async () => newest({ what: 'connect', key: id }))
     expect(refused).toMatchObject({ from: '127.0.0.7', reason: 'revoked key', result: 'UNAUTHENTICATED' })
+  })
+
+  test('and never got as far as the broker are counted as well', async () => {
+    const { id, token } = await createKey(platform, nothing)
+    const { location } = parseToken(token)!
+    const localAddress = '127.0.0.11'
+    const rest = (one: string) =>
+      rawRequest(platform, 'platform', {
+        path: '/api/v1/apikey',
+        headers: { authorization: `Bearer ${one}` },
+        localAddress,
+      })
+    const once = formatToken(location, id, 'once')
+    for (let n = 0; n < 7; n++) await rest(`garbage ${n}`.replace(' ', ''))
+    for (let n = 0; n < 3; n++) await rest(once)
+    for (let n = 0; n < 40; n++) await rest(formatToken(location, id, `guess${n}`))
+    const countOf = async (reason: string) => {
+      const found = (await recorded({ what: 'connect', limit: 1_000 })).filter(
+        (record) => record.reason === reason && record.from === localAddress,
+      )
+      return { sum: found.reduce((sum, { count = 1 }) => sum + count, 0), one: found[0] }
+    }
+    await until('garbage is recorded', async () => (await countOf('malformed token')).sum === 7)
+    await until('the same again is recorded', async () => (await countOf('refused just before')).sum === 2)
+    const { one } = await until('guesses are recorded', async () => {
+      const seen = await countOf('too many refusals')
+      return seen.sum >= 15 && seen
+    })
+    expect(one).toMatchObject({ kind: 'nobody', key: id, from: localAddress, result: 'THROTTLED' })
   })
 
   test('cannot name another address', async () => {
