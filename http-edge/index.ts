@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { type AddressMarks, edgeName } from '../broker/client-address.ts'
+import { type AddressMarks, edgeName, plainAddress } from '../broker/client-address.ts'
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { Violation } from '../broker/violations.ts'
 import { contracts } from '../subjects/index.ts'
 import {
   hostInUrl,
@@ -34,7 +35,10 @@ export interface EdgeOptions {
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
+  /** Hears of everybody whom the edge turns away by itself. */
   readonly onRefusal: OnRefusal
+  /** Hears of calls that the broker does not let a key make. */
+  readonly onViolation: (violation: Violation) => void
   readonly version: string
   readonly log: Log
 }
@@ -47,7 +51,7 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { onRefusal, version, log } = options
+  const { onRefusal, onViolation, version, log } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard(onRefusal),
@@ -75,6 +79,11 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         marks,
+        onDenied: (connection, subject, address) => {
+          const keyId = pool.keyIdOf(connection)
+          if (keyId !== undefined)
+            onViolation({ keyId, action: 'publish', subject, from: plainAddress(address) })
+        },
         log,
       })
       apps.push(app)

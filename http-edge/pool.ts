@@ -42,6 +42,7 @@ export class ConnectionPool {
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
+  readonly #keyIds = new WeakMap<NatsConnection, string>()
   /** Who stands before the pool. */
   readonly guard: Guard
   readonly #sweeper: NodeJS.Timeout
@@ -60,6 +61,11 @@ export class ConnectionPool {
   /** Connections that are kept. */
   get size(): number {
     return this.#byToken.size
+  }
+
+  /** The key of a connection from here. */
+  keyIdOf(connection: NatsConnection): string | undefined {
+    return this.#keyIds.get(connection)
   }
 
   /**
@@ -90,6 +96,7 @@ export class ConnectionPool {
       const connection = await pooled.connection
       if (pooled.open === undefined) {
         pooled.open = connection
+        this.#keyIds.set(connection, keyIdOf(token)!)
         void connection.closed().then(() => this.#forget(token, pooled))
       }
       if (!connection.isClosed()) return connection

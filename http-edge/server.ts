@@ -6,7 +6,7 @@ import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
-import { GantryError } from '../subjects/errors.ts'
+import { GantryError, isGantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
 import { markedAddress } from './client-address.ts'
@@ -35,6 +35,8 @@ export interface HttpServerOptions {
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
   readonly marks: AddressMarks
+  /** Hears of a call that the broker did not let a connection make, and from which address it came. */
+  readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   readonly log: Log
 }
 
@@ -109,6 +111,8 @@ function addRoute(
   const authority = route.public ? options.publicAuthority : options.authority
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
+  // The broker sees the edge as the client; who is behind it counts where it is recorded.
+  const isRecorded = contract.audit !== undefined || route.public === 'credentials'
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -130,12 +134,13 @@ function addRoute(
       const { caller } = request
       // A body may come so slowly that the connection is not there any more.
       const connection = caller === null || caller.isClosed() ? await authority(request) : caller
-      const message = await send(connection, contract, bodyOf(readInput(request)), {
+      const input = bodyOf(readInput(request))
+      const message = await send(connection, contract, input, {
         requestId: request.id,
-        // The broker sees the edge as the client; who is behind it counts where it is recorded.
-        ...(contract.audit === undefined && route.public !== 'credentials'
-          ? {}
-          : markedAddress(options.marks, contract, request)),
+        ...(isRecorded ? markedAddress(options.marks, contract, request) : {}),
+      }).catch((error: unknown) => {
+        if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
+        throw error
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

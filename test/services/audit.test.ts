@@ -224,6 +224,47 @@ describe('connections that are refused', () => {
   })
 })
 
+describe('what the broker does not let a key do', () => {
+  const countOf = (records: readonly AuditRecord[]) => records.reduce((sum, { count = 1 }) => sum + count, 0)
+  const denied = (key: string, times: number) =>
+    until('all are recorded', async () => {
+      const found = await recorded({ key, result: 'DENIED' })
+      return countOf(found) === times && found
+    })
+
+  test('is recorded with the key, its owner and the subject, counted, and never with a token', async () => {
+    await using narrow = await createClient(platform, nothing)
+    const foreign = 'gantry.extensions.elsewhere'
+    const times = 500
+    for (let n = 0; n < times; n++) narrow.connection.publish(keys.list.subject)
+    narrow.connection.publish(`x.${narrow.token}`)
+    narrow.connection.subscribe(foreign, { callback: () => undefined })
+    const found = await denied(narrow.keyId, times + 2)
+    // They may fall into two seconds.
+    expect(found.length).toBeLessThanOrEqual(5)
+    const common = { kind: 'key', user: 'local:operator', from: loopback, result: 'DENIED' }
+    for (const record of found) expect(record).toMatchObject(common)
+    expect(found.filter(({ what }) => what === 'subscribe')).toMatchObject([{ object: foreign }])
+    const published = found.filter(({ what }) => what === 'publish')
+    expect(countOf(published.filter(({ object }) => object === keys.list.subject))).toBe(times)
+    expect(countOf(published.filter(({ object }) => object === undefined))).toBe(1)
+  })
+
+  test('over REST is recorded with the address of the client', async () => {
+    const { id, token } = await createKey(platform, nothing)
+    const headers = { authorization: `Bearer ${token}` }
+    const request = { path: '/api/v1/keys', headers, localAddress: '127.0.0.12' }
+    expect((await rawRequest(platform, 'platform', request)).status).toBe(403)
+    const found = await denied(id, 1)
+    expect(found[0]).toMatchObject({
+      kind: 'key',
+      what: 'publish',
+      object: keys.list.subject,
+      from: '127.0.0.12',
+    })
+  })
+})
+
 describe('the list', () => {
   test('is filtered and comes in pages', async () => {
     for (const sessionHours of [1, 2, 3]) await platform.call(settings.put, { sessionHours })
