@@ -1,9 +1,15 @@
 import { hash } from 'node:crypto'
 
+/** How much somebody may do at once, and how much it may go on doing. */
+interface Rate {
+  readonly burst: number
+  readonly refillPerSecond: number
+}
+
 /** Refusals in a row that a person makes who has mixed up tokens, and a program that has not heard of a rotation. */
 const burst = 20
 /** Guesses that go on: with 256 bits in a token it does not matter, but each costs a connection. */
-const refillPerSecond = 1
+const refusals: Rate = { burst, refillPerSecond: 1 }
 /** Guesses that come at once are judged at once; their refusals are debts, paid back within a minute after the last. */
 const maxDebt = 60
 /** A token that was refused is so for ever, but for a node of a cluster that had not heard of it yet. */
@@ -11,13 +17,23 @@ const wrongForMs = 10_000
 /** Addresses and keys that are remembered, and tokens that were right: some 100 bytes each. */
 const maxRemembered = 10_000
 
-/** An allowance of refusals that comes back with time. */
+/** The people of a company behind one address, all of whom begin their day; each beginning costs the provider a little. */
+const defaultRate: Rate = { burst: 100, refillPerSecond: 1 }
+
+/** An allowance that comes back with time. */
 class Allowance {
-  #left = burst
+  readonly #rate: Rate
+  #left: number
   #atMs = performance.now()
+
+  constructor(rate: Rate) {
+    this.#rate = rate
+    this.#left = rate.burst
+  }
 
   get left(): number {
     const now = performance.now()
+    const { burst, refillPerSecond } = this.#rate
     this.#left = Math.min(burst, this.#left + ((now - this.#atMs) / 1_000) * refillPerSecond)
     this.#atMs = now
     return this.#left
@@ -85,8 +101,27 @@ export class Throttle {
   }
 }
 
+/** Bounds how often an address may have something done that anybody may ask for. */
+export class RateLimit {
+  readonly #rate: Rate
+  readonly #addresses = new Recent<Allowance>()
+
+  constructor(rate = defaultRate) {
+    this.#rate = rate
+  }
+
+  /** Whether it is done once more. */
+  admit(address: string): boolean {
+    const allowance = this.#addresses.get(address) ?? new Allowance(this.#rate)
+    this.#addresses.set(address, allowance)
+    const isAdmitted = allowance.left >= 1
+    if (isAdmitted) allowance.charge()
+    return isAdmitted
+  }
+}
+
 function charge(allowances: Recent<Allowance>, key: string): void {
-  const allowance = allowances.get(key) ?? new Allowance()
+  const allowance = allowances.get(key) ?? new Allowance(refusals)
   allowance.charge()
   allowances.set(key, allowance)
 }

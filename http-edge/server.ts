@@ -100,6 +100,9 @@ function addRoute(
   const authority = route.public ? options.publicAuthority : options.authority
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
+  // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
+  const isFromSomewhere =
+    contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -108,10 +111,7 @@ function addRoute(
       const connection = found instanceof Promise ? await found : found
       const message = await send(connection, contract, bodyOf(readInput(request)), {
         requestId: request.id,
-        // The broker sees the edge as the client; who is behind it counts where it is recorded.
-        ...(contract.audit === undefined && route.public !== 'credentials'
-          ? {}
-          : markedAddress(options.marks, contract, request)),
+        ...(isFromSomewhere ? markedAddress(options.marks, contract, request) : {}),
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Throttle } from '../../broker/throttle.ts'
+import { RateLimit, Throttle } from '../../broker/throttle.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
@@ -73,4 +73,13 @@ test('a program that goes on with one wrong token is refused each time, and take
     throttle.wasRefused('a', `k${n}`, `revoked ${n}`)
   }
   expect(throttle.judge('a', 'other', 'newer token')).toBe('ask')
+})
+
+test('what anybody may ask for is bounded by address', () => {
+  const limit = new RateLimit()
+  const admitted = (address: string) =>
+    Array.from({ length: 150 }, () => limit.admit(address)).filter(Boolean).length
+  expect([admitted('a'), admitted('b')]).toEqual([100, 100])
+  vi.advanceTimersByTime(5_000)
+  expect(admitted('a')).toBe(5)
 })
