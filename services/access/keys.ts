@@ -9,8 +9,10 @@ import { admin } from './built-in-roles.ts'
 
 const SecretHash = Type.String({ minLength: 64, maxLength: 64 })
 
-/** Providers whose tokens hold all that they know have some of a few kilobytes; each key is read at every connect. */
-const maxSealedTokenLength = 16_000
+/** Some hold all that the provider knows; each key is read at every connect, so a session with a longer one is not refreshed. */
+export const maxRefreshTokenLength = 8_000
+/** Sealed it is a third longer, and a few bytes. */
+const maxSealedTokenLength = 1.5 * maxRefreshTokenLength
 
 /** A key as it is stored: the token's secret only as a keyed hash. */
 const StoredKey = Type.Object(
@@ -34,12 +36,15 @@ export type StoredKey = Static<typeof StoredKey>
 
 export type KeyCollection = Collection<typeof StoredKey>
 
+/** Keys by id, and by owner as groups, without sessions. */
 export const openKeys = (connection: NatsConnection): Promise<KeyCollection> =>
   Collection.open(connection, {
     bucket: 'keys',
     schema: StoredKey,
     version: 2,
     upcasters: { 1: withVisible },
+    // Sessions are many and found by their id alone.
+    groupOf: ({ owner, kind }) => (kind === 'session' ? undefined : owner),
   })
 
 /** Keys of the first version did not say which extensions they see. */

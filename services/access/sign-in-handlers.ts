@@ -1,6 +1,7 @@
+import { Allowances, type Rate } from '../../broker/allowances.ts'
+import { networkOf } from '../../broker/client-address.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
-import { RateLimit } from '../../broker/throttle.ts'
 import type { Call, Contract, Handlers, Output } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { callbackPath, type signIn as contracts } from '../../subjects/sign-in.ts'
@@ -16,6 +17,9 @@ import type { Session } from './people.ts'
 import { SessionRefresh } from './refresh.ts'
 import { Refused, Unreachable } from './refused.ts'
 import type { Vouched } from './vouched.ts'
+
+/** The people of a company behind one address, all of whom begin their day; each beginning costs the provider a little. */
+const beginningsOfAddress: Rate = { burst: 100, refillPerSecond: 1 }
 
 export interface SignInDependencies extends Gate {
   /** undefined when there is none: nobody can sign in. */
@@ -64,10 +68,13 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       throw answer
     }
   }
-  const beginnings = new RateLimit()
+  const beginnings = new Allowances(beginningsOfAddress)
   const admitBeginning = ({ clientAddress }: Call<Contract>): void => {
-    if (clientAddress === undefined || beginnings.admit(clientAddress)) return
-    throw new GantryError('THROTTLED', 'too many sign-ins begin from this address; wait a little')
+    if (clientAddress === undefined) return
+    const network = networkOf(clientAddress)
+    if (beginnings.left(network) < 1)
+      throw new GantryError('THROTTLED', 'too many sign-ins begin from this address; wait a little')
+    beginnings.charge(network)
   }
   const callersSession = async (call: Call<Contract>): Promise<StoredKey> => {
     const key = await callersKey(keys, call.caller)

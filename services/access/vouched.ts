@@ -2,6 +2,7 @@ import * as client from 'openid-client'
 import { type Claims, groupsIn, personOf } from './claims.ts'
 import type { ClientKind, Discovered, IdentityProvider } from './identity-provider.ts'
 import { type TokenRules, verifySigned, verifyToken } from './oidc-token.ts'
+import { maxRefreshTokenLength } from './keys.ts'
 import type { Person } from './people.ts'
 import { Refused, Unreachable } from './refused.ts'
 
@@ -33,9 +34,9 @@ export function grantOf(kind: ClientKind, tokens: Tokens): Grant | undefined {
   // No standard has it; Keycloak and others say so, with 0 for a token without end.
   const seconds = Number(tokens['refresh_expires_in'] ?? 0)
   const until = seconds > 0 ? Date.now() + seconds * 1_000 : undefined
-  return tokens.refresh_token === undefined
-    ? undefined
-    : { client: kind, refreshToken: tokens.refresh_token, until }
+  const { refresh_token: refreshToken } = tokens
+  if (refreshToken === undefined || refreshToken.length > maxRefreshTokenLength) return undefined
+  return { client: kind, refreshToken, until }
 }
 
 /** Whom the provider has vouched for with these tokens. @throws Refused, Unreachable */
