@@ -1,10 +1,7 @@
 import { isGantryError } from '../subjects/errors.ts'
-import { signIn } from '../subjects/sign-in.ts'
+import { refreshAgainMs, signIn } from '../subjects/sign-in.ts'
 import type { Session } from './session.ts'
 import { isRefreshDue, userSessionPath, writeRefreshAfter } from './user-session.ts'
-
-/** When the identity provider was away, the first command after this time asks again. */
-const refreshAgainMs = 60_000
 
 /**
  * Refreshes the session of `login` when that is due.

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GantryError } from '../subjects/errors.ts'
 import { product } from '../subjects/names.ts'
 import { maxSessionHours } from '../subjects/settings.ts'
-import { loginPath } from '../subjects/sign-in.ts'
+import { loginPath, refreshAgainMs } from '../subjects/sign-in.ts'
 
 /** A session, as the contracts of sign-in tell of it. */
 interface Session {
@@ -11,9 +11,6 @@ interface Session {
   /** From when on to refresh it; undefined: never. */
   readonly refreshAfter?: string | undefined
 }
-
-/** When a provider was away, the next request after this time asks again. */
-const refreshAgainMs = 60_000
 
 /**
  * Cookies of browsers: the session of somebody who has signed in with the time to refresh it, and the flow of somebody who is about to. They hold

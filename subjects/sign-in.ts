@@ -11,6 +11,9 @@ export const callbackPath = `${loginPath}/callback`
 /** The same on the loopback address where the command line waits. */
 export const loopbackCallbackPath = '/callback'
 
+/** When the provider was away at a refresh, the next use of the session after this time asks again. */
+export const refreshAgainMs = 60_000
+
 /** Redirect and all that a provider adds to it; some put a kilobyte into the code. */
 const maxUrlLength = 8_000
 /** What a flow carries is a few hundred bytes. */
