@@ -1,5 +1,6 @@
 import { type GantryError, isGantryError } from '../subjects/errors.ts'
-import { type MigrationState, migrations } from '../subjects/migrations.ts'
+import type { MigrationState } from '../subjects/migration-model.ts'
+import { migrations } from '../subjects/migrations.ts'
 import { roots } from '../subjects/names.ts'
 import type { Context, Globals } from './context.ts'
 import { exitCodes, isUnreachable } from './exit-codes.ts'

@@ -1,5 +1,6 @@
 import type { Output } from '../../subjects/contract.ts'
-import type { bucketPeriods, migrations } from '../../subjects/migrations.ts'
+import type { bucketPeriods } from '../../subjects/migration-figures.ts'
+import type { migrations } from '../../subjects/migrations.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 
 type Period = (typeof bucketPeriods)[number]

@@ -3,11 +3,11 @@ import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
+import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeFolders } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
-import { knownFiles } from './known-files.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
@@ -80,11 +80,11 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ start, attempt, notBeforeMs }: Region, folders: readonly RegionFolder[]): Region {
+function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
   const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { kind: 'region', attempt, notBeforeMs, ...(start === undefined ? {} : { start }), groups }
+  return { ...region, ...(start === undefined ? {} : { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -105,14 +105,17 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const findKnown = run.spec.policy === 'overwrite' ? undefined : await knownFiles(run, path)
+    const beside =
+      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
     await makeTarget(run, region, folder, path)
     found.counts.foldersMigrated++
     sweep(run, path)
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
-      const known = await findKnown?.(batch.value)
-      for (const entry of batch.value) take(folder.path, entry, known?.has(entry) === true, children, found)
+      const there = await beside?.find(batch.value)
+      for (const entry of batch.value) {
+        take(folder.path, entry, isKnown(entry, there?.get(entry)), children, found)
+      }
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue
       await nextTurn()
@@ -122,6 +125,10 @@ async function scanFolder(
     await batches.return?.()
   }
 }
+
+/** Whether the target's entry makes a copy of the file needless. */
+const isKnown = (entry: Entry, there: Entry | undefined): boolean =>
+  entry.type === 'file' && there?.type === 'file' && there.sizeBytes === entry.sizeBytes
 
 /** Makes the folder, and its parents where nothing can be said about them: at a scan's start, and when it did not work. */
 async function makeTarget(

@@ -16,7 +16,7 @@ import { LocalCopy } from '../../../../services/migrations/engine/copy-local.ts'
 import { add, noCounts, type Counts, type Failure } from '../../../../services/migrations/engine/counts.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
 import { startRegion } from '../../../../services/migrations/engine/items.ts'
-import { knownFiles } from '../../../../services/migrations/engine/known-files.ts'
+import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
 import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
 import { scan } from '../../../../services/migrations/engine/scan.ts'
@@ -248,18 +248,22 @@ describe('a source that changes while it is copied', () => {
   })
 })
 
-test('in a folder with more files than are held in memory, each is asked for', async () => {
+test('what stands beside is the same, held in memory or asked for', async () => {
   using folder = createFolder('from', 'to')
   for (const [name, there] of Object.entries({ same: 'aaa', other: 'bb', missing: undefined, more: 'c' })) {
     writeFileSync(`${folder.from}/${name}`, 'xxx')
     if (there !== undefined) writeFileSync(`${folder.to}/${name}`, there)
   }
+  writeFileSync(`${folder.to}/extra`, 'e')
   const run = createRun(new RemoteFolder(folder.from), new RemoteFolder(folder.to))
   const entries = await listAll(run.source, noPath)
-  for (const maxInMemory of [2, 1_000]) {
-    const findKnown = await knownFiles(run, noPath, maxInMemory)
-    const known = await findKnown!(entries)
-    expect([...known].map(({ name }) => name.toString())).toEqual(['same'])
+  for (const limit of [2, 1_000]) {
+    const beside = await lookBeside(run, noPath, limit)
+    const found = await beside!.find(entries)
+    const sizes = Array.from(found, ([{ name }, there]) => [name.toString(), there.sizeBytes])
+    expect(Object.fromEntries(sizes)).toEqual({ same: 3, other: 2, more: 1 })
+    const rest = (await Array.fromAsync(beside!.rest())).flat()
+    expect(rest.map(({ name }) => name.toString())).toEqual(['extra'])
   }
-  expect(await knownFiles(run, bytes('nowhere'))).toBe(undefined)
+  expect(await lookBeside(run, bytes('nowhere'))).toBe(undefined)
 })

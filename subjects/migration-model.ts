@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+
+export const migrationId = Name('Name of the migration')
+export const internalId = Uuid('Another migration of the same name has another')
+
+/**
+ * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
+ * its scripts work; the short ones are ours.
+ */
+export const actionPolicies = {
+  Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
+  SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
+} as const
+export type ActionPolicy = keyof typeof actionPolicies
+
+const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
+export const actionPolicy = Type.Optional(
+  Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
+    description: 'What happens to a file that is at the target already; default Overwrite',
+  }),
+)
+
+/** Wire states, those of the existing product but PAUSED: a stopped migration that can go on is STOPPED and resumable. */
+export const migrationStates = [
+  'NONSCHEDULED',
+  'SCHEDULED',
+  'RUNNING',
+  'LIVE',
+  'STOPPING',
+  'STOPPED',
+  'COMPLETED',
+  'RECURRENCE_SCHEDULED',
+  'WAITING_FOR_NEXT_RECURRENCE',
+] as const
+export type MigrationState = (typeof migrationStates)[number]
+
+/** From the most urgent to the least. */
+export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
+export type MigrationPriority = (typeof migrationPriorities)[number]
+
+const Matrix = strict({
+  byteCount: Count('Bytes'),
+  fileCount: Count('Files and symbolic links'),
+  directoryCount: Count('Folders'),
+})
+
+export const Migration = model('Migration', {
+  migrationId,
+  internalId,
+  path: Path('Folder that is migrated, the same in source and target'),
+  source: Name('Source filesystem'),
+  target: Name('Target filesystem'),
+  state: Type.Enum(migrationStates),
+  resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
+  abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
+  scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
+  recurringMigration: Type.Boolean({ description: 'Scans again and again' }),
+  recurringPeriodSeconds: Type.Optional(Count('Seconds from the start of one scan to the start of the next')),
+  recurringSchedule,
+  recurringTimeZone,
+  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
+  recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
+  migrationPriority: Type.Enum(migrationPriorities),
+  targetActionPolicy: Type.Enum(Object.values(actionPolicies)),
+  migrationCreatedTime: Timestamp('When it was made'),
+  migrationStartTime: Type.Optional(Timestamp('When it was started first')),
+  migrationCompleteTime: Type.Optional(Timestamp('When it was completed')),
+  scannerSummary: strict({
+    progressSummary: strict({
+      filesScanned: Count('Files found'),
+      directoriesScanned: Count('Folders found'),
+      bytesScanned: Count('Their bytes'),
+      baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
+    }),
+    contentSummary: Matrix,
+  }),
+  clientActivitySummary: Matrix,
+  failedPathCount: Count('Paths that did not arrive; see failures'),
+  pendingRegionCount: Count('Folders that are to be scanned again'),
+})
+export type Migration = Static<typeof Migration>
