@@ -94,6 +94,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
+  const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
@@ -105,6 +106,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     internalId: record.internalId,
     path: record.path,
     state: record.state,
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
