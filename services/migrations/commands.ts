@@ -140,7 +140,7 @@ export function commandHandlers(
         records,
         migrationId,
         'rescan',
-        (current) => ({
+        ({ completed: _before, ...current }) => ({
           ...current,
           // One that waits or runs keeps its place.
           ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),

@@ -60,10 +60,17 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, generation, path, policy, ...record }) => {
+    resolve: async ({ internalId, generation, cutShort = false, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
+      return {
+        id: internalId,
+        generation: cutShort ? generation : 1,
+        root,
+        source,
+        target,
+        policy: enginePolicies[policy],
+      }
     },
     changes: () => undefined,
     onCount: (counts) => stats.add(counts),
