@@ -179,7 +179,7 @@ export class Runner {
       { migration: record.migrationId },
       'The work of a migration was lost; it is scanned from the start.',
     )
-    await records.update(record.migrationId, (current) =>
+    await happen(records, record.migrationId, 'lost', (current) =>
       workIdOf(current) === workIdOf(record)
         ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
         : undefined,
