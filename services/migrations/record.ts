@@ -45,6 +45,8 @@ export const MigrationRecord = strict({
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
+  /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
+  cutShort: Type.Optional(Type.Boolean()),
   /** Whether the root is in the queue: an empty queue means finished only after that. */
   seeded: Type.Boolean(),
   created: Timestamp('When it was made'),
@@ -77,6 +79,19 @@ export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
 /** Under which queue, progress and failures of a migration's generation are kept. */
 export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'internalId' | 'generation'>) =>
   generation === 1 ? internalId : `${internalId}-${generation}`
+
+/** The record at the beginning of a new generation: nothing is done yet. */
+export function anew(current: MigrationRecord): MigrationRecord {
+  const { scanned, completed: _completed, counts: _counts, cutShort: wasCutShort, ...record } = current
+  const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
+  return {
+    ...record,
+    generation: record.generation + 1,
+    ...(cutShort ? { cutShort } : {}),
+    seeded: false,
+    pendingRegions: [],
+  }
+}
 
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({

@@ -3,6 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
+import { relativePath } from './engine/paths.ts'
 import { enginePolicies } from './policies.ts'
 import { maxPendingRegions, type MigrationRecord, type PendingRegion } from './record.ts'
 
@@ -44,7 +45,11 @@ export async function queueRegions(
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
   for (const { id, path, policy } of waiting) {
-    await active.rescan(id, relativeTo(root, path), policy === undefined ? undefined : enginePolicies[policy])
+    await active.rescan(
+      id,
+      relativePath(pathFromText(root), pathFromText(path)),
+      policy === undefined ? undefined : enginePolicies[policy],
+    )
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>
@@ -57,13 +62,4 @@ export async function queueRegions(
         }
       : undefined,
   )
-}
-
-/** Whether a folder is the root of a migration or in it; both as text in its normal form. */
-export const isWithin = (root: string, path: string): boolean =>
-  path === root || path.startsWith(root === '/' ? root : `${root}/`)
-
-const relativeTo = (root: string, path: string): Buffer => {
-  const prefix = pathFromText(root).length
-  return pathFromText(path).subarray(prefix === 0 ? 0 : prefix + 1)
 }
