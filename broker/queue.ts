@@ -182,13 +182,15 @@ export class Queue {
     await consumer.run(signal)
   }
 
-  /** Items that are not done, exactly. A queue that is gone has none. */
+  /**
+   * Items that are not done, exactly.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pending(): Promise<number> {
     try {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 
@@ -256,5 +258,6 @@ export class Queue {
   }
 }
 
-const streamName = (name: string) => `WORK_${name}`
+/** Stream of a queue. */
+export const streamName = (name: string) => `WORK_${name}`
 const subject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`

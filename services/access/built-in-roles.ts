@@ -25,6 +25,10 @@ const readingVerbs = new Set([
   'progress',
   'stats',
   'summary',
+  'pending-regions',
+  'path-status',
+  'oldest-work',
+  'oldest-work-all',
 ])
 
 const events = `${roots.events}.>`
@@ -56,6 +60,7 @@ export const everyone = {
         roles.own,
         users.self,
         rbac.check,
+        signIn.refresh,
         signIn.out,
       ].filter((contract: Contract) => !isAdministration(contract)),
     ),

@@ -3,9 +3,11 @@ import {
   malformed,
   maxRegionFolders,
   maxTransferNames,
+  policies,
   type FileGroup,
   type FolderGroup,
   type Item,
+  type Policy,
 } from './items.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
 
@@ -31,14 +33,15 @@ export function decodeItem(bytes: Uint8Array): Item {
   switch (kind) {
     case 'region':
     case 'folders': {
-      checkFields(fields, ['start', 'groups'])
+      checkFields(fields, kind === 'region' ? ['start', 'policy', 'groups'] : ['start', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
         groups.map(({ names }) => names.length),
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind, ...head, ...start, groups }
+      const folders = { ...head, ...start, groups }
+      return kind === 'region' ? { kind, ...folders, ...policyOf(fields['policy']) } : { kind, ...folders }
     }
     case 'transfer': {
       checkFields(fields, ['groups'])
@@ -55,6 +58,13 @@ export function decodeItem(bytes: Uint8Array): Item {
     default:
       throw malformed('no known kind')
   }
+}
+
+function policyOf(json: unknown): { policy?: Policy } {
+  if (json === undefined) return {}
+  const policy = policies.find((known) => known === json)
+  if (policy === undefined) throw malformed('no known policy')
+  return { policy }
 }
 
 function folderGroupOf(json: unknown): FolderGroup {

@@ -6,11 +6,12 @@ import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
-import { fullWeight, halfWeight, ThreadPool, type PoolLog } from './pool.ts'
+import { fullWeight, halfWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
+export type { Urgency } from './pool.ts'
 
 /**
  * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
@@ -36,6 +37,11 @@ export class Mover implements AsyncDisposable {
   constructor({ threads, log }: { threads?: number; log: PoolLog }) {
     this.#log = log
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+  }
+
+  /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
+  setUrgency(id: string, urgency: Urgency): void {
+    this.#pool.setUrgency(id, urgency)
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { Policy } from './items.ts'
 import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
@@ -14,13 +15,13 @@ export const firstGeneration = 1
 export interface MoveSpec {
   /** The migration's internal id; marks temporary files. */
   readonly id: string
-  /** Grows with every start from the beginning. */
+  /** Grows with every start from the beginning after one that was cut short, and may have left something. */
   readonly generation: number
   /** Path of the migration, the same in both stores; bytes without a leading slash, empty for the whole store. */
   readonly root: Uint8Array
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
-  readonly policy: 'overwrite' | 'skip-if-size-matches'
+  readonly policy: Policy
   /** Default: as the interface says. */
   readonly metadata?: MetadataSettings['metadata']
   readonly links?: MetadataSettings['links']

@@ -91,8 +91,8 @@ export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>):
 }
 
 function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
-  const { attempt, notBeforeMs } = region
-  return { kind: 'region', attempt, notBeforeMs, ...groupsOf(region, folders) }
+  const { start: _start, groups: _groups, ...own } = region
+  return { ...own, ...groupsOf(region, folders) }
 }
 
 /** Some folders of a region, grouped as they are in it. */
@@ -125,7 +125,8 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside = run.spec.policy === 'overwrite' ? undefined : await lookBeside(run, path)
+    const beside =
+      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
     countLosses(found.counts, await makeTarget(run, region, folder, path))
     found.counts.foldersMigrated++
     sweep(run, path)
