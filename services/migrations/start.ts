@@ -7,10 +7,9 @@ import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
-import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
-import { Mover, type MoveSpec } from './engine/mover.ts'
+import { Mover } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
@@ -26,11 +25,6 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   readonly log: Log
 }
-
-const enginePolicies = {
-  Overwrite: 'overwrite',
-  SkipIfSizeMatch: 'skip-if-size-matches',
-} as const satisfies Record<ActionPolicy, MoveSpec['policy']>
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
@@ -58,7 +52,7 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     resolve: async ({ internalId, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+      return { id: internalId, generation: 1, root, source, target, policy }
     },
     onCount: (counts) => stats.add(counts),
     log,

@@ -1,10 +1,13 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import { type EngineMapping, targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
+import type { PackedRules, Rules } from './rules.ts'
 
 /** What is to be moved, from where to where. Plain data. */
 export interface MoveSpec {
@@ -12,11 +15,15 @@ export interface MoveSpec {
   readonly id: string
   /** Grows with every start from the beginning. */
   readonly generation: number
-  /** Path of the migration, the same in both stores; bytes without a leading slash, empty for the whole store. */
+  /** Path of the migration in the source; bytes without a leading slash, empty for the whole store. */
   readonly root: Uint8Array
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
-  readonly policy: 'overwrite' | 'skip-if-size-matches'
+  readonly policy: ActionPolicy
+  /** What is left out, and what it is confined to; without any, nothing is asked. */
+  readonly rules?: PackedRules
+  /** What goes elsewhere at the target; without any, all paths are the same there. */
+  readonly mappings?: readonly EngineMapping[]
 }
 
 /** A spec with its stores opened, for one job in a thread. */
@@ -24,6 +31,8 @@ export interface Run {
   readonly spec: MoveSpec & { readonly root: StorePath }
   readonly source: Driver
   readonly target: Driver
+  /** Those of the spec, compiled. */
+  readonly rules?: Rules | undefined
   readonly stop: Stop
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
@@ -55,7 +64,7 @@ export class Stop {
   }
 }
 
-/** Path in the stores of a path of an item. */
+/** Path in the source of a path of an item; `targetPath` says where that is at the target. */
 export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
 
 /** Operations that the pair of stores wants under way at once in one thread. */
@@ -74,6 +83,7 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
 /**
  * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
  * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
+ * @param folder in the source
  */
 export function sweep(run: Run, folder: StorePath): void {
   const root = run.target.features.localRoot
@@ -81,8 +91,9 @@ export function sweep(run: Run, folder: StorePath): void {
   const { liveThreads, spec } = run
   const local = new LocalRoot(root)
   try {
-    local.confine(folder)
-    sweepTemporaryFiles(local.absolute(folder), spec.id, liveThreads)
+    const there = targetPath(run, folder)
+    local.confine(there)
+    sweepTemporaryFiles(local.absolute(there), spec.id, liveThreads)
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.
     if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))

@@ -9,6 +9,7 @@ import type { FileGroup, Transfer } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
 
 /**
@@ -22,7 +23,7 @@ export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
   if (sourceRoot !== undefined && targetRoot !== undefined) {
     const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
     for (const group of item.groups) {
-      if (await prepare(run, group, progress)) copyGroupLocally(run, roots, group, progress)
+      if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
@@ -62,12 +63,12 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   }
 }
 
-function copyGroupLocally(
+async function copyGroupLocally(
   run: Run,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
-): void {
+): Promise<void> {
   let copy: LocalCopy
   try {
     copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
@@ -75,10 +76,12 @@ function copyGroupLocally(
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
   }
+  const mayBeThere = readsFirst(run)
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
     try {
+      if (mayBeThere && (await isSkipped(run, entry, progress))) continue
       progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
     } catch (error) {
       progress.failed(entry, error)
@@ -91,10 +94,18 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
   try {
+    if (readsFirst(run) && (await isSkipped(run, entry, progress))) return
     progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
   } catch (error) {
     progress.failed(entry, error)
   }
+}
+
+/** Whether the target has the content of a file already, so that it is not copied. */
+async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
+  const sizeBytes = await sizeOfSame(run, progress.pathOf(entry))
+  if (sizeBytes !== undefined) progress.skipped(sizeBytes)
+  return sizeBytes !== undefined
 }
 
 /** What happened to the names of an item so far. */
@@ -126,6 +137,12 @@ class Progress {
       counts.filesMigrated++
       counts.bytesMigrated += sizeBytes
     }
+  }
+
+  skipped(sizeBytes: number): void {
+    const { counts } = this.#outcome
+    counts.filesSkipped++
+    counts.bytesSkipped += sizeBytes
   }
 
   failed(entry: TransferEntry, error: unknown): void {
