@@ -139,7 +139,7 @@ async function scanFolder(
         const error = isName(entry.name) ? collision?.(entry) : new StoreError('name', unusableName)
         if (error !== undefined) refused.push({ name: entry.name, error })
         const isHere = isKnown(run.spec.policy, entry, there?.get(entry), grainMs) === true
-        holdsFiles ||= take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)
+        if (take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)) holdsFiles = true
       }
       if (!isMade && holdsFiles) {
         isMade = true
