@@ -38,9 +38,12 @@ export function targetPath({ spec: { mappings } }: Pick<Run, 'spec'>, path: Stor
 }
 
 /** Whether a folder of the source goes elsewhere than into that of its parent. */
-export const isMapped = (run: Pick<Run, 'spec'>, path: StorePath): boolean =>
-  run.spec.mappings !== undefined &&
-  !joinPath(targetPath(run, parentOf(path)), nameOf(path)).equals(targetPath(run, path))
+export function isMapped(run: Pick<Run, 'spec'>, path: StorePath): boolean {
+  if (run.spec.mappings === undefined) return false
+  const there = targetPath(run, path)
+  if (path.length === 0) return there.length > 0
+  return !joinPath(targetPath(run, parentOf(path)), nameOf(path)).equals(there)
+}
 
 /** Whether something of another folder of the source goes to this path of the target, or below it. */
 export const isTaken = ({ spec: { mappings } }: Pick<Run, 'spec'>, path: StorePath): boolean =>
@@ -70,7 +73,8 @@ export function collisionsIn(
     const goal = joinPath(Buffer.from(mapping.to), below(path, mapping.from))
     const owner = longest(mappings.filter(({ to }) => isWithin(goal, to)))
     if (owner !== undefined && owner !== mapping) return collision(goal, owner)
-    const under = type === 'folder' ? undefined : mappings.find((one) => one !== mapping && isWithin(one.to, goal))
+    const under =
+      type === 'folder' ? undefined : mappings.find((one) => one !== mapping && isWithin(one.to, goal))
     return under === undefined ? undefined : collision(goal, under)
   }
 }

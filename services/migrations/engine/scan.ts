@@ -109,7 +109,11 @@ async function scanFolder(
     return
   }
   const rules = run.rules?.inFolder(path)
-  const grainMs = Math.max(exactMs, run.source.features.timeGrainMs ?? 0, run.target.features.timeGrainMs ?? 0)
+  const grainMs = Math.max(
+    exactMs,
+    run.source.features.timeGrainMs ?? 0,
+    run.target.features.timeGrainMs ?? 0,
+  )
   const collision = collisionsIn(run, path)
   checkAccepted(run, path, 'folder', 0)
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
@@ -139,7 +143,8 @@ async function scanFolder(
         const error = isName(entry.name) ? collision?.(entry) : new StoreError('name', unusableName)
         if (error !== undefined) refused.push({ name: entry.name, error })
         const isHere = isKnown(run.spec.policy, entry, there?.get(entry), grainMs) === true
-        if (take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)) holdsFiles = true
+        if (take(folder.path, entry, isHere, error === undefined ? children : undefined, counts))
+          holdsFiles = true
       }
       if (!isMade && holdsFiles) {
         isMade = true

@@ -21,7 +21,9 @@ export function fromGlob(glob: string): string {
  * The leading folders of a glob from the root on, a pattern for each, as far as their number is certain; undefined for any
  * other glob, which may match at any depth.
  */
-export function leadingFolders(glob: string): { readonly folders: string[]; readonly isDeep: boolean } | undefined {
+export function leadingFolders(
+  glob: string,
+): { readonly folders: string[]; readonly isDeep: boolean } | undefined {
   if (!glob.startsWith(slash) || /[{\\]/.test(glob)) return undefined
   const segments = glob.slice(1).split(slash)
   const deep = segments.findIndex((segment) => segment.includes('**'))

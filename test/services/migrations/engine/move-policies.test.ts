@@ -48,10 +48,7 @@ const files: [name: string, from: string, to: string | undefined, laterS: number
 
 test.each<[policy: ActionPolicy, skipped: string[]]>([
   ['Overwrite', []],
-  [
-    'SkipIfSizeMatch',
-    ['same', 'touched', 'edited', 'edited, time kept', 'empty', 'large', 'large, edited'],
-  ],
+  ['SkipIfSizeMatch', ['same', 'touched', 'edited', 'edited, time kept', 'empty', 'large', 'large, edited']],
   ['SkipIfSizeAndTimeMatch', ['same', 'edited, time kept', 'large, edited']],
   ['SkipIfDigestMatch', ['same', 'touched', 'empty', 'large']],
 ])('%s leaves alone what it says', async (policy, skipped) => {

@@ -1,6 +1,6 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRegion } from '../../../../services/migrations/engine/items.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
@@ -14,7 +14,16 @@ const glob = (regex: string): Rule => ({ id: regex, type: 'regex', patternType: 
 const java = (regex: string): Rule => ({ id: regex, type: 'regex', regex })
 const paths = (...list: string[]): Rule => ({ id: 'list', type: 'paths', paths: list })
 
-const files = ['keep/a.csv', 'keep/b.tmp', 'cache/x/y', 'deep/1/2/c.csv', 'deep/1/d.bin', 'top', 'odd/100%', 'odd/\xff']
+const files = [
+  'keep/a.csv',
+  'keep/b.tmp',
+  'cache/x/y',
+  'deep/1/2/c.csv',
+  'deep/1/d.bin',
+  'top',
+  'odd/100%',
+  'odd/\xff',
+]
 
 function fill(root: string): void {
   for (const name of files) {
@@ -30,14 +39,41 @@ const pathsIn = (root: string): string[] =>
   [...walkTree(root)].map(({ path, stat }) => textFromPath(path) + (stat.isDirectory() ? '/' : '')).toSorted()
 
 const everything = [
-  '/cache/', '/cache/x/', '/cache/x/y', '/deep/', '/deep/1/', '/deep/1/2/', '/deep/1/2/c.csv', '/deep/1/d.bin', '/empty/',
-  '/keep/', '/keep/a.csv', '/keep/b.tmp', '/odd/', '/odd/%FF', '/odd/100%25', '/top',
+  '/cache/',
+  '/cache/x/',
+  '/cache/x/y',
+  '/deep/',
+  '/deep/1/',
+  '/deep/1/2/',
+  '/deep/1/2/c.csv',
+  '/deep/1/d.bin',
+  '/empty/',
+  '/keep/',
+  '/keep/a.csv',
+  '/keep/b.tmp',
+  '/odd/',
+  '/odd/%FF',
+  '/odd/100%25',
+  '/top',
 ]
 const without = (...left: string[]) => everything.filter((path) => !left.includes(path))
 
+/** One source and one mover for all of the table. */
+let shared: ReturnType<typeof createMove>
+beforeAll(() => {
+  shared = createMove()
+  fill(shared.from)
+})
+afterAll(() => shared[Symbol.asyncDispose]())
+
 test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: object]>([
   ['nothing', {}, everything, { filesExcluded: 0, foldersExcluded: 0 }],
-  ['a name', { exclusions: [glob('*.tmp')] }, without('/keep/b.tmp'), { filesExcluded: 1, bytesExcluded: 10 }],
+  [
+    'a name',
+    { exclusions: [glob('*.tmp')] },
+    without('/keep/b.tmp'),
+    { filesExcluded: 1, bytesExcluded: 10 },
+  ],
   [
     'a folder, which is not entered',
     { exclusions: [java('.*/cache')] },
@@ -87,11 +123,11 @@ test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: o
   ],
 ])('left out: %s', async (_, lists, arrived, expected) => {
   const rules = packRules({ exclusions: [], inclusions: [], ...lists })
-  await using move = createMove(rules === undefined ? {} : { rules })
-  fill(move.from)
-  const { counts, failures } = await move.run()
+  const fsRoot = mkdtempSync(shared.at('to-'))
+  const target = { kind: 'local', options: { fsRoot } } as const
+  const { counts, failures } = await shared.run({}, { target, ...(rules && { rules }) })
   expect(failures).toEqual([])
-  expect(pathsIn(move.to)).toEqual(arrived)
+  expect(pathsIn(fsRoot)).toEqual(arrived)
   expect(counts).toMatchObject(expected)
   expect(counts.filesScanned).toBe(counts.filesMigrated)
   expect(counts.foldersScanned).toBe(counts.foldersMigrated)
@@ -120,7 +156,8 @@ test('rules go before the policy, and a rule that is taken away lets its files i
 test('from and to Azure', async () => {
   await using azurite = await startAzurite()
   for (const name of ['there', 'back']) await azurite.createContainer(name)
-  const azure = (name: string) => ({ kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) }) as const
+  const azure = (name: string) =>
+    ({ kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) }) as const
   const rules = packRules({ exclusions: [glob('*.tmp')], inclusions: [glob('/keep'), glob('*.bin')] })
   if (rules === undefined) expect.unreachable()
   await using move = createMove({ rules })
