@@ -3,6 +3,7 @@ import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/c
 import { Throttle } from '../broker/throttle.ts'
 import { keyIdOf } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
+import { loopback } from '../subjects/names.ts'
 
 export interface PoolLimits {
   /** Each pooled connection costs the server some 80 kB. */
@@ -124,7 +125,7 @@ export class ConnectionPool {
 
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
   async #open(token: string, address?: string): Promise<NatsConnection> {
-    const name = address === undefined ? 'edge' : (this.#nameFor?.(address, token) ?? 'edge')
+    const name = this.#nameFor?.(address ?? loopback, token) ?? 'edge'
     const connect = () =>
       connectWithToken(this.#url, token, { name, reconnect: false, timeoutMs: connectTimeoutMs })
     const began = performance.now()

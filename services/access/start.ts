@@ -1,7 +1,7 @@
 import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Identity } from '../../broker/identity.ts'
-import { kickKey, watchConnects } from '../../broker/kick.ts'
+import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
@@ -100,14 +100,13 @@ export async function startAccess({
       ...(keyId === undefined ? {} : { key: keyId }),
     })
   const callout = startAuthCallout(connections.auth, { identity, authorise, onRefusal, log })
-  const isWelcome = async (user: string) => {
-    const key = await keys.get(user)
-    // Users that are no keys are the platform's own.
-    return key === undefined || whyInvalid(key) === undefined
+  const isWelcome = async (keyId: string) => {
+    const key = await keys.get(keyId)
+    return key !== undefined && whyInvalid(key) === undefined
   }
-  const watch = watchConnects(connections.system, isWelcome, log)
+  const dropper = new KeyDropper(connections.system, isWelcome, log)
   const purging = keepPurging(keys, log)
-  const kick = (keyId: string) => kickKey(connections.system, keyId)
+  const kick = (keyId: string) => dropper.drop(keyId)
   const refused: Gate['refused'] = (error, { from }) => {
     const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
     refusals.note({ what: auditedActions.signIn, result, reason, ...(from === undefined ? {} : { from }) })
@@ -184,7 +183,8 @@ export async function startAccess({
     stop: async () => {
       authentication.close()
       purging.stop()
-      await Promise.all([callout.stop(), watch.stop(), provider.stop()])
+      dropper.stop()
+      await Promise.all([callout.stop(), provider.stop()])
       await refusals.flush()
     },
   }

@@ -4,24 +4,23 @@ import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
-import { type ActionPolicy, actionPolicies } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
-import type { FailureLedger } from './failures.ts'
 import { onlySource, type PlaceDependencies, requireApart, requirePlaces, requireUnique } from './places.ts'
-import type { Progress } from './progress.ts'
-import { factOf, type MigrationRecord } from './record.ts'
+import { policyOf } from './policies.ts'
+import { factOf, type MigrationRecord, workIdOf } from './record.ts'
 import type { RollingStats } from './rolling-stats.ts'
-import { requireNext, type Trigger } from './states.ts'
+import { requireNext } from './states.ts'
+import { command, entryFacts } from './transition.ts'
 import { countsOf, progressOf, publicMigration } from './view.ts'
+import { forgetWork, type WorkStores } from './work.ts'
 
-export interface MigrationDependencies extends PlaceDependencies {
+export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
-  readonly progress: Progress
-  readonly failures: FailureLedger
   readonly stats: RollingStats
-  readonly removeQueue: (internalId: string) => Promise<void>
+  /** Gives migrations their turn; resolves when that is done. */
+  readonly look: () => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
 }
 
@@ -40,7 +39,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     return publicMigration(
       record,
       countsOf(record, await progress.totals()),
-      await failures.count(record.internalId),
+      await failures.count(workIdOf(record)),
     )
   }
   /**
@@ -50,7 +49,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
   const findWithCounts = async (migrationId: string) => {
     const running = await progress.totals()
     const record = await find(migrationId)
-    return { record, counts: countsOf(record, running), failed: await failures.count(record.internalId) }
+    return { record, counts: countsOf(record, running), failed: await failures.count(workIdOf(record)) }
   }
   const allWithCounts = async (after?: string) => {
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
@@ -61,38 +60,22 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     return all.map((record) => ({
       record,
       counts: countsOf(record, running),
-      failed: failed.get(record.internalId) ?? 0,
+      failed: failed.get(workIdOf(record)) ?? 0,
     }))
   }
-  /** Changes the state as the command says, and tells of it. */
-  const command = async (
-    migrationId: string,
-    trigger: Trigger,
-    change: (record: MigrationRecord) => MigrationRecord,
-    event?: 'started',
-  ) => {
-    await find(migrationId)
-    const record = await records.update(
-      migrationId,
-      (current) => {
-        const to = requireNext(migrationId, current, trigger)
-        return to === 'gone' ? undefined : { ...change(current), state: to }
-      },
-      (changed) =>
-        event === undefined ? [] : [emission(migrationEvents[event], migrationId, factOf(changed))],
-    )
-    return view(record)
+  /** The record once everybody whose turn it is has had it. */
+  const afterTurns = async (migrationId: string) => {
+    await dependencies.look()
+    return view(await find(migrationId))
   }
-  const begin = (migrationId: string, trigger: 'start' | 'resume') =>
-    command(
-      migrationId,
-      trigger,
-      (stopped) => {
-        const { abortReason: _reason, ...record } = stopped
-        return { ...record, started: record.started ?? new Date().toISOString() }
-      },
-      'started',
-    )
+  const begin = async (migrationId: string, trigger: 'start' | 'resume') => {
+    await find(migrationId)
+    await command(records, migrationId, trigger, ({ abortReason: _reason, ...record }) => ({
+      ...record,
+      scheduled: new Date().toISOString(),
+    }))
+    return afterTurns(migrationId)
+  }
 
   return {
     create: async (input, call) => {
@@ -120,22 +103,22 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
         path,
         source,
         target,
-        policy: policyOf(input.actionPolicy),
-        state: autoStart ? 'RUNNING' : 'NONSCHEDULED',
+        policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+        kind: 'once',
+        priority: 'NORMAL',
+        state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
         resumable: true,
+        generation: 1,
         seeded: false,
         created: now,
-        ...(autoStart ? { started: now } : {}),
+        ...(autoStart ? { scheduled: now } : {}),
+        pendingRegions: [],
       }
-      const events = autoStart
-        ? [migrationEvents.created, migrationEvents.started]
-        : [migrationEvents.created]
-      await records.create(
-        migrationId,
-        record,
-        events.map((event) => emission(event, migrationId, factOf(record))),
-      )
-      return view(record)
+      await records.create(migrationId, record, [
+        emission(migrationEvents.created, migrationId, factOf(record)),
+        ...entryFacts(record, 'NONSCHEDULED'),
+      ])
+      return afterTurns(migrationId)
     },
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
       (await allWithCounts(after))
@@ -151,26 +134,28 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     },
     start: ({ migrationId }) => begin(migrationId, 'start'),
     resume: ({ migrationId }) => begin(migrationId, 'resume'),
-    stop: ({ migrationId, resumable = true }) =>
-      command(migrationId, 'stop', (record) => ({
+    stop: async ({ migrationId, resumable = true }) => {
+      await find(migrationId)
+      const stopped = await command(records, migrationId, 'stop', (record) => ({
         ...record,
         resumable,
         abortReason: 'MANUALLY_ABORTED_BY_USER',
-      })),
+      }))
+      return view(stopped)
+    },
     delete: async ({ migrationId }) => {
       const record = await records.delete(migrationId, (current) => {
         requireNext(migrationId, current, 'delete')
       })
       // What is not cleared here, because the process dies, is cleared at the next start.
-      const { internalId } = record
-      await dependencies.removeQueue(internalId)
-      await progress.forget((migration) => migration === internalId)
-      await failures.remove(internalId)
+      await forgetWork(dependencies, workIdOf(record))
       await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
       return {}
     },
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
-      const { internalId } = await find(migrationId)
+      const record = await find(migrationId)
+      const { internalId } = record
+      const workId = workIdOf(record)
       const sinceMs = since === undefined ? 0 : Date.parse(since)
       if (Number.isNaN(sinceMs)) {
         const problem = 'must be a moment such as 2026-01-31T12:00:00Z'
@@ -178,11 +163,11 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
           details: [{ field: 'since', problem }],
         })
       }
-      const page = await failures.page(internalId, { limit, ...(after === undefined ? {} : { after }) })
+      const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
       return {
         migrationId,
         internalId,
-        failedPathCount: await failures.count(internalId),
+        failedPathCount: await failures.count(workId),
         failedPaths: page
           .filter(({ entry }) => entry.timeMs > sinceMs)
           .map(({ sequence, entry }) => ({
@@ -214,11 +199,10 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       return {
         overallCount: all.length,
         ready: inStates('NONSCHEDULED'),
-        running: inStates('RUNNING', 'STOPPING'),
+        running: inStates('SCHEDULED', 'RUNNING', 'STOPPING'),
         stopped: inStates('STOPPED'),
         completed: inStates('COMPLETED'),
-        // Migrations that follow changes; one-time ones never do.
-        live: inStates(),
+        live: inStates('LIVE'),
       }
     },
   }
@@ -237,10 +221,4 @@ export function migrationInternalHandlers({
         .map(({ migrationId }) => migrationId)
     },
   }
-}
-
-/** A policy by its own name or by that of the existing product. */
-const policyOf = (name: string | undefined): ActionPolicy => {
-  const known = Object.entries(actionPolicies).find(([short, long]) => name === short || name === long)
-  return (known?.[0] ?? 'Overwrite') as ActionPolicy
 }

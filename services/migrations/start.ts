@@ -4,7 +4,6 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
-import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
@@ -14,9 +13,10 @@ import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
-import { MigrationRecord } from './record.ts'
+import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { RollingStats } from './rolling-stats.ts'
 import { Runner } from './runner.ts'
+import { Scheduler } from './scheduler.ts'
 
 export interface MigrationsOptions {
   readonly connection: NatsConnection
@@ -28,7 +28,13 @@ export interface MigrationsOptions {
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
-  const options = { bucket: 'migrations', schema: MigrationRecord, version: 1, events }
+  const options = {
+    bucket: 'migrations',
+    schema: MigrationRecord,
+    version: recordVersion,
+    upcasters: recordUpcasters,
+    events,
+  }
   const [records, progress, failures] = await Promise.all([
     Collection.open(connection, options),
     Progress.open(connection),
@@ -49,15 +55,18 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, path, policy, ...record }) => {
+    resolve: async ({ internalId, generation, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy }
+      return { id: internalId, generation, root, source, target, policy }
     },
+    changes: () => undefined,
     onCount: (counts) => stats.add(counts),
     log,
   })
+  const scheduler = new Scheduler({ records, limit: async () => 0, log })
   const dependencies = {
+    connection,
     records,
     progress,
     failures,
@@ -68,7 +77,7 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       return known.map(({ fileSystemId }) => fileSystemId)
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
-    removeQueue: (internalId: string) => Queue.deleteByName(connection, internalId),
+    look: () => scheduler.look(),
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
@@ -77,8 +86,12 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
-    run: () => runner.start(),
+    run: async () => {
+      await runner.start()
+      await scheduler.start()
+    },
     stop: async () => {
+      await scheduler.stop()
       await runner.stop()
       await mover.close()
     },

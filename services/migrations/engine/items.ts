@@ -1,4 +1,5 @@
 import { GantryError } from '../../../subjects/errors.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import { jsonFromBytes } from './paths.ts'
 
@@ -18,6 +19,8 @@ interface Head {
   readonly attempt: number
   /** Milliseconds since 1970 before which the item is not to be worked on; 0 for at once. */
   readonly notBeforeMs: number
+  /** For what the item has and all in it; default: the migration's. */
+  readonly policy?: ActionPolicy
 }
 
 /** Folders of one parent; `modes` beside `names`, where the source has them. */
@@ -60,8 +63,9 @@ const encoder = new TextEncoder()
 
 /** An item as bytes: JSON, kind and times first (`notBeforeOf` reads no further). */
 export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
-  const { kind, attempt, notBeforeMs } = item
-  return encoder.encode(JSON.stringify({ kind, attempt, notBeforeMs, ...bodyOf(item) }))
+  const { kind, attempt, notBeforeMs, policy } = item
+  const head = { kind, attempt, notBeforeMs, ...(policy === undefined ? {} : { policy }) }
+  return encoder.encode(JSON.stringify({ ...head, ...bodyOf(item) }))
 }
 
 function bodyOf(item: Item): object {
@@ -90,8 +94,18 @@ function bodyOf(item: Item): object {
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
-export const startRegion = (path: StorePath = Buffer.alloc(0)): Uint8Array<ArrayBuffer> =>
-  encodeItem({ kind: 'region', attempt: 1, notBeforeMs: 0, start: path, groups: [] })
+export const startRegion = (
+  path: StorePath = Buffer.alloc(0),
+  policy?: ActionPolicy,
+): Uint8Array<ArrayBuffer> =>
+  encodeItem({
+    kind: 'region',
+    attempt: 1,
+    notBeforeMs: 0,
+    start: path,
+    ...(policy === undefined ? {} : { policy }),
+    groups: [],
+  })
 
 const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */

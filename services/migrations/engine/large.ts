@@ -19,7 +19,7 @@ import { targetPath } from './mappings.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
-import { atTarget, storePath, sweep, type Run } from './run.ts'
+import { atTarget, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
@@ -37,7 +37,7 @@ export interface LargeCopy {
 
 /** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
 export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
-  if (!readsFirst(run)) return undefined
+  if (!readsFirst(policyOf(run, item))) return undefined
   const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
   if (sizeBytes === undefined) return undefined
   return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }

@@ -4,6 +4,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { Item } from './items.ts'
 import { type EngineMapping, targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
@@ -70,6 +71,10 @@ export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.
 /** Operations that the pair of stores wants under way at once in one thread. */
 export const concurrencyOf = ({ source, target }: Run): number =>
   Math.max(source.features.concurrency, target.features.concurrency)
+
+/** What is done with files of an item that are at the target already. */
+export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
+  item.policy ?? spec.policy
 
 /** The target's answer; its errors say that they are the target's. */
 export async function atTarget<T>(answer: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import { StoreError, type Entry, type SourceFile, type StorePath } from '../../drivers/driver.ts'
 import { isKnown } from './known.ts'
 import { targetPath } from './mappings.ts'
@@ -9,7 +10,7 @@ import { atTarget, type Run } from './run.ts'
 const chunkBytes = 4 * 1024 * 1024
 
 /** Whether the content of both sides is looked at before a file is copied. */
-export const readsFirst = ({ spec }: Run): boolean => spec.policy === 'SkipIfDigestMatch'
+export const readsFirst = (policy: ActionPolicy): boolean => policy === 'SkipIfDigestMatch'
 
 /**
  * Size of a file whose content the target has already; undefined when it is to be copied. Where the target keeps a digest
@@ -20,7 +21,7 @@ export async function sizeOfSame(run: Run, path: StorePath): Promise<number | un
   const there = await atTarget(run.target.stat(targetPath(run, path)))
   if (there?.type !== 'file') return undefined
   const found = await run.source.stat(path)
-  if (found === undefined || isKnown(run.spec.policy, found, there) !== 'unread') return undefined
+  if (found === undefined || isKnown('SkipIfDigestMatch', found, there) !== 'unread') return undefined
   const file = await run.source.open(path)
   try {
     if (file.sizeBytes !== there.sizeBytes || !(await isSame(run, path, file, there))) return undefined

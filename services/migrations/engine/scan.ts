@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
@@ -13,7 +14,7 @@ import { collisionsIn, isMapped } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { readsFirst } from './same-content.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
@@ -82,11 +83,11 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ start, attempt, notBeforeMs }: Region, folders: readonly RegionFolder[]): Region {
+function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
   const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { kind: 'region', attempt, notBeforeMs, ...(start === undefined ? {} : { start }), groups }
+  return { ...region, ...(start === undefined ? {} : { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -109,6 +110,7 @@ async function scanFolder(
     return
   }
   const rules = run.rules?.inFolder(path)
+  const policy = policyOf(run, region)
   const grainMs = Math.max(
     exactMs,
     run.source.features.timeGrainMs ?? 0,
@@ -120,7 +122,7 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside = looksBeside(run) ? await lookBeside(run, path) : undefined
+    const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
     const make = async () => {
       await makeTarget(run, region, folder, path)
       counts.foldersScanned++
@@ -142,7 +144,7 @@ async function scanFolder(
         }
         const error = isName(entry.name) ? collision?.(entry) : new StoreError('name', unusableName)
         if (error !== undefined) refused.push({ name: entry.name, error })
-        const isHere = isKnown(run.spec.policy, entry, there?.get(entry), grainMs) === true
+        const isHere = isKnown(policy, entry, there?.get(entry), grainMs) === true
         if (take(folder.path, entry, isHere, error === undefined ? children : undefined, counts))
           holdsFiles = true
       }
@@ -162,7 +164,7 @@ async function scanFolder(
 }
 
 /** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
-const looksBeside = (run: Run): boolean => run.spec.policy !== 'Overwrite' && !readsFirst(run)
+const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
 
 function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
   if (type === 'folder') counts.foldersExcluded++

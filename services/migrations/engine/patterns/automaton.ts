@@ -86,4 +86,4 @@ function characterClass(rest: string): [number, string] {
   return [at + 1, `${written}]`]
 }
 
-const inClass = (character: string): string => (/[\\\]\[^&-]/.test(character) ? `\\${character}` : character)
+const inClass = (character: string): string => (/[\\\][^&-]/.test(character) ? `\\${character}` : character)
