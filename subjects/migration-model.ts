@@ -41,6 +41,11 @@ export type MigrationState = (typeof migrationStates)[number]
 /** From the most urgent to the least. */
 export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
 export type MigrationPriority = (typeof migrationPriorities)[number]
+export const migrationPriority = Type.Optional(
+  Type.Enum(migrationPriorities, {
+    description: 'A more urgent one takes the place of a less urgent one; default NORMAL',
+  }),
+)
 
 const Matrix = strict({
   byteCount: Count('Bytes'),

@@ -78,6 +78,12 @@ export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
 export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'internalId' | 'generation'>) =>
   generation === 1 ? internalId : `${internalId}-${generation}`
 
+/** The record at the beginning of a new generation: nothing is done yet. */
+export function anew(current: MigrationRecord): MigrationRecord {
+  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
+  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
+}
+
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({
   migrationId,

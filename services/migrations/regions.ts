@@ -3,6 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
+import { relativePath } from './engine/paths.ts'
 import { maxPendingRegions, type MigrationRecord, type PendingRegion } from './record.ts'
 
 /** Whether folders wait to be put into the queue. */
@@ -43,7 +44,7 @@ export async function queueRegions(
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
   for (const { id, path, policy } of waiting) {
-    await active.rescan(id, relativeTo(root, path), policy)
+    await active.rescan(id, relativePath(pathFromText(root), pathFromText(path)), policy)
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>
@@ -56,13 +57,4 @@ export async function queueRegions(
         }
       : undefined,
   )
-}
-
-/** Whether a folder is the root of a migration or in it; both as text in its normal form. */
-export const isWithin = (root: string, path: string): boolean =>
-  path === root || path.startsWith(root === '/' ? root : `${root}/`)
-
-const relativeTo = (root: string, path: string): Buffer => {
-  const prefix = pathFromText(root).length
-  return pathFromText(path).subarray(prefix === 0 ? 0 : prefix + 1)
 }

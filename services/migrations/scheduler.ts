@@ -1,7 +1,7 @@
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import type { Log } from '../../broker/log.ts'
-import type { MigrationRecord } from './record.ts'
+import { anew, type MigrationRecord } from './record.ts'
 import { begun } from './recurrence.ts'
 import { happen } from './transition.ts'
 import { nextDueMs, type Turn, turnsOf } from './turns.ts'
@@ -105,10 +105,4 @@ export function admitted(current: MigrationRecord, now: Date): MigrationRecord {
     started: record.started ?? started,
     ...(recurrence === undefined || record.seeded ? {} : { recurrence: begun(recurrence, now.getTime()) }),
   }
-}
-
-/** The record at the beginning of a new generation: nothing is done yet. */
-export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
-  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
 }

@@ -5,6 +5,8 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
@@ -25,6 +27,8 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   readonly log: Log
 }
+
+const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
@@ -64,7 +68,8 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     onCount: (counts) => stats.add(counts),
     log,
   })
-  const scheduler = new Scheduler({ records, limit: async () => 0, log })
+  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const scheduler = new Scheduler({ records, limit, log })
   const dependencies = {
     connection,
     records,
@@ -83,14 +88,18 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
+  const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
     run: async () => {
       await runner.start()
+      const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
+      stops.push(() => changes.unsubscribe())
       await scheduler.start()
     },
     stop: async () => {
+      for (const stop of stops) stop()
       await scheduler.stop()
       await runner.stop()
       await mover.close()
