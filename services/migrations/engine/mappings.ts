@@ -1,7 +1,6 @@
-import type { Entry, StorePath } from '../../drivers/driver.ts'
-import { StoreError } from '../../drivers/driver.ts'
+import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
-import { joinPath, textFromPath } from './paths.ts'
+import { isWithin, joinPath, relativePath, textFromPath } from './paths.ts'
 import type { Run } from './run.ts'
 
 /**
@@ -10,35 +9,32 @@ import type { Run } from './run.ts'
  * `from` first: the first that fits a path leads it.
  */
 export interface EngineMapping {
+  readonly from: StorePath
+  readonly to: StorePath
+}
+
+/** A mapping as it comes from another thread: structured cloning makes plain bytes of buffers. */
+export interface SentMapping {
   readonly from: Uint8Array
   readonly to: Uint8Array
 }
 
-const slash = 0x2f
-
-/** Whether a path is a folder or lies below it. */
-const isWithin = (path: Uint8Array, folder: Uint8Array): boolean =>
-  folder.length === 0 ||
-  (path.length >= folder.length &&
-    (path.length === folder.length || path[folder.length] === slash) &&
-    Buffer.compare(path.subarray(0, folder.length), folder) === 0)
-
-/** What is left of a path below a folder that it lies in. */
-const below = (path: StorePath, folder: Uint8Array): StorePath =>
-  path.subarray(folder.length === 0 || path.length === folder.length ? folder.length : folder.length + 1)
+type Mapped = Pick<Run, 'spec'>
 
 const mappingOf = (mappings: readonly EngineMapping[], path: StorePath): EngineMapping | undefined =>
-  mappings.find(({ from }) => isWithin(path, from))
+  mappings.find(({ from }) => isWithin(from, path))
+
+const through = ({ from, to }: EngineMapping, path: StorePath): StorePath =>
+  joinPath(to, relativePath(from, path))
 
 /** Where a path of the source is at the target. Every use of the target goes through this. */
-export function targetPath({ spec: { mappings } }: Pick<Run, 'spec'>, path: StorePath): StorePath {
-  if (mappings === undefined) return path
-  const mapping = mappingOf(mappings, path)
-  return mapping === undefined ? path : joinPath(Buffer.from(mapping.to), below(path, mapping.from))
+export function targetPath({ spec: { mappings } }: Mapped, path: StorePath): StorePath {
+  const mapping = mappings === undefined ? undefined : mappingOf(mappings, path)
+  return mapping === undefined ? path : through(mapping, path)
 }
 
 /** Whether a folder of the source goes elsewhere than into that of its parent. */
-export function isMapped(run: Pick<Run, 'spec'>, path: StorePath): boolean {
+export function isMapped(run: Mapped, path: StorePath): boolean {
   if (run.spec.mappings === undefined) return false
   const there = targetPath(run, path)
   if (path.length === 0) return there.length > 0
@@ -46,35 +42,35 @@ export function isMapped(run: Pick<Run, 'spec'>, path: StorePath): boolean {
 }
 
 /** Whether something of another folder of the source goes to this path of the target, or below it. */
-export const isTaken = ({ spec: { mappings } }: Pick<Run, 'spec'>, path: StorePath): boolean =>
-  mappings?.some(({ to }) => isWithin(to, path)) ?? false
+export const isTaken = ({ spec: { mappings } }: Mapped, path: StorePath): boolean =>
+  mappings?.some(({ to }) => isWithin(path, to)) ?? false
 
 /**
  * Finds what of a folder cannot go where its mapping leads, because another mapping leads there; undefined when nothing of
  * it can collide. The path of the target belongs to the mapping with the longest `to`.
  */
 export function collisionsIn(
-  { spec: { mappings } }: Pick<Run, 'spec'>,
+  { spec: { mappings } }: Mapped,
   folder: StorePath,
 ): ((entry: Pick<Entry, 'name' | 'type'>) => StoreError | undefined) | undefined {
   const own = mappings === undefined ? undefined : mappingOf(mappings, folder)
   if (mappings === undefined || own === undefined) return undefined
-  const there = joinPath(Buffer.from(own.to), below(folder, own.from))
+  const there = through(own, folder)
   const isNear = mappings.some((one) => {
     if (one === own) return false
-    const covers = one.to.length >= own.to.length && isWithin(there, one.to)
-    return covers || isWithin(one.to, there) || isWithin(one.from, folder)
+    const covers = one.to.length >= own.to.length && isWithin(one.to, there)
+    return covers || isWithin(there, one.to) || isWithin(folder, one.from)
   })
   if (!isNear) return undefined
   return ({ name, type }) => {
     const path = joinPath(folder, name)
     const mapping = mappingOf(mappings, path) ?? own
-    if (type !== 'folder' && Buffer.compare(mapping.from, path) === 0) return notFolder(mapping)
-    const goal = joinPath(Buffer.from(mapping.to), below(path, mapping.from))
-    const owner = longest(mappings.filter(({ to }) => isWithin(goal, to)))
-    if (owner !== undefined && owner !== mapping) return collision(goal, owner)
+    if (type !== 'folder' && mapping.from.equals(path)) return notFolder(path)
+    const goal = through(mapping, path)
+    const taker = longest(mappings.filter(({ to }) => isWithin(to, goal)))
+    if (taker !== undefined && taker !== mapping) return collision(goal, taker)
     const under =
-      type === 'folder' ? undefined : mappings.find((one) => one !== mapping && isWithin(one.to, goal))
+      type === 'folder' ? undefined : mappings.find((one) => one !== mapping && isWithin(goal, one.to))
     return under === undefined ? undefined : collision(goal, under)
   }
 }
@@ -88,11 +84,11 @@ const longest = (mappings: readonly EngineMapping[]): EngineMapping | undefined 
 const collision = (goal: StorePath, { from }: EngineMapping) =>
   new StoreError(
     'collision',
-    `target: ${textFromPath(goal)} is taken: a path mapping leads ${textFromPath(Buffer.from(from))} of the source there`,
+    `target: ${textFromPath(goal)} is taken: a path mapping leads ${textFromPath(from)} of the source there`,
   )
 
-const notFolder = ({ from }: EngineMapping) =>
+const notFolder = (path: StorePath) =>
   new StoreError(
     'unsupported',
-    `source: ${textFromPath(Buffer.from(from))} has a path mapping, and is no folder; map the folder that it is in`,
+    `source: ${textFromPath(path)} has a path mapping, and is no folder; map the folder that it is in`,
   )

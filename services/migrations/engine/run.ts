@@ -5,7 +5,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import type { Item } from './items.ts'
-import { type EngineMapping, targetPath } from './mappings.ts'
+import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import type { PackedRules, Rules } from './rules.ts'
@@ -24,12 +24,29 @@ export interface MoveSpec {
   /** What is left out, and what it is confined to; without any, nothing is asked. */
   readonly rules?: PackedRules
   /** What goes elsewhere at the target; without any, all paths are the same there. */
+  readonly mappings?: readonly SentMapping[]
+}
+
+/** A spec whose paths are buffers again. */
+export interface OpenSpec extends MoveSpec {
+  readonly root: StorePath
   readonly mappings?: readonly EngineMapping[]
+}
+
+export function openSpec(spec: MoveSpec): OpenSpec {
+  const { mappings, ...rest } = spec
+  const root = Buffer.from(spec.root)
+  if (mappings === undefined) return { ...rest, root }
+  return {
+    ...rest,
+    root,
+    mappings: mappings.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) })),
+  }
 }
 
 /** A spec with its stores opened, for one job in a thread. */
 export interface Run {
-  readonly spec: MoveSpec & { readonly root: StorePath }
+  readonly spec: OpenSpec
   readonly source: Driver
   readonly target: Driver
   /** Those of the spec, compiled. */

@@ -8,7 +8,7 @@ import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import type { Rules } from './rules.ts'
-import { Stop, type MoveSpec, type Run } from './run.ts'
+import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -62,7 +62,7 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
 async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
   const { id, stop, credit } = state
   stop.check()
-  const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
+  const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
   const rules = job.kind === 'scan' ? await compiledRules(job.spec) : undefined
   const run: Run = { spec, source, target, rules, stop, liveThreads }
