@@ -9,7 +9,7 @@ import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
-import { progressOf, publicMigration } from './view.ts'
+import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
 type Verb =
@@ -34,13 +34,14 @@ export function questionHandlers(
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
-      (await figures.all(after))
-        .filter(
-          ({ record: { source, target } }) =>
-            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
-        )
-        .slice(0, limit)
-        .map(({ record, counts, failed }) => publicMigration(record, counts, failed)),
+      figures.views(
+        (await figures.all(after))
+          .filter(
+            ({ record: { source, target } }) =>
+              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          )
+          .slice(0, limit),
+      ),
     get: ({ migrationId }) => figures.view(migrationId),
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)

@@ -2,8 +2,10 @@ import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 
 type Info = Output<(typeof migrations)['progress']>
@@ -18,7 +20,12 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
 }
 
 /** A migration as callers see it. */
-export function publicMigration(record: MigrationRecord, counts: Counts, failedPathCount: number): Migration {
+export function publicMigration(
+  record: MigrationRecord,
+  counts: Counts,
+  failedPathCount: number,
+  rules: RuleLists,
+): Migration {
   const {
     migrationId,
     internalId,
@@ -60,6 +67,9 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
         filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
         directoriesScanned: counts.foldersScanned,
         bytesScanned: counts.bytesScanned,
+        filesExcluded: counts.filesExcluded,
+        dirsExcluded: counts.foldersExcluded,
+        bytesExcluded: counts.bytesExcluded,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
@@ -70,8 +80,20 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    ...publicRules(rules),
+    ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
+    pathMappings: record.pathMappings ?? [],
     failedPathCount,
     pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicRules({ exclusions, inclusions }: RuleLists) {
+  const shown = exclusions.map((rule) => ruleView('exclusion', rule))
+  return {
+    exclusions: shown,
+    userDefinedExclusions: shown.filter(({ defaultExclusion }) => !defaultExclusion),
+    inclusions: inclusions.map((rule) => ruleView('inclusion', rule)),
   }
 }
 
@@ -108,7 +130,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
-      excludedBytes: 0,
+      excludedBytes: counts.bytesExcluded,
       totalMigratedBytes: counts.bytesMigrated,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,
