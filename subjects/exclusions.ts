@@ -6,7 +6,10 @@ import { ruleContracts } from './rule-contracts.ts'
 import { ExclusionView, InclusionView } from './rules.ts'
 import { Count, list, Name, page, Path, strict, Text, Timestamp } from './schemas.ts'
 
-const fsTypes = [...new Set(Object.values(filesystemKinds).map(({ fsType }) => fsType))]
+/** Kinds of filesystems, as replies name them. */
+export const fsTypes: readonly string[] = [
+  ...new Set(Object.values(filesystemKinds).map(({ fsType }) => fsType)),
+]
 
 /** Which exclusions are listed; the first two are by who made them, the others by the kind of filesystem they come with. */
 export const exclusionScopes = ['userDefined', 'global', 'source', 'target'] as const
@@ -31,7 +34,12 @@ export const exclusions = resource('exclusions', {
       'All exclusions: those that were made, those that come with a kind of source, and what targets refuse',
     input: strict({
       scope: Type.Optional(Type.Enum([...exclusionScopes], { description: 'Only these; default: all' })),
-      fsType: Type.Optional(Type.Enum(fsTypes, { description: 'Only those of this kind of filesystem' })),
+      fsType: Type.Optional(
+        Type.String({
+          maxLength: 40,
+          description: `Only those of this kind of filesystem: ${fsTypes.join(', ')}`,
+        }),
+      ),
       ...page,
     }),
     output: list(ExclusionView),

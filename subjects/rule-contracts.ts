@@ -34,7 +34,11 @@ const words: Record<RuleType, { readonly verb: string; readonly summary: string;
       example: 'old --before-iso-date-time 2020-01-01T00:00:00Z',
     },
     age: { verb: 'create-age', summary: 'an age of files', example: 'new --time-value 2 --time-unit Days' },
-    paths: { verb: 'create-paths', summary: 'a list of paths', example: 'projects --paths @projects.txt' },
+    paths: {
+      verb: 'create-paths',
+      summary: 'a list of paths',
+      example: 'projects --paths /projects/a --paths /projects/b',
+    },
   }
 
 /** What is the same for exclusions and inclusions. */

@@ -1,10 +1,11 @@
 import type { Handlers } from '../../../subjects/contract.ts'
-import type { exclusions as exclusionContracts } from '../../../subjects/exclusions.ts'
+import { type exclusions as exclusionContracts, fsTypes } from '../../../subjects/exclusions.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { inclusions as inclusionContracts } from '../../../subjects/inclusions.ts'
 import type { Rule, RuleEffect, RuleView } from '../../../subjects/rules.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import type { MigrationDependencies } from '../index.ts'
+import { invalidField } from '../invalid.ts'
 import type { MigrationRecord } from '../record.ts'
 import { explainer } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
@@ -42,8 +43,7 @@ function ruleHandlers(effect: RuleEffect, { records, rules }: MigrationDependenc
         .filter((record) => record[field]?.includes(id))
         .map(({ migrationId }) => migrationId)
         .slice(0, maxPageLength)
-      const isMade = (await rules.get(effect, id)) !== undefined
-      if (isMade && users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
+      if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
         throw new GantryError(
           'IN_USE',
           `${id} is a rule of the migrations ${users.join(', ')}; detach it first`,
@@ -87,6 +87,8 @@ export function exclusionHandlers(dependencies: MigrationDependencies): Handlers
   return {
     ...ruleHandlers('exclusion', dependencies),
     list: async ({ scope, fsType, limit = maxPageLength, after }) => {
+      if (fsType !== undefined && !fsTypes.includes(fsType))
+        throw invalidField('fsType', `must be one of ${fsTypes.join(', ')}`)
       const isAsked = (one: typeof scope) => scope === undefined || scope === one
       const made =
         isAsked('userDefined') && fsType === undefined
