@@ -42,10 +42,8 @@ export const normalRules = (rules: readonly Rule[]): Rule[] =>
     }
   })
 
-/** Without a zone it is in UTC, and not in that of this host. */
 function momentOf(text: string): string {
-  const hasZone = /(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text) || !text.includes('T')
-  const ms = Date.parse(hasZone ? text : `${text}Z`)
+  const ms = Date.parse(text)
   if (Number.isNaN(ms))
     throw invalidField('beforeIsoDateTime', 'must be a moment such as 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
