@@ -30,9 +30,11 @@ export interface Refusal {
 }
 
 /** A connection that was refused. */
-export interface RefusedConnection extends Refusal {
+export interface RefusedConnection extends Pick<Refusal, 'reason' | 'keyId'> {
   /** Address of the client. */
   readonly from: string | undefined
+  /** What the client was told, where it is not that its token is wrong. */
+  readonly result?: 'UNAUTHENTICATED' | 'THROTTLED'
 }
 
 const requestSubject = '$SYS.REQ.USER.AUTH'
@@ -74,7 +76,11 @@ export function startAuthCallout(
       const { host } = client_info
       const keyId = keyIdOf(token)
       const { address, isEdge } = originOfConnection(marks, { name, host, keyId })
-      onRefusal({ ...verdict, from: address })
+      onRefusal({
+        reason: verdict.reason,
+        from: address,
+        ...(verdict.keyId === undefined ? {} : { keyId: verdict.keyId }),
+      })
       const refuse = () => respond({ error: 'the token is not valid here' })
       // The edge holds up by itself who guesses there.
       if (isEdge) refuse()

@@ -21,14 +21,28 @@ export class Throttle {
   /** What is to be done with a token: to `ask` whether it is right, to `refuse` it as before, or to let its sender `wait`. */
   judge(address: string, keyId: string, token: string): 'ask' | 'refuse' | 'wait' {
     const digest = digestOf(token)
-    if ((this.#wrong.get(digest) ?? 0) > performance.now()) return 'refuse'
+    if (this.#isWrong(digest)) return 'refuse'
     const byAddress = this.#addresses.left(networkOf(address))
     if (byAddress >= burst || this.#right.get(digest) !== undefined) return 'ask'
     return byAddress >= 1 && this.#keys.left(keyId) >= 1 ? 'ask' : 'wait'
   }
 
+  /** Whether a token, of any kind, was refused a moment ago. */
+  knowsAsWrong(token: string): boolean {
+    return this.#isWrong(digestOf(token))
+  }
+
+  #isWrong(digest: string): boolean {
+    return (this.#wrong.get(digest) ?? 0) > performance.now()
+  }
+
   wasRight(token: string): void {
     this.#right.set(digestOf(token), true)
+  }
+
+  /** A token that is of no key was refused: that is remembered, and not counted. */
+  wasWrong(token: string): void {
+    this.#wrong.set(digestOf(token), performance.now() + wrongForMs)
   }
 
   wasRefused(address: string, keyId: string, token: string): void {

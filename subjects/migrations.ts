@@ -20,7 +20,7 @@ export const migrations = resource('migrations', {
       path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
-      actionPolicy,
+      actionPolicy: actionPolicy('Overwrite'),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
@@ -31,7 +31,7 @@ export const migrations = resource('migrations', {
       recurringPeriod,
       recurringSchedule,
       recurringTimeZone,
-      migrationPriority,
+      migrationPriority: migrationPriority('NORMAL'),
       ...migrationRules,
     }),
     output: Migration,

@@ -80,12 +80,15 @@ export class Figures {
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */
   async view(migrationId: string): Promise<Migration> {
-    const { record, counts, failed } = await this.one(migrationId)
-    return publicMigration(record, counts, failed, await this.#rules.known(record))
+    const one = await this.one(migrationId)
+    return publicMigration(one, await this.#rules.known(one.record))
   }
 
-  /** Several of them. Rules are shown as long as they leave room for the rest. */
-  async views(several: readonly WithFigures[]): Promise<Migration[]> {
+  /**
+   * Several of them. Rules are shown as long as they leave room for the rest.
+   * @param iterations how many of the last scans of each are shown
+   */
+  async views(several: readonly WithFigures[], iterations: number): Promise<Migration[]> {
     const idsOf = (effect: 'exclusions' | 'inclusions') => [
       ...new Set(several.flatMap(({ record }) => record[effect] ?? [])),
     ]
@@ -94,10 +97,10 @@ export class Figures {
       inclusions: idsOf('inclusions'),
     })
     let left = maxListedRulesLength
-    return several.map(({ record, counts, failed }) => {
-      const rules = pickRules(known, record)
+    return several.map((one) => {
+      const rules = pickRules(known, one.record)
       left -= JSON.stringify(rules).length
-      return publicMigration(record, counts, failed, left < 0 ? noRules : rules)
+      return publicMigration(one, left < 0 ? noRules : rules, iterations)
     })
   }
 }

@@ -68,14 +68,14 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, generation, path, policy, ...record }) => {
+    resolve: async ({ internalId, generation, cutShort = false, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
       const packed = packRules(await rules.of(record))
       const mapped = engineMappings({ path, ...record })
       return {
         id: internalId,
-        generation,
+        generation: cutShort ? generation : 1,
         root,
         source,
         target,

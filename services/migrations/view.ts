@@ -1,8 +1,10 @@
 import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
+import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
 import { ruleView } from './rules/view.ts'
@@ -19,12 +21,14 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
   return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
 }
 
-/** A migration as callers see it. */
+/**
+ * A migration as callers see it.
+ * @param iterations how many of its last scans are shown
+ */
 export function publicMigration(
-  record: MigrationRecord,
-  counts: Counts,
-  failedPathCount: number,
+  { record, counts, failed }: WithFigures,
   rules: RuleLists,
+  iterations = maxIterations,
 ): Migration {
   const {
     migrationId,
@@ -56,7 +60,7 @@ export function publicMigration(
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
     recurringMigration: kind === 'recurring',
-    ...(recurrence === undefined ? {} : publicRecurrence(recurrence)),
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
     migrationPriority: priority,
     targetActionPolicy: actionPolicies[policy],
     migrationCreatedTime: created,
@@ -83,7 +87,7 @@ export function publicMigration(
     ...publicRules(rules),
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
-    failedPathCount,
+    failedPathCount: failed,
     pendingRegionCount: pendingRegions.length,
   }
 }
@@ -97,14 +101,14 @@ function publicRules({ exclusions, inclusions }: RuleLists) {
   }
 }
 
-function publicRecurrence(recurrence: Recurrence) {
+function publicRecurrence(recurrence: Recurrence, iterations: number) {
   const { periodSeconds, schedule, timeZone, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
-    recurringMigrationTracker: trackerOf(recurrence, Date.now()),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
 }
 
@@ -116,6 +120,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
+  const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
@@ -127,6 +132,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     internalId: record.internalId,
     path: record.path,
     state: record.state,
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
