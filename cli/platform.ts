@@ -165,6 +165,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
+      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
+      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,
