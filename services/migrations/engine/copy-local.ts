@@ -16,6 +16,7 @@ import { FolderPaths, type LocalRoot } from '../../drivers/local-root.ts'
 import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
 import { temporaryName } from '../../drivers/local-temporary.ts'
 import type { Counts } from './counts.ts'
+import { targetPath } from './mappings.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
@@ -40,6 +41,7 @@ export class LocalCopy {
   /**
    * Throws StoreErrors: `gone` when the folder is no longer at the source, `permission` when a symbolic link leads out of
    * a root on the way to it.
+   * @param folder in the source
    * @param counts what is not kept is added to them
    */
   constructor(
@@ -48,13 +50,14 @@ export class LocalCopy {
     folder: StorePath,
     counts: Counts,
   ) {
+    const there = targetPath(run, folder)
     try {
       sourceRoot.confine(folder)
     } catch (error) {
       throw localError(error, 'source')
     }
     try {
-      targetRoot.confine(folder)
+      targetRoot.confine(there)
     } catch (error) {
       throw targetError(localError(error))
     }
@@ -64,8 +67,8 @@ export class LocalCopy {
     this.#folder = folder
     this.#sourceRoot = sourceRoot
     this.#source = new FolderPaths(sourceRoot.absolute(folder))
-    this.#target = new FolderPaths(targetRoot.absolute(folder))
-    this.#temporary = new FolderPaths(targetRoot.absolute(folder))
+    this.#target = new FolderPaths(targetRoot.absolute(there))
+    this.#temporary = new FolderPaths(targetRoot.absolute(there))
   }
 
   /** Copies a file and returns its size. Throws StoreErrors. */

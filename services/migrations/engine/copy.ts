@@ -8,12 +8,14 @@ import {
 import { unsupported } from './copy-local.ts'
 import type { Counts } from './counts.ts'
 import { largeFileBytes } from './items.ts'
+import { targetPath } from './mappings.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { atTarget, type Run } from './run.ts'
 
 /**
  * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
+ * @param path in the source
  * @param counts what is not kept is added to them
  */
 export async function copyFile(run: Run, path: StorePath, counts: Counts): Promise<number> {
@@ -24,7 +26,7 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
     if (goesWhole(run, file.sizeBytes)) {
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
       const bytes = await file.read(0, file.sizeBytes)
-      countLosses(counts, await atTarget(run.target.put(path, bytes, attributes)))
+      countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
     } else {
       countLosses(counts, await copyInParts(run, path, file, attributes))
     }
@@ -53,7 +55,7 @@ async function copyInParts(
   const { target, stop, spec } = run
   const { sizeBytes } = file
   const partBytes = target.features.partBytes(sizeBytes)
-  const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+  const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
   try {
     let count = 0
     for (let offset = 0; offset < sizeBytes; offset += partBytes) {
@@ -83,7 +85,10 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
     if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
     const attributes = extended ? await source.attributesOf(path, { extended }) : found
-    countLosses(counts, await atTarget(target.put(path, Buffer.alloc(0), carried(spec, attributes ?? found))))
+    countLosses(
+      counts,
+      await atTarget(target.put(targetPath(run, path), Buffer.alloc(0), carried(spec, attributes ?? found))),
+    )
     return 0
   }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
@@ -93,19 +98,20 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
   }
   checkAccepted(run, path, 'symlink', 0)
   const link = await source.readLink(path)
-  countLosses(counts, await atTarget(target.makeLink(path, link, carried(spec, found))))
+  countLosses(counts, await atTarget(target.makeLink(targetPath(run, path), link, carried(spec, found))))
   return undefined
 }
 
 /** Throws when the target cannot hold such an entry by its own rules: `name`, or `too-large` when only its size is wrong. */
 export function checkAccepted(
-  { target }: Run,
+  run: Run,
   path: StorePath,
   type: 'file' | 'folder' | 'symlink',
   sizeBytes: number,
 ): void {
-  const reason = target.refuses(path, { type, sizeBytes })
+  const there = targetPath(run, path)
+  const reason = run.target.refuses(there, { type, sizeBytes })
   if (reason === undefined) return
-  const isSizeAlone = sizeBytes > 0 && target.refuses(path, { type, sizeBytes: 0 }) === undefined
+  const isSizeAlone = sizeBytes > 0 && run.target.refuses(there, { type, sizeBytes: 0 }) === undefined
   throw targetError(new StoreError(isSizeAlone ? 'too-large' : 'name', reason))
 }

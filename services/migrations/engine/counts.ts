@@ -30,6 +30,10 @@ const countNames = [
   /** Links that the target cannot hold: they are failures as well. */
   'linksNotKept',
   'hardLinksSplit',
+  /** Left out by the migration's rules: they are not among those scanned. Of a folder's content nothing is known. */
+  'filesExcluded',
+  'bytesExcluded',
+  'foldersExcluded',
   /** Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. */
   'filesVanished',
   'foldersVanished',

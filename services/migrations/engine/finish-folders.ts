@@ -2,6 +2,7 @@ import { StoreError, type StorePath } from '../../drivers/driver.ts'
 import { concurrently } from './concurrently.ts'
 import type { ItemResult } from './counts.ts'
 import type { Folders } from './items.ts'
+import { targetPath } from './mappings.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { isWorthRetry } from './retry.ts'
@@ -35,7 +36,7 @@ async function finish(run: Run, path: StorePath, outcome: Outcome): Promise<void
   const attributes = await source.attributesOf(path, readOptions(spec))
   if (attributes === undefined) return
   try {
-    countLosses(outcome.counts, await target.setAttributes(path, carried(spec, attributes)))
+    countLosses(outcome.counts, await target.setAttributes(targetPath(run, path), carried(spec, attributes)))
   } catch (error) {
     // Somebody removed it meanwhile: nothing is left to be finished.
     if (error instanceof StoreError && error.failure === 'gone') return

@@ -42,7 +42,7 @@ test(
       hardLinksSplit: 2,
     })
 
-    const skipped = await move.run({}, { target: azure, policy: 'skip-if-size-matches' })
+    const skipped = await move.run({}, { target: azure, policy: 'SkipIfSizeMatch' })
     expect(skipped.counts).toMatchObject({ filesMigrated: 0, filesSkipped: there.counts.filesMigrated })
   },
 )

@@ -23,6 +23,7 @@ import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { until } from '../../../support/until.ts'
 import { sharedMoves } from './move-folder.ts'
+import { openSpec } from '../../../../services/migrations/engine/run.ts'
 import { RemoteFolder } from './remote-folder.ts'
 import { createRun } from './runs.ts'
 
@@ -118,7 +119,7 @@ describe('a large file whose first worker was killed', () => {
     await using move = createMove()
     writeFileSync(move.at('from', 'large'), pattern(40 * MiB))
     writeFileSync(move.at('from', 'small'), 'bytes')
-    const spec = { ...move.spec, root: Buffer.alloc(0) }
+    const spec = openSpec(move.spec)
     const first = createRun(new LocalDriver({ fsRoot: move.from }), new LocalDriver({ fsRoot: move.to }), {
       spec,
     })

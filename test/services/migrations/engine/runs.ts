@@ -10,7 +10,7 @@ export function createRun(source: Driver, target: Driver, changes: Partial<Run> 
     root: Buffer.alloc(0),
     source: kind,
     target: kind,
-    policy: 'overwrite',
+    policy: 'Overwrite',
   } as const
   return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
 }
