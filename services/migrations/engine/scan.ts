@@ -132,6 +132,12 @@ async function scanFolder(
       const there = await beside?.find(batch.value)
       let holdsFiles = false
       for (const entry of batch.value) {
+        // Patterns of people may take their time.
+        if (run.rules !== undefined && performance.now() >= turnEndsMs) {
+          await nextTurn()
+          run.stop.check()
+          turnEndsMs = performance.now() + turnMs
+        }
         const judgement = judge(entry)
         if (typeof judgement === 'object' && 'excludedBy' in judgement) {
           countExcluded(entry, counts)
