@@ -3,6 +3,7 @@ import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { migrationWork } from './migration-work.ts'
@@ -21,6 +22,8 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({

@@ -82,6 +82,8 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
         policy,
         ...(packed === undefined ? {} : { rules: packed }),
         ...(mapped === undefined ? {} : { mappings: mapped }),
+        metadata: record.metadata,
+        links: record.links,
       }
     },
     changes: () => undefined,

@@ -3,6 +3,7 @@ import type { Driver } from '../../drivers/driver.ts'
 import { Children, type ChildBatch } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
+import { finishFolders } from './finish-folders.ts'
 import { malformed, type Item } from './items.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
@@ -75,6 +76,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
+    case 'folders':
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
     case 'begin': {
       const item = itemOf(job.item, 'large')
       const result = await skipLarge(run, item)
@@ -102,7 +105,7 @@ async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
 function sendChildren(id: number, batch: ChildBatch): void {
   send(
     { type: 'children', id, batch },
-    [...batch.regions, ...batch.transfers].map(({ buffer }) => buffer),
+    [...batch.regions, ...batch.transfers, ...batch.folders].map(({ buffer }) => buffer),
   )
 }
 
