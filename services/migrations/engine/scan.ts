@@ -155,6 +155,12 @@ async function scanFolder(
       const there = await beside?.find(entries)
       let holdsFiles = false
       for (const entry of entries) {
+        // Patterns of people may take their time.
+        if (run.rules !== undefined && performance.now() >= turnEndsMs) {
+          await nextTurn()
+          run.stop.check()
+          turnEndsMs = performance.now() + turnMs
+        }
         const judgement = judge(entry)
         if (isExcluded(judgement)) {
           countExcluded(entry, counts)
