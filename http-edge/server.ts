@@ -1,13 +1,15 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { isError, replyError, send } from '../broker/client.ts'
+import { call, isError, replyError, send } from '../broker/client.ts'
 import type { AddressMarks } from '../broker/client-address.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
+import { type Part, partField } from '../subjects/download.ts'
 import { GantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
+import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
@@ -114,6 +116,17 @@ function addRoute(
           : markedAddress(options.marks, contract, request)),
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
+      if (contract.download !== undefined) {
+        const ask = async (from: number) =>
+          // The contract says that its replies are parts.
+          (await call(
+            await authority(request),
+            contract,
+            Object.assign(readInput(request), { [partField]: from }),
+            { requestId: request.id },
+          )) as Part
+        return sendDownload(reply, message.json<Part>(), ask)
+      }
       // The service has checked its reply against the schema; the edge passes it on as it is.
       const { buffer, byteOffset, byteLength } = message.data
       return reply

@@ -41,6 +41,12 @@ export interface AuditShape {
   readonly object?: string
 }
 
+/** A text that comes in parts. */
+export interface DownloadShape {
+  /** Media types that it can have. */
+  readonly types: readonly string[]
+}
+
 /** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */
 export interface Contract<
   I extends TSchema = TSchema,
@@ -60,6 +66,11 @@ export interface Contract<
   readonly cli?: CliShape
   /** There when the capability changes something: its calls are in the audit log, whatever came of them. */
   readonly audit?: AuditShape
+  /**
+   * There when the output is a `Part` of a text and the input has `from`: over HTTP and on the command line, which do not
+   * show that field, comes the whole.
+   */
+  readonly download?: DownloadShape
   /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
   readonly deadlineMs?: number
 }
@@ -77,6 +88,7 @@ export interface Definition {
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
   readonly audit?: AuditShape
+  readonly download?: DownloadShape
   readonly deadlineMs?: number
 }
 

@@ -1,25 +1,72 @@
 import { Type } from 'typebox'
+import type { Definition } from './contract.ts'
+import { from, Part } from './download.ts'
+import { failureClassNames } from './failure-classes.ts'
 import { internalId, migrationId } from './migration-model.ts'
 import { Count, list, model, Path, strict, Text, Timestamp } from './schemas.ts'
 
 /** Longest page of failures, as the existing product keeps. */
 export const maxFailures = 10_000
 
-export const Failures = model('Failures', {
+export const FailedPath = strict({
+  id: Count('Grows; the id of the last one of a page is `after` of the next'),
+  path: Path('Path in the source; what is not printable is percent-encoded'),
+  failureMessage: Text('Why it did not arrive'),
+  failureClass: Type.Enum(failureClassNames, { description: 'Kind of the reason' }),
+  attempts: Count('Tries'),
+  action: Type.Enum(['MIGRATION']),
+  dateFailed: Timestamp('When it was given up'),
+  timeStamp: Count('The same in milliseconds since 1970'),
+})
+
+const Failures = model('Failures', {
   migrationId,
   internalId,
   failedPathCount: Count('All, not this page alone'),
-  failedPaths: list(
-    strict({
-      id: Count('Grows; the id of the last one of a page is `after` of the next'),
-      path: Path('Path in the source; what is not printable is percent-encoded'),
-      failureMessage: Text('Why it did not arrive'),
-      failureClass: Type.String({ maxLength: 40, description: 'gone, permission, name, unsupported …' }),
-      attempts: Count('Tries'),
-      action: Type.Enum(['MIGRATION']),
-      dateFailed: Timestamp('When it was given up'),
-      timeStamp: Count('The same in milliseconds since 1970'),
-    }),
-    maxFailures,
-  ),
+  failedPaths: list(FailedPath, maxFailures),
 })
+
+/** In these forms the list of failures can be had as a whole. */
+export const exportFormats = { csv: 'text/csv', jsonl: 'application/jsonl' } as const
+
+/** Verbs of `migrations`. */
+export const failureContracts = {
+  failures: {
+    summary: 'The paths that did not arrive, each with its reason',
+    input: strict({
+      migrationId,
+      since: Type.Optional(Timestamp('Only those given up after this moment')),
+      after: Type.Optional(Count('Only those with a higher id')),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
+      ),
+    }),
+    output: Failures,
+    errors: ['NOT_FOUND'],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
+      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
+    ],
+    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
+  },
+  'export-failures': {
+    summary: 'All paths that did not arrive, as a table or as a line of JSON for each',
+    input: strict({
+      migrationId,
+      format: Type.Optional(
+        Type.Enum(Object.keys(exportFormats) as (keyof typeof exportFormats)[], {
+          description: 'csv (the default), or jsonl: a JSON object in each line',
+        }),
+      ),
+      from,
+    }),
+    output: Part,
+    errors: ['NOT_FOUND'],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures/export' },
+      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures/export' },
+    ],
+    cli: { args: ['migrationId'], example: 'gantry migrations export-failures nightly --format jsonl' },
+    download: { types: Object.values(exportFormats) },
+  },
+} as const satisfies Record<string, Definition>

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
-import { Failures, maxFailures } from './migration-failures.ts'
+import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { actionPolicy, Migration, migrationId } from './migration-model.ts'
-import { Count, list, Name, Nothing, page, Path, strict, Timestamp } from './schemas.ts'
+import { Count, list, Name, Nothing, page, Path, strict } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
 const stateErrors = ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'] as const
@@ -111,24 +111,7 @@ export const migrations = resource('migrations', {
     ],
     cli: { args: ['migrationId'] },
   },
-  failures: {
-    summary: 'The paths that did not arrive, each with its reason',
-    input: strict({
-      migrationId,
-      since: Type.Optional(Timestamp('Only those given up after this moment')),
-      after: Type.Optional(Count('Only those with a higher id')),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
-      ),
-    }),
-    output: Failures,
-    errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
-    ],
-    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
-  },
+  ...failureContracts,
   progress: {
     summary: 'How far a migration is',
     input: byId,

@@ -8,6 +8,7 @@ import { type ActionPolicy, actionPolicies } from '../../subjects/migration-mode
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { failureHandlers } from './failure-handlers.ts'
 import type { FailureLedger } from './failures.ts'
 import { onlySource, type PlaceDependencies, requireApart, requirePlaces, requireUnique } from './places.ts'
 import type { Progress } from './progress.ts'
@@ -24,9 +25,6 @@ export interface MigrationDependencies extends PlaceDependencies {
   readonly removeQueue: (internalId: string) => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
 }
-
-/** Longest page of failures unless the caller asks for more. */
-const defaultFailures = 1_000
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
   const { records, progress, failures, stats } = dependencies
@@ -169,34 +167,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
       return {}
     },
-    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
-      const { internalId } = await find(migrationId)
-      const sinceMs = since === undefined ? 0 : Date.parse(since)
-      if (Number.isNaN(sinceMs)) {
-        const problem = 'must be a moment such as 2026-01-31T12:00:00Z'
-        throw new GantryError('INVALID_INPUT', `input: since ${problem}`, {
-          details: [{ field: 'since', problem }],
-        })
-      }
-      const page = await failures.page(internalId, { limit, ...(after === undefined ? {} : { after }) })
-      return {
-        migrationId,
-        internalId,
-        failedPathCount: await failures.count(internalId),
-        failedPaths: page
-          .filter(({ entry }) => entry.timeMs > sinceMs)
-          .map(({ sequence, entry }) => ({
-            id: sequence,
-            path: entry.path,
-            failureMessage: entry.message,
-            failureClass: entry.failure,
-            attempts: entry.attempts,
-            action: 'MIGRATION' as const,
-            dateFailed: new Date(entry.timeMs).toISOString(),
-            timeStamp: entry.timeMs,
-          })),
-      }
-    },
+    ...failureHandlers({ failures, find }),
     progress: async ({ migrationId }) => {
       const { record, counts, failed } = await findWithCounts(migrationId)
       return progressOf(record, counts, failed)

@@ -1,0 +1,89 @@
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { maxPartLength } from '../../subjects/download.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { exportFormats, type failureContracts } from '../../subjects/migration-failures.ts'
+import type { migrations } from '../../subjects/migrations.ts'
+import type { LedgerEntry } from '../../broker/ledger.ts'
+import { csvLine } from './csv.ts'
+import type { FailureLedger, RecordedFailure } from './failures.ts'
+import type { MigrationRecord } from './record.ts'
+
+export interface FailureDependencies {
+  readonly failures: FailureLedger
+  /** @throws GantryError NOT_FOUND */
+  readonly find: (migrationId: string) => Promise<MigrationRecord>
+}
+
+type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
+type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureContracts>
+
+/** Longest page of failures unless the caller asks for more. */
+const defaultFailures = 1_000
+/** Entries read for a part of an export; a part ends sooner where their paths are long. */
+const exportedAtOnce = 2_000
+/** Room for the longest entry: 4,096 bytes of a path percent-encoded, and its message. */
+const exportPartLength = maxPartLength - 32 * 1024
+
+const columns = [
+  'id',
+  'path',
+  'failureClass',
+  'failureMessage',
+  'attempts',
+  'dateFailed',
+] as const satisfies (keyof FailedPath)[]
+
+export function failureHandlers({ failures, find }: FailureDependencies): FailureHandlers {
+  return {
+    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
+      const { internalId } = await find(migrationId)
+      const sinceMs = since === undefined ? 0 : Date.parse(since)
+      if (Number.isNaN(sinceMs)) {
+        const problem = 'must be a moment such as 2026-01-31T12:00:00Z'
+        throw new GantryError('INVALID_INPUT', `input: since ${problem}`, {
+          details: [{ field: 'since', problem }],
+        })
+      }
+      const page = await failures.page(internalId, { limit, ...(after === undefined ? {} : { after }) })
+      return {
+        migrationId,
+        internalId,
+        failedPathCount: await failures.count(internalId),
+        failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
+      }
+    },
+    'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
+      const { internalId } = await find(migrationId)
+      const page = await failures.page(internalId, { after: from, limit: exportedAtOnce })
+      let content = format === 'csv' && from === 0 ? csvLine(columns) : ''
+      let next: number | undefined
+      for (const [index, entry] of page.entries()) {
+        const failure = failedPath(entry)
+        content +=
+          format === 'csv'
+            ? csvLine(columns.map((column) => failure[column]))
+            : `${JSON.stringify(failure)}\n`
+        const isLast = index === exportedAtOnce - 1 || content.length > exportPartLength
+        if (isLast) next = entry.sequence
+        if (isLast) break
+      }
+      return {
+        name: `${migrationId}-failures.${format}`,
+        type: exportFormats[format],
+        content,
+        ...(next === undefined ? {} : { next }),
+      }
+    },
+  }
+}
+
+const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
+  id: sequence,
+  path: entry.path,
+  failureMessage: entry.message,
+  failureClass: entry.failure,
+  attempts: entry.attempts,
+  action: 'MIGRATION',
+  dateFailed: new Date(entry.timeMs).toISOString(),
+  timeStamp: entry.timeMs,
+})
