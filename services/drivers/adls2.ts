@@ -98,10 +98,10 @@ export class Adls2Driver implements Driver {
     }
     const found = await this.#container.properties(blob, what)
     if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
-    const { isFolder, sizeBytes, attributes } = found
+    const { isFolder, sizeBytes, attributes, md5 } = found
     return isFolder
       ? { ...folder, ...attributes }
-      : { name: folder.name, type: 'file', sizeBytes, ...attributes }
+      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...(md5 === '' ? {} : { md5 }) }
   }
 
   async open(path: StorePath): Promise<SourceFile> {

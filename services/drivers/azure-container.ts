@@ -14,6 +14,8 @@ export interface BlobProperties {
   readonly sizeBytes: number
   readonly attributes: FileAttributes
   readonly etag: string
+  /** Of the content, in base64; empty where the service keeps none. */
+  readonly md5: string
 }
 
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
@@ -141,7 +143,14 @@ export class Container {
 function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
   const metadata = headerMetadata(headers)
   const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
-  return { isFolder: isFolderMarker(metadata), sizeBytes, attributes, etag: headers.etag ?? '' }
+  const md5 = headers['content-md5']
+  return {
+    isFolder: isFolderMarker(metadata),
+    sizeBytes,
+    attributes,
+    etag: headers.etag ?? '',
+    md5: typeof md5 === 'string' ? md5 : '',
+  }
 }
 
 function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {

@@ -5,6 +5,8 @@ export interface ListedBlob {
   readonly name: string
   readonly sizeBytes: number
   readonly lastModified: string
+  /** Of the content, in base64; empty where the service keeps none. */
+  readonly md5: string
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -30,10 +32,17 @@ export function readListPage(xml: Buffer): ListPage {
   const blobs: ListedBlob[] = []
   const prefixes: string[] = []
   let nextMarker = ''
-  let blob = { name: '', sizeBytes: 0, lastModified: '', metadata: {} as Record<string, string> }
+  const newBlob = () => ({
+    name: '',
+    sizeBytes: 0,
+    lastModified: '',
+    md5: '',
+    metadata: {} as Record<string, string>,
+  })
+  let blob = newBlob()
   walk(xml, {
     open: (path) => {
-      if (path === '/Blobs/Blob') blob = { name: '', sizeBytes: 0, lastModified: '', metadata: {} }
+      if (path === '/Blobs/Blob') blob = newBlob()
     },
     close: (path, text, attributes) => {
       switch (path) {
@@ -51,6 +60,9 @@ export function readListPage(xml: Buffer): ListPage {
           break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
+          break
+        case '/Blobs/Blob/Properties/Content-MD5':
+          blob.md5 = text
           break
         case '/Blobs/Blob':
           blobs.push(blob)

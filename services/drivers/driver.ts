@@ -24,6 +24,8 @@ export interface Entry {
   readonly modifiedMs: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
+  /** MD5 of a file's content in base64, where the store keeps one: it costs nothing to ask for it. */
+  readonly md5?: string
 }
 
 /** What of a file's metadata is carried to the target, as far as the target can hold it. */

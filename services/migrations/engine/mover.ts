@@ -4,10 +4,12 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
-import type { Reply } from './jobs.ts'
+import type { Batch, Job, Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy } from './large.ts'
-import { fullWeight, halfWeight, ThreadPool, type PoolLog } from './pool.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog } from './pool.ts'
 import type { MoveSpec } from './run.ts'
+import type { Comparison } from './walk/compare.ts'
+import type { Findings } from './walk/findings.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
@@ -52,7 +54,9 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     const hasLeftovers = redelivered || spec.generation > firstGeneration
     const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish }))
+    const store = (batch: Batch) =>
+      batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish: store }))
   }
 
   /**
@@ -68,6 +72,32 @@ export class Mover implements AsyncDisposable {
     if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Walks so many folders at once, one in each thread. */
+  get walksAtOnce(): number {
+    return this.#pool.size
+  }
+
+  /**
+   * Compares folders of source and target, one level, and never writes anything. What is found comes in pieces, eight
+   * at once at most; resolves when every `take` has resolved. Rejects with the signal's reason, and when the thread ended.
+   * @param folders encoded by `encodeFolder`
+   */
+  async compare(
+    spec: MoveSpec,
+    comparison: Comparison,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'compare', spec, comparison, folders }, take, signal)
+  }
+
+  async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const publish = (batch: Batch) =>
+      batch.type === 'findings' ? take(batch.findings) : Promise.reject(unexpected(batch.type))
+    await this.#pool.run(job, { signal, priority: 'walks', weight: noWeight, publish })
   }
 
   /** Stops all work, whose promises reject, and ends the threads. */
@@ -130,6 +160,9 @@ export class Mover implements AsyncDisposable {
     }
   }
 }
+
+const unexpected = (type: Batch['type']) =>
+  new Error(`a thread handed over ${type} that its job does not make`)
 
 function resultOf(reply: Reply): ItemResult {
   if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)

@@ -12,9 +12,17 @@ const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers), then
+ * looking at what is there.
+ */
+const priorities = ['parts', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
+
+/** At most one of these in a thread, whose other place is for the files that scans find; walks are long as well. */
+const single: ReadonlySet<Priority> = new Set(['scans', 'walks'])
+/** A walk goes on beside whatever the thread has: it would never begin while there are files to move. */
+export const noWeight = 0
 
 /** How long `close` waits for jobs to stop: between two files or two requests. */
 const closeTimeoutMs = 5_000
@@ -35,8 +43,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** At most one: the thread's other place is for the files that it finds. */
-  isScanning: boolean
+  /** Of those that it may have one of, those that it has. */
+  readonly singles: Set<Priority>
 }
 
 /** A job without a thread. */
@@ -54,7 +62,12 @@ export class ThreadPool implements AsyncDisposable {
   readonly #entry: URL
   readonly #log: PoolLog
   readonly #threads = new Set<PooledThread>()
-  readonly #waiting: Record<Priority, Set<Waiting>> = { parts: new Set(), files: new Set(), scans: new Set() }
+  readonly #waiting: Record<Priority, Set<Waiting>> = {
+    parts: new Set(),
+    files: new Set(),
+    scans: new Set(),
+    walks: new Set(),
+  }
   readonly #unfinished = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -91,7 +104,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      pooled.singles.delete(priority)
       this.#assign()
     }
   }
@@ -128,7 +141,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         this.#waiting[priority].delete(waiting)
         pooled.load += waiting.weight
-        if (priority === 'scans') pooled.isScanning = true
+        if (single.has(priority)) pooled.singles.add(priority)
         waiting.start(pooled)
       }
     }
@@ -137,7 +150,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (pooled.load + weight > threadCapacity || pooled.singles.has(priority)) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -153,7 +166,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, isScanning: false }
+      const pooled = { thread, load: 0, singles: new Set<Priority>() }
       this.#threads.add(pooled)
     }
   }

@@ -1,16 +1,18 @@
 import { parentPort } from 'node:worker_threads'
 import type { Driver } from '../../drivers/driver.ts'
-import { Children, type ChildBatch } from './children.ts'
+import { Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
 import { malformed, type Item } from './items.ts'
-import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
+import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Stop, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
+import { Comparer } from './walk/compare.ts'
+import { walk } from './walk/walk.ts'
 
 /** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */
 
@@ -63,9 +65,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   stop.check()
   const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
   const run: Run = { spec, source, target, stop, liveThreads: 'item' in job ? job.liveThreads : undefined }
+  const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
     case 'scan': {
-      const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
+      const children = new Children((children) => hand({ type: 'children', children }))
       return { kind: 'result', result: await scan(run, itemOf(job.item, 'region'), children) }
     }
     case 'transfer':
@@ -77,6 +80,11 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'done' }
     case 'commit':
       return { kind: 'result', result: await commitLarge(run, job.copy) }
+    case 'compare':
+      await walk(run, new Comparer(run, job.comparison), job.folders, (findings) =>
+        hand({ type: 'findings', findings }),
+      )
+      return { kind: 'done' }
     case 'abandon':
       break
   }
@@ -84,10 +92,11 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   return { kind: 'done' }
 }
 
-function sendChildren(id: number, batch: ChildBatch): void {
+function sendBatch(id: number, batch: Batch): void {
+  const items = batch.type === 'children' ? [...batch.children.regions, ...batch.children.transfers] : []
   send(
-    { type: 'children', id, batch },
-    [...batch.regions, ...batch.transfers].map(({ buffer }) => buffer),
+    { type: 'batch', id, batch },
+    items.map(({ buffer }) => buffer),
   )
 }
 
