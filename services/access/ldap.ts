@@ -115,6 +115,8 @@ async function groupsOf(directory: Client, dn: string, { groups }: LdapConfig): 
     scope: 'sub',
     filter,
     attributes: [displayName],
+    // A directory names only some hundreds of entries at once.
+    paged: true,
   })
   return [...new Set(searchEntries.flatMap((entry) => [entry.dn, ...textsOf(entry, displayName)]))]
 }

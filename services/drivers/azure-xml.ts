@@ -4,6 +4,8 @@ import { SaxesParser } from 'saxes'
 export interface ListedBlob {
   readonly name: string
   readonly sizeBytes: number
+  /** HTTP dates; empty when the service did not tell. */
+  readonly created: string
   readonly lastModified: string
   /** Of the content, in base64; empty where the service keeps none. */
   readonly md5: string
@@ -32,13 +34,6 @@ export function readListPage(xml: Buffer): ListPage {
   const blobs: ListedBlob[] = []
   const prefixes: string[] = []
   let nextMarker = ''
-  const newBlob = () => ({
-    name: '',
-    sizeBytes: 0,
-    lastModified: '',
-    md5: '',
-    metadata: {} as Record<string, string>,
-  })
   let blob = newBlob()
   walk(xml, {
     open: (path) => {
@@ -58,6 +53,9 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Content-Length':
           blob.sizeBytes = Number(text)
           break
+        case '/Blobs/Blob/Properties/Creation-Time':
+          blob.created = text
+          break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
@@ -75,6 +73,15 @@ export function readListPage(xml: Buffer): ListPage {
   })
   return { blobs, prefixes, nextMarker }
 }
+
+const newBlob = () => ({
+  name: '',
+  sizeBytes: 0,
+  created: '',
+  lastModified: '',
+  md5: '',
+  metadata: {} as Record<string, string>,
+})
 
 const metadataPath = '/Blobs/Blob/Metadata/'
 

@@ -6,6 +6,7 @@ import type { Log } from '../../broker/log.ts'
 import type { ItemResult } from './engine/counts.ts'
 import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
+import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
 import type { Progress } from './progress.ts'
@@ -137,7 +138,7 @@ export class ActiveMigration {
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
-    const waitMs = notBeforeOf(item.data) - Date.now()
+    const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
     if (waitMs > 0) {
       item.later(waitMs)
       return

@@ -32,6 +32,9 @@ export const manager = { dn: `cn=manager,${suffix}`, password: 'of-the-manager' 
 /** Without one that says so no account is ever locked. */
 const policy = `cn=policy,${suffix}`
 
+/** So many entries come with one answer; directories let a client have more in pages. */
+export const answerLimit = 150
+
 /** A person of the directory; `locked` as an administrator locks an account. */
 export interface DirectoryPerson {
   readonly uid: string
@@ -116,6 +119,7 @@ maxsize 16777216
 suffix "${suffix}"
 rootdn "${manager.dn}"
 rootpw ${manager.password}
+limits users size=${answerLimit} size.prtotal=unlimited
 directory ${folder}/data
 overlay ppolicy
 ppolicy_default "${policy}"

@@ -16,6 +16,10 @@ export const isOutage = (error: StoreError): boolean => outages.has(error.failur
 
 /** Waits grow fourfold: 1 s, 4 s, 16 s, 60 s; a queue of many files is not held up by one. */
 const backoff = { firstMs: 1_000, factor: 4, maxMs: 60_000 } as const
+/** A store may ask for more, but not for a day. */
+const longestAskedMs = 15 * 60_000
+/** The random part of a wait, at most. */
+const jitter = 1 / 3
 
 /**
  * How long to wait after the given attempt, in milliseconds; a third of it is random, so that what failed together does not
@@ -23,7 +27,16 @@ const backoff = { firstMs: 1_000, factor: 4, maxMs: 60_000 } as const
  */
 export function backoffMs(attempt: number, askedMs = 0): number {
   const plainMs = Math.min(backoff.firstMs * backoff.factor ** (attempt - 1), backoff.maxMs)
-  return Math.round(Math.max(askedMs, plainMs) * (1 + Math.random() / 3))
+  return Math.round(Math.max(Math.min(askedMs, longestAskedMs), plainMs) * (1 + Math.random() * jitter))
+}
+
+/**
+ * How long an item that is not to be worked on before a moment has still to wait, in milliseconds; no longer than any wait
+ * is: the clock was set back when it seems to be longer.
+ */
+export function stillToWaitMs(notBeforeMs: number, nowMs: number): number {
+  const waitMs = notBeforeMs - nowMs
+  return waitMs > longestAskedMs * (1 + jitter) ? 0 : Math.max(0, waitMs)
 }
 
 /** Whether something that failed at this attempt is worth another. */

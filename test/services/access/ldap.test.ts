@@ -5,6 +5,7 @@ import { recordingLog } from '../../support/log.ts'
 import { askAs, authenticate, basicHeader, startGuarded } from '../../support/passwords.ts'
 import type { TestPlatform } from '../../support/platform.ts'
 import {
+  answerLimit,
   groupsBase,
   hasSlapd,
   ldapTest,
@@ -21,11 +22,13 @@ const people = [
   { uid: 'bob', password: 'of bob' },
   { uid: 'dora', password: 'of dora' },
   { uid: 'eve', password: 'of eve' },
+  { uid: 'sue', password: 'of sue' },
   { uid: 'locked', password: 'of locked', locked: true as const },
   { uid: 'without' },
   { uid: oddName, password: 'of malley' },
 ]
-const groups = { admins: ['ann', oddName], viewers: ['bob'] }
+const many = Array.from({ length: answerLimit + 50 }, (_, index) => [`group-${index}`, ['sue']] as const)
+const groups = { admins: ['ann', oddName], viewers: ['bob'], ...Object.fromEntries(many) }
 
 const recorded = recordingLog()
 let slapd: Slapd
@@ -87,6 +90,12 @@ for (const way of ['pattern', 'search'] as const) {
       groups: [`cn=admins,${groupsBase}`, 'admins'],
       roles: ['admin'],
     })
+  })
+
+  ldapTest(`by ${way}: more groups than the directory names in one answer`, async () => {
+    expect((await as('sue', 'of sue')).status).toBe(403)
+    const { groups: known } = await platforms[way].call(users.get, { subject: 'ldap:sue' })
+    expect(known.filter((name) => !name.includes('='))).toHaveLength(many.length)
   })
 
   ldapTest(`by ${way}: a token has the same roles`, async () => {

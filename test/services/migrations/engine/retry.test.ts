@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/retry.ts'
+
+const minutes = 60_000
+
+test('waits grow, and a store may ask for more, but not for ever', () => {
+  const wait = (attempt: number, askedMs?: number) => backoffMs(attempt, askedMs)
+  expect(wait(1)).toBeGreaterThanOrEqual(1_000)
+  expect(wait(1)).toBeLessThan(1_400)
+  expect(wait(50)).toBeLessThanOrEqual(80_000)
+  expect(wait(1, 5 * minutes)).toBeGreaterThanOrEqual(5 * minutes)
+  expect(wait(1, 24 * 60 * minutes)).toBeLessThanOrEqual(20 * minutes)
+})
+
+test.for([
+  ['a moment to come', 10_000, 10_000],
+  ['a moment gone', -10_000, 0],
+  ['the longest wait that there is', 20 * minutes, 20 * minutes],
+  ['the clock was set back by an hour meanwhile', 60 * minutes, 0],
+] as const)('an item waits for %s', ([, aheadMs, waitMs]) => {
+  const nowMs = Date.now()
+  expect(stillToWaitMs(nowMs + aheadMs, nowMs)).toBe(waitMs)
+})
