@@ -136,7 +136,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
-    const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
+    const migrations = await startMigrations({
+      connection: platform,
+      sealer,
+      events,
+      maxFileBytes,
+      reportsFolder: join(home, 'reports'),
+      log,
+    })
     stops.push(() => migrations.stop())
     services.push(
       serve(platform, resources.authentication, access.handlers.authentication, serving),
@@ -157,6 +164,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.verifications, migrations.verificationHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,

@@ -13,6 +13,7 @@ import { rbac, roles } from './roles.ts'
 import { settings } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { users } from './users.ts'
+import { verificationEvents, verifications } from './verifications.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
@@ -28,6 +29,7 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  verifications,
 } as const
 
 /** Requests between the platform's own services. */
@@ -39,4 +41,6 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
 export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
   Object.values(resource),
 )
-export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)
+export const eventContracts: readonly EventContract[] = [migrationEvents, verificationEvents].flatMap(
+  (events) => Object.values(events),
+)

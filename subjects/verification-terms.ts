@@ -65,3 +65,13 @@ export const verificationCounts = {
   bytesRead: 'Bytes of content that were read',
 } as const
 export type VerificationCount = keyof typeof verificationCounts
+
+/** Reports of a verification: the file of each, what is in it, and its media type. */
+export const verificationReports = {
+  FULL: { file: 'full.jsonl', type: 'application/jsonl' },
+  DISCREPANCIES_JSON: { file: 'discrepancies.jsonl', type: 'application/jsonl' },
+  DISCREPANCIES_CSV: { file: 'discrepancies.csv', type: 'text/csv' },
+  SUMMARY: { file: 'summary.json', type: 'application/json' },
+} as const
+export type VerificationReport = keyof typeof verificationReports
+export const verificationReportNames = Object.keys(verificationReports) as VerificationReport[]

@@ -26,14 +26,20 @@ export interface MigrationDependencies extends PlaceDependencies {
   readonly publish: (emission: Emission) => Promise<void>
 }
 
+/** @throws GantryError NOT_FOUND */
+export async function findMigration(
+  records: Pick<Collection<typeof MigrationRecord>, 'get'>,
+  migrationId: string,
+): Promise<MigrationRecord> {
+  const record = await records.get(migrationId)
+  if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+  return record
+}
+
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
   const { records, progress, failures, stats } = dependencies
 
-  const find = async (migrationId: string): Promise<MigrationRecord> => {
-    const record = await records.get(migrationId)
-    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
-    return record
-  }
+  const find = (migrationId: string) => findMigration(records, migrationId)
   const view = async (record: MigrationRecord) => {
     return publicMigration(
       record,

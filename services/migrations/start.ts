@@ -13,17 +13,23 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { Mover, type MoveSpec } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
-import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { findMigration, migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
 import { MigrationRecord } from './record.ts'
 import { RollingStats } from './rolling-stats.ts'
 import { Runner } from './runner.ts'
+import { verificationHandlers } from './verifications/index.ts'
+import { VerificationRecord } from './verifications/record.ts'
+import { ReportStore } from './verifications/reports.ts'
+import { Verifier } from './verifications/verifier.ts'
 
 export interface MigrationsOptions {
   readonly connection: NatsConnection
   readonly sealer: Sealer
   readonly events: Events
   readonly maxFileBytes: number
+  /** Folder for reports; made when there are any. */
+  readonly reportsFolder: string
   readonly log: Log
 }
 
@@ -33,10 +39,11 @@ const enginePolicies = {
 } as const satisfies Record<ActionPolicy, MoveSpec['policy']>
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
-export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
-  const options = { bucket: 'migrations', schema: MigrationRecord, version: 1, events }
-  const [records, progress, failures] = await Promise.all([
-    Collection.open(connection, options),
+export async function startMigrations(options: MigrationsOptions) {
+  const { connection, sealer, events, maxFileBytes, reportsFolder, log } = options
+  const [records, verificationRecords, progress, failures] = await Promise.all([
+    Collection.open(connection, { bucket: 'migrations', schema: MigrationRecord, version: 1, events }),
+    Collection.open(connection, { bucket: 'verifications', schema: VerificationRecord, version: 1, events }),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
   ])
@@ -48,6 +55,11 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
+  const resolve = async ({ internalId, path, policy, ...record }: MigrationRecord): Promise<MoveSpec> => {
+    const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
+    const root = pathFromText(path)
+    return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+  }
   const runner = new Runner({
     connection,
     records,
@@ -55,12 +67,19 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, path, policy, ...record }) => {
-      const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
-      const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
-    },
+    resolve,
     onCount: (counts) => stats.add(counts),
+    log,
+  })
+  const reports = new ReportStore(reportsFolder)
+  const verifier = new Verifier({
+    records: verificationRecords,
+    reports,
+    mover,
+    resolve: async (migrationId, internalId) => {
+      const record = await records.get(migrationId)
+      return record?.internalId === internalId ? resolve(record) : undefined
+    },
     log,
   })
   const dependencies = {
@@ -83,9 +102,18 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
-    run: () => runner.start(),
+    verificationHandlers: verificationHandlers({
+      records: verificationRecords,
+      reports,
+      verifier,
+      findMigration: (migrationId) => findMigration(records, migrationId),
+    }),
+    run: async () => {
+      await runner.start()
+      await verifier.start()
+    },
     stop: async () => {
-      await runner.stop()
+      await Promise.all([runner.stop(), verifier.stop()])
       await mover.close()
     },
   }

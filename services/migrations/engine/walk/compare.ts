@@ -3,6 +3,7 @@ import {
   type ScanResult,
   type VerificationCount,
   type VerificationLevel,
+  verificationReports,
 } from '../../../../subjects/verification-terms.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { csvLine } from '../../csv.ts'
@@ -20,9 +21,6 @@ export interface Comparison {
   /** Milliseconds since 1970; what was changed later is left out. Not there: nothing is. */
   readonly ignoreAfterMs?: number
 }
-
-/** Reports by the name of their file. */
-export const reportNames = { full: 'full', jsonl: 'discrepancies-jsonl', csv: 'discrepancies-csv' } as const
 
 /** Times are compared at microseconds: to set one loses up to 100 ns, and a double near today's steps by 244. */
 const timeToleranceMs = 0.0015
@@ -143,11 +141,11 @@ export class Comparer implements Judge {
       detail,
     }
     const line = `${JSON.stringify(row)}\n`
-    found.line(reportNames.full, line)
+    found.line(verificationReports.FULL.file, line)
     if (!isDiscrepancy(result)) return
     count(found, 'totalDiscrepancies')
-    found.line(reportNames.jsonl, line)
-    found.line(reportNames.csv, csvLine(rowFields.map((field) => row[field])))
+    found.line(verificationReports.DISCREPANCIES_JSON.file, line)
+    found.line(verificationReports.DISCREPANCIES_CSV.file, csvLine(rowFields.map((field) => row[field])))
   }
 }
 

@@ -1,3 +1,4 @@
+import { verificationReports } from '../../../../subjects/verification-terms.ts'
 import type { Comparison } from '../../../../services/migrations/engine/walk/compare.ts'
 import { encodeFolder, type WalkFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
 import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
@@ -30,7 +31,7 @@ export async function compareAll(
       some,
       async (findings) => {
         waiting.push(...findings.folders)
-        const text = findings.lines['full'] ?? ''
+        const text = findings.lines[verificationReports.FULL.file] ?? ''
         for (const line of text.split('\n').filter(Boolean)) rows.push(JSON.parse(line))
         for (const [name, more] of Object.entries(findings.counts)) counts[name] = (counts[name] ?? 0) + more
       },
