@@ -1,17 +1,17 @@
 import type { Handlers, Output } from '../../subjects/contract.ts'
 import { maxPartLength } from '../../subjects/download.ts'
-import { GantryError } from '../../subjects/errors.ts'
 import { exportFormats, type failureContracts } from '../../subjects/migration-failures.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import type { LedgerEntry } from '../../broker/ledger.ts'
 import { csvLine } from './csv.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
-import type { MigrationRecord } from './record.ts'
+import type { Figures } from './figures.ts'
+import { invalidField } from './invalid.ts'
+import { workIdOf } from './record.ts'
 
 export interface FailureDependencies {
   readonly failures: FailureLedger
-  /** @throws GantryError NOT_FOUND */
-  readonly find: (migrationId: string) => Promise<MigrationRecord>
+  readonly figures: Pick<Figures, 'record'>
 }
 
 type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
@@ -33,28 +33,24 @@ const columns = [
   'dateFailed',
 ] as const satisfies (keyof FailedPath)[]
 
-export function failureHandlers({ failures, find }: FailureDependencies): FailureHandlers {
+export function failureHandlers({ failures, figures }: FailureDependencies): FailureHandlers {
   return {
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
-      const { internalId } = await find(migrationId)
+      const record = await figures.record(migrationId)
+      const workId = workIdOf(record)
       const sinceMs = since === undefined ? 0 : Date.parse(since)
-      if (Number.isNaN(sinceMs)) {
-        const problem = 'must be a moment such as 2026-01-31T12:00:00Z'
-        throw new GantryError('INVALID_INPUT', `input: since ${problem}`, {
-          details: [{ field: 'since', problem }],
-        })
-      }
-      const page = await failures.page(internalId, { limit, ...(after === undefined ? {} : { after }) })
+      if (Number.isNaN(sinceMs)) throw invalidField('since', 'must be a moment such as 2026-01-31T12:00:00Z')
+      const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
       return {
         migrationId,
-        internalId,
-        failedPathCount: await failures.count(internalId),
+        internalId: record.internalId,
+        failedPathCount: await failures.count(workId),
         failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
       }
     },
     'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
-      const { internalId } = await find(migrationId)
-      const page = await failures.page(internalId, { after: from, limit: exportedAtOnce })
+      const workId = workIdOf(await figures.record(migrationId))
+      const page = await failures.page(workId, { after: from, limit: exportedAtOnce })
       let content = format === 'csv' && from === 0 ? csvLine(columns) : ''
       let next: number | undefined
       for (const [index, entry] of page.entries()) {

@@ -4,20 +4,21 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
-import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
-import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
-import { Mover, type MoveSpec } from './engine/mover.ts'
+import { Mover } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
+import { Figures } from './figures.ts'
 import { localFolder } from './local-folder.ts'
-import { findMigration, migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
-import { MigrationRecord } from './record.ts'
+import { enginePolicies } from './policies.ts'
+import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { RollingStats } from './rolling-stats.ts'
 import { Runner } from './runner.ts'
+import { Scheduler } from './scheduler.ts'
 import { verificationHandlers } from './verifications/index.ts'
 import { VerificationRecord } from './verifications/record.ts'
 import { ReportStore } from './verifications/reports.ts'
@@ -33,17 +34,20 @@ export interface MigrationsOptions {
   readonly log: Log
 }
 
-const enginePolicies = {
-  Overwrite: 'overwrite',
-  SkipIfSizeMatch: 'skip-if-size-matches',
-} as const satisfies Record<ActionPolicy, MoveSpec['policy']>
-
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations(options: MigrationsOptions) {
   const { connection, sealer, events, maxFileBytes, reportsFolder, log } = options
-  const [records, verificationRecords, progress, failures] = await Promise.all([
-    Collection.open(connection, { bucket: 'migrations', schema: MigrationRecord, version: 1, events }),
-    Collection.open(connection, { bucket: 'verifications', schema: VerificationRecord, version: 1, events }),
+  const migrationRecords = {
+    bucket: 'migrations',
+    schema: MigrationRecord,
+    version: recordVersion,
+    upcasters: recordUpcasters,
+    events,
+  }
+  const verificationRecords = { bucket: 'verifications', schema: VerificationRecord, version: 1, events }
+  const [records, verifications, progress, failures] = await Promise.all([
+    Collection.open(connection, migrationRecords),
+    Collection.open(connection, verificationRecords),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
   ])
@@ -55,10 +59,10 @@ export async function startMigrations(options: MigrationsOptions) {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
-  const resolve = async ({ internalId, path, policy, ...record }: MigrationRecord): Promise<MoveSpec> => {
+  const resolve = async ({ internalId, generation, path, policy, ...record }: MigrationRecord) => {
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
-    return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+    return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
   }
   const runner = new Runner({
     connection,
@@ -68,12 +72,14 @@ export async function startMigrations(options: MigrationsOptions) {
     mover,
     threads,
     resolve,
+    changes: () => undefined,
     onCount: (counts) => stats.add(counts),
     log,
   })
+  const scheduler = new Scheduler({ records, limit: async () => 0, log })
   const reports = new ReportStore(reportsFolder)
   const verifier = new Verifier({
-    records: verificationRecords,
+    records: verifications,
     reports,
     mover,
     resolve: async (migrationId, internalId) => {
@@ -83,6 +89,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const dependencies = {
+    connection,
     records,
     progress,
     failures,
@@ -93,26 +100,29 @@ export async function startMigrations(options: MigrationsOptions) {
       return known.map(({ fileSystemId }) => fileSystemId)
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
-    removeQueue: (internalId: string) => Queue.deleteByName(connection, internalId),
+    look: () => scheduler.look(),
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
+  const figures = new Figures(records, dependencies)
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
     verificationHandlers: verificationHandlers({
-      records: verificationRecords,
+      records: verifications,
       reports,
       verifier,
-      findMigration: (migrationId) => findMigration(records, migrationId),
+      findMigration: (migrationId) => figures.record(migrationId),
     }),
     run: async () => {
       await runner.start()
+      await scheduler.start()
       await verifier.start()
     },
     stop: async () => {
+      await scheduler.stop()
       await Promise.all([runner.stop(), verifier.stop()])
       await mover.close()
     },

@@ -68,8 +68,9 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
     case 'scan': {
-      const children = new Children((children) => hand({ type: 'children', children }))
-      return { kind: 'result', result: await scan(run, itemOf(job.item, 'region'), children) }
+      const region = itemOf(job.item, 'region')
+      const children = new Children((children) => hand({ type: 'children', children }), region.policy)
+      return { kind: 'result', result: await scan(run, region, children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
