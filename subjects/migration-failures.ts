@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
-import type { Definition } from './contract.ts'
+import { definitions } from './contract.ts'
 import { from, Part } from './download.ts'
 import { failureClassNames } from './failure-classes.ts'
+import { command } from './migration-commands.ts'
 import { internalId, migrationId } from './migration-model.ts'
 import { Count, list, model, Path, strict, Text, Timestamp } from './schemas.ts'
 
@@ -30,7 +31,7 @@ const Failures = model('Failures', {
 export const exportFormats = { csv: 'text/csv', jsonl: 'application/jsonl' } as const
 
 /** Verbs of `migrations`. */
-export const failureContracts = {
+export const failureContracts = definitions({
   failures: {
     summary: 'The paths that did not arrive, each with its reason',
     input: strict({
@@ -48,6 +49,27 @@ export const failureContracts = {
       { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
     ],
     cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
+  },
+  'retry-failures': {
+    summary: 'Try what did not arrive again, all of it or that of one class',
+    description:
+      'It becomes work of the migration, which runs again if it was completed. Each path leaves the list when it has arrived.',
+    input: strict({
+      migrationId,
+      failureClass: Type.Optional(
+        Type.Enum(failureClassNames, { description: 'Only what failed for this kind of reason' }),
+      ),
+    }),
+    output: strict({ retried: Count('Paths that are tried again') }),
+    ...command,
+    http: [
+      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/failures/retry' },
+      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' },
+    ],
+    cli: {
+      args: ['migrationId'],
+      example: 'gantry migrations retry-failures nightly --failure-class permission',
+    },
   },
   'export-failures': {
     summary: 'All paths that did not arrive, as a table or as a line of JSON for each',
@@ -69,4 +91,4 @@ export const failureContracts = {
     cli: { args: ['migrationId'], example: 'gantry migrations export-failures nightly --format jsonl' },
     download: { types: Object.values(exportFormats) },
   },
-} as const satisfies Record<string, Definition>
+})

@@ -12,8 +12,8 @@ import { invalidField } from './invalid.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
-import { withRegion } from './regions.ts'
-import { isBetweenScans, requireNext } from './states.ts'
+import { withRegionIn } from './regions.ts'
+import { requireNext } from './states.ts'
 import { command, entryFacts } from './transition.ts'
 import { changed } from './update.ts'
 import { assetsOf, forgetWork } from './work.ts'
@@ -140,12 +140,7 @@ export function commandHandlers(
         records,
         migrationId,
         'rescan',
-        (current) => ({
-          ...current,
-          // One that waits or runs keeps its place.
-          ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
-          pendingRegions: withRegion(current.pendingRegions, region, now),
-        }),
+        (current) => withRegionIn(current, region, now),
         (changed, previous) => [
           emission(migrationEvents['region-added'], migrationId, factOf(changed)),
           ...entryFacts(changed, previous),

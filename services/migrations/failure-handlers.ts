@@ -2,14 +2,21 @@ import type { Handlers, Output } from '../../subjects/contract.ts'
 import { maxPartLength } from '../../subjects/download.ts'
 import { exportFormats, type failureContracts } from '../../subjects/migration-failures.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import type { Collection } from '../../broker/collection.ts'
 import type { LedgerEntry } from '../../broker/ledger.ts'
 import { csvLine } from './csv.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
 import type { Figures } from './figures.ts'
 import { invalidField } from './invalid.ts'
-import { workIdOf } from './record.ts'
+import { type MigrationRecord, workIdOf } from './record.ts'
+import { withRegionIn } from './regions.ts'
+import { countRetries } from './retries.ts'
+import { requireNext } from './states.ts'
+import { command } from './transition.ts'
 
 export interface FailureDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly look: () => Promise<void>
   readonly failures: FailureLedger
   readonly figures: Pick<Figures, 'record'>
 }
@@ -33,7 +40,7 @@ const columns = [
   'dateFailed',
 ] as const satisfies (keyof FailedPath)[]
 
-export function failureHandlers({ failures, figures }: FailureDependencies): FailureHandlers {
+export function failureHandlers({ records, failures, figures, look }: FailureDependencies): FailureHandlers {
   return {
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)
@@ -47,6 +54,19 @@ export function failureHandlers({ failures, figures }: FailureDependencies): Fai
         failedPathCount: await failures.count(workId),
         failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
       }
+    },
+    'retry-failures': async ({ migrationId, failureClass }) => {
+      const { path, ...record } = await figures.record(migrationId)
+      requireNext(migrationId, record, 'rescan')
+      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass)
+      if (count === 0) return { retried: 0 }
+      const retry = { upTo, ...(failureClass === undefined ? {} : { failureClass }) }
+      const now = new Date()
+      await command(records, migrationId, 'rescan', (current) =>
+        withRegionIn(current, { path, failures: retry }, now),
+      )
+      await look()
+      return { retried: count }
     },
     'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
       const workId = workIdOf(await figures.record(migrationId))

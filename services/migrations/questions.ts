@@ -64,7 +64,8 @@ export function questionHandlers(
     },
     'pending-regions': async ({ migrationId }) => {
       const { pendingRegions, policy: usual } = await figures.record(migrationId)
-      return pendingRegions.map(({ id, path, policy, created }) => ({
+      const folders = pendingRegions.filter(({ failures }) => failures === undefined)
+      return folders.map(({ id, path, policy, created }) => ({
         pendingRegionId: id,
         path,
         actionPolicy: actionPolicies[policy ?? usual],

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Upcaster } from '../../broker/collection.ts'
+import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
   type ActionPolicy,
   actionPolicies,
@@ -25,6 +26,13 @@ const PendingRegion = strict({
   /** Default: the migration's. */
   policy: Type.Optional(Type.Enum(policies)),
   created: Timestamp('When it was asked for'),
+  /** Not the folder is meant, but what failed: the path is that of the migration. */
+  failures: Type.Optional(
+    strict({
+      upTo: Count('Id of the last one'),
+      failureClass: Type.Optional(Type.Enum(failureClassNames)),
+    }),
+  ),
   /** Whether it is in the queue. */
   queued: Type.Boolean(),
 })

@@ -121,7 +121,7 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes } = this.#options
+    const { records, resolve, changes, failures } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
     const workId = workIdOf(record)
@@ -134,7 +134,7 @@ export class Runner {
       await active.seed()
       await records.update(migrationId, (current) => ({ ...current, seeded: true }))
     }
-    await queueRegions(records, record, active)
+    await queueRegions(records, record, active, failures)
     const scanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -142,7 +142,7 @@ export class Runner {
       const changed = (next: MigrationRecord) => {
         latest = next
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
+        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
       await active.run(async () => {

@@ -58,7 +58,7 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     scannerSummary: {
       progressSummary: {
         filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned,
+        directoriesScanned: counts.foldersScanned - counts.foldersRetried,
         bytesScanned: counts.bytesScanned,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
@@ -90,7 +90,13 @@ function publicRecurrence(recurrence: Recurrence) {
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
   const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
   const settled =
-    counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated +
+    counts.linksMigrated +
+    counts.filesSkipped +
+    counts.filesVanished +
+    counts.failures -
+    counts.filesRetried -
+    counts.foldersRetried
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)

@@ -22,8 +22,9 @@ export class Outcome {
   /**
    * Takes note of what went wrong with a path; true when the path belongs into another try.
    * @param path in the store, for the ledger
+   * @param type what was to be done: list a folder, or copy anything else
    */
-  failed(path: StorePath, error: unknown): boolean {
+  failed(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): boolean {
     const known = storeError(error)
     if (isWorthRetry(known, this.#attempt)) {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
@@ -36,6 +37,7 @@ export class Outcome {
       failure: known.failure,
       message,
       attempts: this.#attempt,
+      ...(type === 'folder' ? { isFolder: true } : {}),
     })
     this.counts.failures++
     return false

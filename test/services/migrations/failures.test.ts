@@ -10,7 +10,7 @@ test('an item that comes again has other failures in another order: each path is
   await using broker = await startTestBroker()
   const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
   const fail = (item: number, ...paths: string[]) =>
-    noteFailures(ledger, 'migration', { item, failures: paths.map(failure) }, forever)
+    noteFailures(ledger, 'migration', { item: `${item}`, failures: paths.map(failure) }, forever)
   await fail(7, '/a', '/b')
   await fail(7, '/c', '/a')
   await fail(8, '/d')
