@@ -165,6 +165,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
       serve(platform, resources.verifications, migrations.verificationHandlers, serving),
+      serve(platform, resources.stats, migrations.statsHandlers, serving),
+      serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,

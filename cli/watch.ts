@@ -66,8 +66,8 @@ function measured(meters: Map<string, RateMeter>, info: Info): Seen {
 }
 
 async function runningIds(session: Session): Promise<string[]> {
-  const { running } = await session.call(migrations.summary, {})
-  return running.migrations.map(({ id }) => id)
+  const { running, live } = await session.call(migrations.summary, {})
+  return [running, live].flatMap((list) => list.migrations.map(({ id }) => id))
 }
 
 /** One migration by its name; several with one call, however many they are. */
@@ -75,8 +75,8 @@ async function look(session: Session, ids: readonly string[]): Promise<Info[]> {
   const [only, ...others] = ids
   if (only === undefined) return []
   if (others.length === 0) return [await session.call(migrations.progress, { migrationId: only })]
-  const { ready, running, stopped, completed, live } = await session.call(migrations.summary, {})
-  const all = [ready, running, stopped, completed, live].flatMap((list) => list.migrations)
+  const { overallCount: _, ...lists } = await session.call(migrations.summary, {})
+  const all = Object.values(lists).flatMap((list) => list.migrations)
   return all.filter(({ id }) => ids.includes(id))
 }
 

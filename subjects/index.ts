@@ -3,6 +3,7 @@ import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
+import { diagnostics } from './diagnostics.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { keys } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
@@ -12,6 +13,7 @@ import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
 import { settings } from './settings.ts'
 import { signIn } from './sign-in.ts'
+import { stats } from './stats.ts'
 import { users } from './users.ts'
 import { verificationEvents, verifications } from './verifications.ts'
 
@@ -30,6 +32,8 @@ export const resources = {
   filesystems,
   migrations,
   verifications,
+  stats,
+  diagnostics,
 } as const
 
 /** Requests between the platform's own services. */

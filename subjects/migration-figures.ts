@@ -28,7 +28,7 @@ export const Info = model('MigrationProgress', {
 export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })
 
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
-const Stats = model('Stats', {
+export const Stats = model('Stats', {
   filesScanned: Count('Files found'),
   dirsScanned: Count('Folders found'),
   filesMigrated: Count('Files copied'),

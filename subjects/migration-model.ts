@@ -58,6 +58,7 @@ export const Migration = model('Migration', {
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
+  stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),

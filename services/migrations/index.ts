@@ -11,7 +11,7 @@ import { Figures } from './figures.ts'
 import type { PlaceDependencies } from './places.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
-import type { RollingStats } from './rolling-stats.ts'
+import type { RollingStats } from './stats/rolling-stats.ts'
 import type { WorkStores } from './work.ts'
 
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {

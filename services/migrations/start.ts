@@ -16,7 +16,9 @@ import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
 import { enginePolicies } from './policies.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
-import { RollingStats } from './rolling-stats.ts'
+import { diagnosticsHandlers } from './stats/diagnostics.ts'
+import { statsHandlers } from './stats/handlers.ts'
+import { StatsKeeper } from './stats/keeper.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import { verificationHandlers } from './verifications/index.ts'
@@ -51,7 +53,7 @@ export async function startMigrations(options: MigrationsOptions) {
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
   ])
-  const stats = new RollingStats()
+  const stats = await StatsKeeper.open(connection, log)
   const threads = availableParallelism()
   const mover = new Mover({ threads, log })
   const place = (fileSystemId: string) => call(connection, filesystemsInternal.resolve, { fileSystemId })
@@ -93,7 +95,7 @@ export async function startMigrations(options: MigrationsOptions) {
     records,
     progress,
     failures,
-    stats,
+    stats: stats.rolling,
     place,
     sources: async () => {
       const known = await call(connection, filesystems.list, { role: 'source' })
@@ -110,6 +112,8 @@ export async function startMigrations(options: MigrationsOptions) {
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
+    statsHandlers: statsHandlers(figures, stats),
+    diagnosticsHandlers: diagnosticsHandlers({ connection, figures, rolling: stats.rolling, threads }),
     verificationHandlers: verificationHandlers({
       records: verifications,
       reports,
@@ -120,10 +124,12 @@ export async function startMigrations(options: MigrationsOptions) {
       await runner.start()
       await scheduler.start()
       await verifier.start()
+      await stats.start(figures)
     },
     stop: async () => {
       await scheduler.stop()
       await Promise.all([runner.stop(), verifier.stop()])
+      await stats.stop()
       await mover.close()
     },
   }

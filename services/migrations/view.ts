@@ -4,7 +4,9 @@ import type { migrations } from '../../subjects/migrations.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { stateText } from './state-text.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { scannedFiles, scannedFolders } from './stats/wire.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -45,6 +47,7 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     source,
     target,
     state,
+    stateText: stateText(record, failedPathCount),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -57,8 +60,8 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     scannerSummary: {
       progressSummary: {
-        filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned - counts.foldersRetried,
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
         bytesScanned: counts.bytesScanned,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
@@ -88,7 +91,7 @@ function publicRecurrence(recurrence: Recurrence) {
 
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
-  const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const files = scannedFiles(counts)
   const settled =
     counts.filesMigrated +
     counts.linksMigrated +
@@ -123,7 +126,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
       filesSkipped: counts.filesSkipped,
-      foldersScanned: counts.foldersScanned,
+      foldersScanned: scannedFolders(counts),
       failedPaths: failedPathCount,
     },
   }

@@ -39,6 +39,10 @@ async function retry() {
 test('failures are listed, exported, tried again, and leave the list when they have arrived', async () => {
   const first = await migrate(platform, { source: 'from', target: 'to' })
   expect(pathsOf(first.failures)).toEqual(['/a/blocked', '/a/file', '/pipe "x"'])
+  expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
+    state: 'COMPLETED',
+    stateText: 'all was done, but 3 paths did not arrive',
+  })
 
   const path = `/migrations/${migrationId}/failures`
   const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)
@@ -73,4 +77,27 @@ test('failures are listed, exported, tried again, and leave the list when they h
   for (const file of ['a/file', 'a/blocked/one', 'a/blocked/deep/two'])
     expect(readFileSync(join(folder.to, file), 'utf8')).toBe(file)
   expect(existsSync(join(folder.to, 'pipe "x"'))).toBe(false)
+})
+
+test('figures: of a migration now and before, of all, by time, and how the platform is doing', async () => {
+  const get = async (path: string) => (await platform.rest('migrator', 'GET', path)).body
+  const done = { filesScanned: 5, dirsScanned: 4, filesMigrated: 4, dirsMigrated: 4 }
+  expect(await get(`/stats/current/${migrationId}`)).toMatchObject({ migrationId, migrationStats: done })
+  expect(await get('/stats/current')).toMatchObject([{ migrationId, migrationStats: done }])
+  expect(await get('/stats/cumulative')).toMatchObject(done)
+  expect(await get(`/stats/${migrationId}`)).toMatchObject([{ migrationId, migrationStats: done }])
+  expect((await platform.rest('migrator', 'GET', '/stats/nobody')).status).toBe(404)
+  const bucket = { totalFiles: 4, totalBytes: 41, scannedFiles: 5 }
+  expect(await get('/stats/throughputSummary')).toMatchObject({ last300Secs: bucket, last1800Secs: bucket })
+  expect(await get('/stats/throughputInLastSecs/1800')).toMatchObject(bucket)
+  expect((await platform.rest('migrator', 'GET', '/stats/throughputInLastSecs/0')).status).toBe(400)
+  expect(await get('/diagnostics/summary')).toMatchObject({
+    migrationsRunning: 0,
+    failedPathsCount: 1,
+    migrationIdMostFailedPaths: migrationId,
+    totalFilesIterated: 5,
+    actionStoreCurrent: 0,
+  })
+  const text = await fetch(`${platform.httpUrls.migrator}/diagnostics/summary.txt`)
+  expect(await text.text()).toContain('\nfailedPathsCount: 1\n')
 })

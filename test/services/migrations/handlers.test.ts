@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { type MigrationDependencies, migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
-import { RollingStats } from '../../../services/migrations/rolling-stats.ts'
+import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
 
 const counts = { ...noCounts(), filesScanned: 7, filesMigrated: 7 }
 const running: MigrationRecord = {

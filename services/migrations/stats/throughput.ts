@@ -1,0 +1,25 @@
+import type { Output } from '../../../subjects/contract.ts'
+import type { stats } from '../../../subjects/stats.ts'
+import type { RollingStats } from './rolling-stats.ts'
+import { wireStats } from './wire.ts'
+
+export type Throughput = Output<(typeof stats)['throughput-in']>
+
+/** What was moved in the last seconds. */
+export function throughputIn(
+  rolling: Pick<RollingStats, 'lastSeconds'>,
+  seconds: number,
+  nowMs = Date.now(),
+): Throughput {
+  const sum = { totalBytes: 0, totalFiles: 0, peakBytes: 0, peakFiles: 0, scannedFiles: 0, scannedDirs: 0 }
+  for (const { counts } of rolling.lastSeconds(seconds, nowMs)) {
+    const { filesMigrated, successfulBytesMigrated, filesScanned, dirsScanned } = wireStats(counts)
+    sum.totalBytes += successfulBytesMigrated
+    sum.totalFiles += filesMigrated
+    sum.peakBytes = Math.max(sum.peakBytes, successfulBytesMigrated)
+    sum.peakFiles = Math.max(sum.peakFiles, filesMigrated)
+    sum.scannedFiles += filesScanned
+    sum.scannedDirs += dirsScanned
+  }
+  return sum
+}
