@@ -23,12 +23,15 @@ export type StoredKey = Static<typeof StoredKey>
 
 export type KeyCollection = Collection<typeof StoredKey>
 
+/** Keys by id, and by owner as groups, without sessions. */
 export const openKeys = (connection: NatsConnection): Promise<KeyCollection> =>
   Collection.open(connection, {
     bucket: 'keys',
     schema: StoredKey,
     version: 2,
     upcasters: { 1: withVisible },
+    // Sessions are many and found by their id alone.
+    groupOf: ({ owner, kind }) => (kind === 'session' ? undefined : owner),
   })
 
 /** Keys of the first version did not say which extensions they see. */
