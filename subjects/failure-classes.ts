@@ -3,7 +3,8 @@
  * `gone` nothing there; `changed` another version than before; `permission` this object is not ours to touch;
  * `refused` the credentials are wrong; `unreachable` network or service down; `throttled` asked to slow down;
  * `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry; `full` no space left;
- * `corrupt` what was written is not what the target has; `io` anything else.
+ * `corrupt` what was written is not what the target has; `collision` another path of the source goes to this place of the
+ * target; `io` anything else.
  */
 export const failureClasses = {
   gone: { retryable: false },
@@ -17,6 +18,7 @@ export const failureClasses = {
   unsupported: { retryable: false },
   full: { retryable: true },
   corrupt: { retryable: true },
+  collision: { retryable: false },
   io: { retryable: true },
 } as const
 export type FailureClass = keyof typeof failureClasses

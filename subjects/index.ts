@@ -11,7 +11,7 @@ import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
-import { settings } from './settings.ts'
+import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { stats } from './stats.ts'
 import { users } from './users.ts'
@@ -45,6 +45,8 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
 export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
   Object.values(resource),
 )
-export const eventContracts: readonly EventContract[] = [migrationEvents, verificationEvents].flatMap(
-  (events) => Object.values(events),
-)
+export const eventContracts: readonly EventContract[] = [
+  migrationEvents,
+  settingsEvents,
+  verificationEvents,
+].flatMap((events) => Object.values(events))

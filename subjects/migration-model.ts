@@ -7,17 +7,19 @@ export const internalId = Uuid('Another migration of the same name has another')
 
 /**
  * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
- * its scripts work; the short ones are ours.
+ * its scripts work; the short ones are ours, and what it does not have has no other.
  */
 export const actionPolicies = {
   Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
   SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
+  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
+  SkipIfDigestMatch: 'SkipIfDigestMatch',
 } as const
 export type ActionPolicy = keyof typeof actionPolicies
 
 const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
 export const actionPolicy = Type.Optional(
-  Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
+  Type.Enum([...new Set([...policyNames, ...Object.values(actionPolicies)])], {
     description: 'What happens to a file that is at the target already; default Overwrite',
   }),
 )

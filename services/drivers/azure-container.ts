@@ -23,8 +23,8 @@ export interface BlobProperties {
   /** Names in lower case. */
   readonly metadata: Readonly<Record<string, string>>
   readonly etag: string
-  /** Of the content, in base64; empty where the service keeps none. */
-  readonly md5: string
+  /** Of the content, base64, where whoever wrote it gave one. */
+  readonly md5?: string
 }
 
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
@@ -49,7 +49,10 @@ export class Container {
   /** What stands under the very name, undefined when nothing does. */
   async properties(blob: string, what: What): Promise<BlobProperties | undefined> {
     const { status, headers } = await this.#client.request({ method: 'HEAD', blob, what, accept: [404] })
-    return status === 404 ? undefined : propertiesOf(headers, Number(headers['content-length']))
+    if (status === 404) return undefined
+    const md5 = headers['content-md5']
+    const properties = propertiesOf(headers, Number(headers['content-length']))
+    return typeof md5 === 'string' ? { ...properties, md5 } : properties
   }
 
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */
@@ -170,7 +173,6 @@ export class Container {
 function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
   const metadata = headerMetadata(headers)
   const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
-  const md5 = headers['content-md5']
   const times = storeTimes(String(headers['x-ms-creation-time'] ?? ''), headers['last-modified'] ?? '')
   return {
     isFolder: isFolderMarker(metadata),
@@ -179,7 +181,6 @@ function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProp
     times,
     metadata,
     etag: headers.etag ?? '',
-    md5: typeof md5 === 'string' ? md5 : '',
   }
 }
 

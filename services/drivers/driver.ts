@@ -24,7 +24,7 @@ export interface Entry {
   readonly modifiedMs: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
-  /** MD5 of a file's content in base64, where the store keeps one: it costs nothing to ask for it. */
+  /** MD5 of the content, base64, where the store keeps one. */
   readonly md5?: string
   /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */
   readonly createdMs?: number
@@ -75,6 +75,8 @@ export interface Features {
   readonly maxPutBytes: number
   /** Size of a part of an upload for a file of this size: the store's limits on count and size of parts decide. */
   readonly partBytes: (sizeBytes: number) => number
+  /** Times that differ by no more milliseconds may be of one moment, where the store keeps them less exactly than most. */
+  readonly timeGrainMs?: number
   /** Operations of this kind that one thread should have under way at once; 1 when they are synchronous inside. */
   readonly concurrency: number
 }

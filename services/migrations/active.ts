@@ -6,7 +6,8 @@ import type { Log } from '../../broker/log.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ItemResult } from './engine/counts.ts'
-import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
+import type { ActionPolicy } from '../../subjects/migration-model.ts'
+import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
@@ -103,7 +104,7 @@ export class ActiveMigration {
   }
 
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
-  async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
+  async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
   }
 

@@ -5,7 +5,6 @@ import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
 import { relativePath } from './engine/paths.ts'
-import { enginePolicies } from './policies.ts'
 import type { FailureLedger } from './failures.ts'
 import { maxPendingRegions, type MigrationRecord, type PendingRegion, workIdOf } from './record.ts'
 import { retryItems } from './retries.ts'
@@ -77,11 +76,7 @@ export async function queueRegions(
       for await (const items of retryItems(ledger, workId, root, failures)) await active.retry(items)
       continue
     }
-    await active.rescan(
-      id,
-      relativePath(pathFromText(root), pathFromText(path)),
-      policy === undefined ? undefined : enginePolicies[policy],
-    )
+    await active.rescan(id, relativePath(pathFromText(root), pathFromText(path)), policy)
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>

@@ -5,10 +5,11 @@ import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec } from './engine/mover.ts'
+import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
@@ -30,6 +31,13 @@ export interface RunnerOptions extends WorkStores {
   readonly onCount: CountListener
   readonly log: Log
 }
+
+/** What the engine calls them. */
+const urgencies = {
+  HIGH: 'high',
+  NORMAL: 'normal',
+  LOW: 'low',
+} as const satisfies Record<MigrationPriority, Urgency>
 
 /** A migration that is worked on. */
 interface Followed {
@@ -79,6 +87,7 @@ export class Runner {
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
       if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
@@ -91,6 +100,10 @@ export class Runner {
       this.#working.delete(working),
     )
     this.#working.add(working)
+  }
+
+  #prioritise({ internalId, priority }: Pick<MigrationRecord, 'internalId' | 'priority'>): void {
+    this.#options.mover.setUrgency(internalId, urgencies[priority])
   }
 
   /** Works until the record says that there is nothing to do; what fails is tried again. Never rejects. */
@@ -118,6 +131,7 @@ export class Runner {
       }
     }
     this.#followed.delete(internalId)
+    this.#prioritise({ internalId, priority: 'NORMAL' })
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
@@ -125,6 +139,7 @@ export class Runner {
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
     const workId = workIdOf(record)
+    this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const options = { workId, spec: await resolve(record), takeBack, signal }
     const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })

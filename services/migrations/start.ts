@@ -5,6 +5,8 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
@@ -14,7 +16,6 @@ import { Figures } from './figures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
-import { enginePolicies } from './policies.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { statsHandlers } from './stats/handlers.ts'
@@ -35,6 +36,8 @@ export interface MigrationsOptions {
   readonly reportsFolder: string
   readonly log: Log
 }
+
+const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations(options: MigrationsOptions) {
@@ -64,7 +67,7 @@ export async function startMigrations(options: MigrationsOptions) {
   const resolve = async ({ internalId, generation, path, policy, ...record }: MigrationRecord) => {
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
-    return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
+    return { id: internalId, generation, root, source, target, policy }
   }
   const runner = new Runner({
     connection,
@@ -78,7 +81,8 @@ export async function startMigrations(options: MigrationsOptions) {
     onCount: (counts) => stats.add(counts),
     log,
   })
-  const scheduler = new Scheduler({ records, limit: async () => 0, log })
+  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const scheduler = new Scheduler({ records, limit, log })
   const reports = new ReportStore(reportsFolder)
   const verifier = new Verifier({
     records: verifications,
@@ -109,6 +113,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
   }
   const figures = new Figures(records, dependencies)
+  const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
@@ -122,11 +127,14 @@ export async function startMigrations(options: MigrationsOptions) {
     }),
     run: async () => {
       await runner.start()
+      const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
+      stops.push(() => changes.unsubscribe())
       await scheduler.start()
       await verifier.start()
       await stats.start(figures)
     },
     stop: async () => {
+      for (const stop of stops) stop()
       await scheduler.stop()
       await Promise.all([runner.stop(), verifier.stop()])
       await stats.stop()

@@ -6,13 +6,14 @@ import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Batch, Job, Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy } from './large.ts'
-import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog } from './pool.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import type { MoveSpec } from './run.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
+export type { Urgency } from './pool.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
 const firstGeneration = 1
@@ -35,6 +36,11 @@ export class Mover implements AsyncDisposable {
   constructor({ threads, log }: { threads?: number; log: PoolLog }) {
     this.#log = log
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+  }
+
+  /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
+  setUrgency(id: string, urgency: Urgency): void {
+    this.#pool.setUrgency(id, urgency)
   }
 
   /**
@@ -126,6 +132,7 @@ export class Mover implements AsyncDisposable {
     try {
       const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
       const begun = await this.#pool.run(job, { signal, priority: 'files' })
+      if (begun.kind === 'result') return begun.result
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {

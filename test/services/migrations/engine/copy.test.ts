@@ -53,7 +53,7 @@ function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): 
     root: noPath,
     source: kind,
     target: kind,
-    policy: 'overwrite',
+    policy: 'Overwrite',
   } as const
   return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
 }
