@@ -7,6 +7,7 @@ import {
 } from '../../../../subjects/verification-terms.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { csvLine } from '../../csv.ts'
+import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
 import { storePath, type Run } from '../run.ts'
 import { compareContent, compareLinks } from './content.ts'
@@ -60,12 +61,15 @@ export class Comparer implements Judge {
   }
 
   async pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
-    const { source, target } = pair
+    const { source, target, verdict: rule } = pair
+    if (typeof rule === 'object') return this.#excluded(pair, path, rule.excludedBy, found)
     if (this.#isIgnored(pair)) {
       count(found, 'filesIgnored')
       this.#row(path, pair, { result: 'IGNORED' }, found)
       return undefined
     }
+    // Only on the way to what is included: nobody said that it should be there.
+    if (rule === 'walked') return sideOf(pair)
     if (source !== undefined) countSide(found, source, 'Source')
     if (target !== undefined) countSide(found, target, 'Target')
     const verdict = await this.#verdict(pair, path, found)
@@ -77,7 +81,17 @@ export class Comparer implements Judge {
   unreadable(path: StorePath, reason: string, found: Collected): void {
     const verdict = { result: 'UNREADABLE', detail: reason } as const
     countVerdict(found, verdict, false)
-    this.#row(path, { source: undefined, target: undefined }, verdict, found)
+    const there = targetPath(this.#run, storePath(this.#run, path))
+    this.#row(path, { source: undefined, target: undefined, there }, verdict, found)
+  }
+
+  /** What is in an excluded folder is not looked at. */
+  #excluded(pair: Pair, path: StorePath, excludedBy: string | undefined, found: Collected): undefined {
+    const { source, target } = pair
+    const isBoth = source !== undefined && target !== undefined
+    countExcluded(found, pair)
+    const detail = excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`
+    this.#row(path, pair, { result: isBoth ? 'FOUND_ON_BOTH' : 'EXCLUDED', detail }, found)
   }
 
   /** Folders never are: their time tells nothing of what is in them. */
@@ -108,32 +122,37 @@ export class Comparer implements Judge {
       case 'metadata':
         return timeVerdict(source, target) ?? modeVerdict(source, target) ?? { result: 'MATCH' }
       case 'digest':
-        return this.#contentVerdict(path, source, target, found)
+        return this.#contentVerdict(path, { source, target, there: pair.there }, found)
     }
   }
 
-  async #contentVerdict(path: StorePath, source: Entry, target: Entry, found: Collected): Promise<Verdict> {
+  async #contentVerdict(
+    path: StorePath,
+    pair: { source: Entry; target: Entry; there: StorePath },
+    found: Collected,
+  ): Promise<Verdict> {
+    const { source, there } = pair
+    const at = storePath(this.#run, path)
     if (source.type !== 'file' && source.type !== 'symlink') return { result: 'MATCH' }
     const { difference, bytesRead } =
       source.type === 'file'
-        ? await compareContent(this.#run, path, source, target)
-        : await compareLinks(this.#run, path)
+        ? await compareContent(this.#run, at, pair)
+        : await compareLinks(this.#run, at, there)
     count(found, 'bytesRead', bytesRead)
     return difference === undefined ? { result: 'MATCH' } : { result: 'DIGEST_MISMATCH', detail: difference }
   }
 
   #row(
     path: StorePath,
-    { source, target }: Pick<Pair, 'source' | 'target'>,
+    { source, target, there }: Pick<Pair, 'source' | 'target' | 'there'>,
     { result, detail }: Verdict,
     found: Collected,
   ): void {
-    const text = textFromPath(storePath(this.#run, path))
     const row: Row = {
       scanResult: result,
       type: typeNames[(source ?? target)?.type ?? 'other'],
-      sourcePath: text,
-      targetPath: text,
+      sourcePath: textFromPath(storePath(this.#run, path)),
+      targetPath: textFromPath(there),
       sourceSize: source?.sizeBytes,
       targetSize: target?.sizeBytes,
       sourceModified: momentOf(source),
@@ -192,6 +211,20 @@ function countSide(found: Collected, entry: Entry, side: 'Source' | 'Target'): v
   if (isFolder(entry)) return count(found, `directoriesOn${side}`)
   count(found, `filesOn${side}`)
   count(found, `bytesOn${side}`, entry.sizeBytes)
+}
+
+/** Of what is only at the target, nothing is left out. */
+function countExcluded(found: Collected, { source, target }: Pair): void {
+  const where = target === undefined ? 'NotExistsOnTarget' : 'ExistsOnTarget'
+  if (source === undefined) return
+  if (isFolder(source)) {
+    count(found, 'directoriesExcluded')
+    return count(found, `directoriesExcluded${where}`)
+  }
+  count(found, 'filesExcluded')
+  count(found, `filesExcluded${where}`)
+  count(found, 'bytesExcluded', source.sizeBytes)
+  count(found, `bytesExcluded${where}`, source.sizeBytes)
 }
 
 function countVerdict(found: Collected, { result }: Verdict, isFolder: boolean): void {

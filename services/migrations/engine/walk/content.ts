@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Driver, Entry, SourceFile, StorePath } from '../../../drivers/driver.ts'
-import { atTarget, storePath, type Run } from '../run.ts'
+import { atTarget, type Run } from '../run.ts'
 
 /** Read at once from each store. */
 const chunkBytes = 1024 * 1024
@@ -16,14 +16,13 @@ export interface ContentComparison {
 /**
  * Compares the content of two files of the same size, and reads no more than it must: nothing when both stores keep a
  * digest, one file when one of them does, else both up to the first difference. Throws StoreErrors.
+ * @param at path in the source
  */
 export async function compareContent(
   run: Run,
-  path: StorePath,
-  source: Entry,
-  target: Entry,
+  at: StorePath,
+  { source, target, there }: { source: Entry; target: Entry; there: StorePath },
 ): Promise<ContentComparison> {
-  const at = storePath(run, path)
   const { sizeBytes } = source
   if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
   if (source.md5 !== undefined && target.md5 !== undefined)
@@ -33,18 +32,17 @@ export async function compareContent(
     return { difference: digestDifference(md5, target.md5), bytesRead: sizeBytes }
   }
   if (source.md5 !== undefined) {
-    const md5 = await atTarget(withFile(run.target, at, (file) => md5Of(run, file)))
+    const md5 = await atTarget(withFile(run.target, there, (file) => md5Of(run, file)))
     return { difference: digestDifference(source.md5, md5), bytesRead: sizeBytes }
   }
-  return withFile(run.source, at, (from) => withFile(run.target, at, (to) => compareBytes(run, from, to)))
+  return withFile(run.source, at, (from) => withFile(run.target, there, (to) => compareBytes(run, from, to)))
 }
 
 /** Compares where two symbolic links lead. Throws StoreErrors. */
-export async function compareLinks(run: Run, path: StorePath): Promise<ContentComparison> {
-  const at = storePath(run, path)
+export async function compareLinks(run: Run, at: StorePath, there: StorePath): Promise<ContentComparison> {
   const [source, target] = await Promise.all([
     run.source.readLink?.(at),
-    run.target.readLink === undefined ? undefined : atTarget(run.target.readLink(at)),
+    run.target.readLink === undefined ? undefined : atTarget(run.target.readLink(there)),
   ])
   const isSame = source !== undefined && target !== undefined && source.equals(target)
   return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }

@@ -1,9 +1,13 @@
-import { StoreError, type Entry } from '../../../drivers/driver.ts'
-import { nameOf } from '../../../drivers/local-root.ts'
+import { StoreError, type Entry, type StorePath } from '../../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
 import { lookBeside } from '../beside.ts'
-import { targetError } from '../outcome.ts'
-import { atTarget, storePath, type Run } from '../run.ts'
+import { concurrently } from '../concurrently.ts'
+import { isMapped, isTaken, targetPath } from '../mappings.ts'
+import { storeError, targetError } from '../outcome.ts'
+import { isName, joinPath } from '../paths.ts'
+import type { FolderRules, Verdict } from '../rules.ts'
+import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
 import type { WalkFolder } from './walk-folder.ts'
 
 /** What stands under one name at both sides, or at one of them. */
@@ -11,47 +15,94 @@ export interface Pair {
   readonly name: Buffer
   readonly source: Entry | undefined
   readonly target: Entry | undefined
+  /** Path at the target. */
+  readonly there: StorePath
+  /** What the rules of the migration say of it. */
+  readonly verdict: Verdict
 }
 
 /**
- * The entries of a folder, source and target side by side, in batches; files under construction are left out. Throws
- * StoreErrors, `gone` also when the folder is no longer where it was.
+ * The entries of a folder, source and target side by side, in batches; files under construction are left out, and what
+ * comes to the target from elsewhere in the source. Throws StoreErrors, `gone` also when the folder is no longer where it
+ * was.
  */
 export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pair[]> {
   const path = storePath(run, folder.path)
-  const { signal } = run.stop
+  const there = folder.there ?? targetPath(run, path)
+  const rules = run.rules?.inFolder(path)
+  const onlyTarget = (batch: readonly Entry[]): Pair[] =>
+    batch
+      .filter(({ name }) => !isTemporaryName(name))
+      .map((entry) => ({
+        name: entry.name,
+        source: undefined,
+        target: entry,
+        there: joinPath(there, entry.name),
+        verdict: verdictOn(rules, entry),
+      }))
   if (folder.side === 'target') {
-    for await (const batch of entriesOfTarget(run, path)) yield onlyTarget(batch)
+    for await (const batch of listTarget(run, there))
+      yield onlyTarget(batch.filter(({ name }) => !isTaken(run, joinPath(there, name))))
     return
   }
   const beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
   if (folder.side === 'both' && beside === undefined)
     throw new StoreError('gone', 'target: the folder is no longer there')
-  for await (const batch of run.source.list(path, signal)) {
-    const there = await beside?.find(batch)
-    yield batch.map((entry) => ({ name: entry.name, source: entry, target: there?.get(entry) }))
+  for await (const batch of run.source.list(path, run.stop.signal)) {
+    const found = (await beside?.find(batch)) ?? new Map<Entry, Entry>()
+    const elsewhere = await findElsewhere(run, path, batch)
+    yield batch.map((entry) => ({
+      name: entry.name,
+      source: entry,
+      target: elsewhere.has(entry) ? elsewhere.get(entry) : found.get(entry),
+      there: targetPath(run, joinPath(path, entry.name)),
+      verdict: verdictOn(rules, entry),
+    }))
   }
   if (beside === undefined) return
   for await (const batch of beside.rest()) yield onlyTarget(batch)
 }
 
-async function* entriesOfTarget(run: Run, path: Buffer): AsyncGenerator<Entry[]> {
+/** What the target has for entries that a mapping of their own leads to another place. */
+async function findElsewhere(
+  run: Run,
+  path: StorePath,
+  batch: readonly Entry[],
+): Promise<ReadonlyMap<Entry, Entry | undefined>> {
+  const found = new Map<Entry, Entry | undefined>()
+  if (run.spec.mappings === undefined) return found
+  const mapped = batch.filter(({ name }) => isName(name) && isMapped(run, joinPath(path, name)))
+  await concurrently(mapped, concurrencyOf(run), async (entry) => {
+    found.set(entry, await atTarget(run.target.stat(targetPath(run, joinPath(path, entry.name)))))
+  })
+  return found
+}
+
+async function* listTarget(run: Run, there: StorePath): AsyncGenerator<Entry[]> {
   try {
-    yield* run.target.list(path, run.stop.signal)
+    yield* run.target.list(there, run.stop.signal)
   } catch (error) {
-    if (error instanceof StoreError && error.failure === 'gone') throw error
-    throw targetError(error)
+    const known = storeError(error)
+    throw known.failure === 'gone' ? known : targetError(known)
   }
 }
 
-const onlyTarget = (batch: readonly Entry[]): Pair[] =>
-  batch
-    .filter(({ name }) => !isTemporaryName(name))
-    .map((entry) => ({ name: entry.name, source: undefined, target: entry }))
+const verdictOn = (rules: FolderRules | undefined, entry: Entry): Verdict =>
+  rules === undefined || !isName(entry.name) ? 'taken' : rules.verdict(entry)
 
 /** What stands at a path itself. Throws StoreErrors. */
 export async function pairAt(run: Run, folder: WalkFolder): Promise<Pair> {
   const path = storePath(run, folder.path)
-  const [source, target] = await Promise.all([run.source.stat(path), atTarget(run.target.stat(path))])
-  return { name: nameOf(path), source, target }
+  const there = folder.there ?? targetPath(run, path)
+  const [source, target] = await Promise.all([run.source.stat(path), atTarget(run.target.stat(there))])
+  return { name: nameOf(path), source, target, there, verdict: verdictAt(run, folder, source ?? target) }
+}
+
+/** The root of the migration was asked for; of what is below it a folder above may be excluded. */
+function verdictAt(run: Run, { path }: WalkFolder, entry: Entry | undefined): Verdict {
+  if (run.rules === undefined || path.length === 0 || entry === undefined) return 'taken'
+  const parent = parentOf(storePath(run, path))
+  const excludedBy = run.rules.excluding(parent, run.spec.root)
+  if (excludedBy !== undefined) return { excludedBy }
+  return run.rules.inFolder(parent).verdict({ ...entry, name: nameOf(path) })
 }

@@ -6,19 +6,32 @@ export type Side = 'both' | 'source' | 'target' | 'unknown'
 
 /** A folder that is to be walked through. */
 export interface WalkFolder {
-  /** Relative to the migration's path. */
+  /** Relative to the migration's path. Of a folder of the target alone, where it would come from. */
   readonly path: StorePath
   readonly side: Side
   /** Levels of it that are wanted; not there for all of them. */
   readonly levels?: number
+  /** Of a folder of the target alone: where it is there. */
+  readonly there?: StorePath
 }
 
+type Encoded = [path: JsonBytes, side: Side, levels?: number | null, there?: JsonBytes]
+
 /** One line of text: folders wait in memory, in a file, and go to threads. */
-export const encodeFolder = ({ path, side, levels }: WalkFolder): string =>
-  JSON.stringify([jsonFromBytes(path), side, ...(levels === undefined ? [] : [levels])])
+export function encodeFolder({ path, side, levels, there }: WalkFolder): string {
+  const encoded: Encoded = [jsonFromBytes(path), side]
+  if (levels !== undefined || there !== undefined) encoded.push(levels ?? null)
+  if (there !== undefined) encoded.push(jsonFromBytes(there))
+  return JSON.stringify(encoded)
+}
 
 /** What `encodeFolder` was given. */
 export function decodeFolder(text: string): WalkFolder {
-  const [path, side, levels] = JSON.parse(text) as [JsonBytes, Side, number?]
-  return { path: bytesFromJson(path), side, ...(levels === undefined ? {} : { levels }) }
+  const [path, side, levels, there] = JSON.parse(text) as Encoded
+  return {
+    path: bytesFromJson(path),
+    side,
+    ...(levels === undefined || levels === null ? {} : { levels }),
+    ...(there === undefined ? {} : { there: bytesFromJson(there) }),
+  }
 }

@@ -119,7 +119,8 @@ class FolderWalk {
       return
     }
     if (side === undefined || levels === 0) return
-    found.folder(encodeFolder({ path, side, ...(levels === undefined ? {} : { levels }) }))
+    const there = side === 'target' ? { there: pair.there } : {}
+    found.folder(encodeFolder({ path, side, ...there, ...(levels === undefined ? {} : { levels }) }))
   }
 
   async #turn(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mov
 
 /** What a comparison of everything below a folder found. */
 export interface Compared {
-  readonly rows: { scanResult: string; sourcePath: string; detail?: string }[]
+  readonly rows: { scanResult: string; sourcePath: string; targetPath: string; detail?: string }[]
   readonly counts: Record<string, number>
   /** Folders that were walked through. */
   readonly folders: number

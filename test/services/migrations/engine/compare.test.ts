@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { packRules } from '../../../../services/migrations/engine/rules.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { compareAll, differences } from './compare-folder.ts'
@@ -158,3 +159,61 @@ test(
     expect(again.counts['bytesRead']).toBe(5)
   },
 )
+
+test('what is excluded is missed nowhere, and told of where it is at the target all the same', async () => {
+  await using move = await copied()
+  rmSync(join(move.to, 'a/deep'), { recursive: true })
+  writeFileSync(join(move.to, 'kept'), 'the rules do not want it')
+  const rules = packRules({
+    exclusions: [
+      { id: 'deep', type: 'paths', paths: ['/a/deep', '/kept'] },
+      { id: 'third', type: 'paths', paths: ['/b/three'] },
+    ],
+    inclusions: [],
+  })
+  const compared = await compareAll(move.mover, { ...move.spec, ...(rules && { rules }) }, { level: 'size' })
+  expect(differences(compared)).toEqual(['EXCLUDED /a/deep', 'EXCLUDED /kept', 'FOUND_ON_BOTH /b/three'])
+  expect(compared.counts).toMatchObject({
+    totalDiscrepancies: 1,
+    filesOnSource: 4,
+    directoriesExcluded: 1,
+    directoriesExcludedNotExistsOnTarget: 1,
+    filesExcluded: 1,
+    filesExcludedExistsOnTarget: 1,
+  })
+  const included = packRules({ exclusions: [], inclusions: [{ id: 'b', type: 'paths', paths: ['/b'] }] })
+  const confined = await compareAll(
+    move.mover,
+    { ...move.spec, ...(included && { rules: included }) },
+    { level: 'size' },
+  )
+  expect(
+    confined.rows.filter(({ scanResult }) => scanResult === 'MATCH').map(({ sourcePath }) => sourcePath),
+  ).toEqual(['/', '/b', '/b/three'])
+})
+
+test('path mappings lead to where a path is at the target', async () => {
+  const bytes = (text: string) => Buffer.from(text)
+  await using move = createMove({
+    mappings: [
+      { from: bytes('a/deep'), to: bytes('elsewhere') },
+      { from: bytes(''), to: bytes('all') },
+    ],
+  })
+  mkdirSync(join(move.from, 'a/deep'), { recursive: true })
+  for (const path of ['a/one', 'a/deep/two']) writeFileSync(join(move.from, path), path)
+  await move.run()
+  expect(differences(await compareAll(move.mover, move.spec, { level: 'digest' }))).toEqual([])
+  rmSync(join(move.to, 'elsewhere/two'))
+  mkdirSync(join(move.to, 'all/extra'))
+  writeFileSync(join(move.to, 'all/extra/file'), '')
+  const compared = await compareAll(move.mover, move.spec, { level: 'digest' })
+  expect(differences(compared)).toEqual([
+    'MISSING_ON_SOURCE /extra',
+    'MISSING_ON_SOURCE /extra/file',
+    'MISSING_ON_TARGET /a/deep/two',
+  ])
+  expect(
+    compared.rows.filter(({ scanResult }) => scanResult !== 'MATCH').map(({ targetPath }) => targetPath),
+  ).toEqual(expect.arrayContaining(['/all/extra', '/all/extra/file', '/elsewhere/two']))
+})
