@@ -19,12 +19,24 @@ export const callContract =
         await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
         return
       }
-      const reply = await withSession(context, globals, (session) => session.call(contract, input))
+      const reply = await withSession(context, globals, (session) => askAll(session, contract, input))
       present(context.terminal, contract, reply, { json: globals.json === true, input })
     } catch (error) {
       throw withFlags(error, shape)
     }
   }
+
+/** The reply, once it is the last word. */
+async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {
+  const { again } = contract.cli ?? {}
+  let reply = await session.call(contract, input)
+  while (again !== undefined) {
+    const known = reply as Readonly<Record<string, unknown>>
+    if (known[again.while.field] !== again.while.is) break
+    reply = await session.call(contract, Object.assign({}, input, { [again.field]: known[again.field] }))
+  }
+  return reply
+}
 
 /** Writes the whole text as it is, whatever form replies are asked for in. */
 async function download(

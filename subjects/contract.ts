@@ -33,6 +33,11 @@ export interface CliShape {
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */
   readonly columns?: readonly string[]
+  /** The reply is not the last word while one of its fields has a value: asked again, with another of its fields, until it has not. */
+  readonly again?: {
+    readonly field: string
+    readonly while: { readonly field: string; readonly is: string }
+  }
 }
 
 /** What the audit log says of a call that changes something. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { Deletions } from './target-match.ts'
 import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -86,6 +87,8 @@ export const Migration = model('Migration', {
   }),
   clientActivitySummary: Matrix,
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  deletions: Type.Optional(Deletions),
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

@@ -5,6 +5,8 @@ import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { targetMatchFields } from './target-match.ts'
+import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
 import { Count, list, Name, page, Path, strict } from './schemas.ts'
 
@@ -20,6 +22,7 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy,
+      ...targetMatchFields,
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
@@ -67,6 +70,7 @@ export const migrations = resource('migrations', {
   ...migrationCommands,
   ...migrationWork,
   ...failureContracts,
+  ...migrationPlan,
   progress: {
     summary: 'How far a migration is',
     input: byId,

@@ -26,6 +26,7 @@ const readingVerbs = new Set([
   'report',
   'reports',
   'progress',
+  'plan',
   'stats',
   'history',
   'current',

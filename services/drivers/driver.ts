@@ -139,6 +139,12 @@ export interface Driver {
   /** Makes or replaces a symbolic link, atomically. Only with `features.symlinks`. */
   makeLink?(path: StorePath, target: Buffer): Promise<void>
 
+  /**
+   * Gives what stands at a path another one in the same store, a folder with all that is in it. The new path's parent is
+   * there, and nothing stands at the path itself. Not there where a store would have to copy. Throws `gone`.
+   */
+  rename?(path: StorePath, to: StorePath): Promise<void>
+
   /** Releases connections. */
   close(): Promise<void>
 }

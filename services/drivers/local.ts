@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readlinkSync, renameSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
 import { StoreError } from './driver.ts'
@@ -159,6 +159,10 @@ export class LocalDriver implements Driver {
 
   async makeLink(path: StorePath, target: Buffer): Promise<void> {
     locally(() => replaceLink(this.#beside(path, temporaryName(putTag)), this.#confine(path), target))
+  }
+
+  async rename(path: StorePath, to: StorePath): Promise<void> {
+    locally(() => renameSync(this.#confine(path), this.#confine(to)))
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
+import { targetMatchOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { Recurrence } from './recurrence.ts'
@@ -34,6 +35,7 @@ export const creator =
         'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
       )
     }
+    const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     await requireApart(dependencies, { path, source, target })
@@ -55,6 +57,7 @@ export const creator =
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
       pendingRegions: [],
+      ...(targetMatch === undefined ? {} : { targetMatch }),
     }
     await records.create(migrationId, record, [
       emission(migrationEvents.created, migrationId, factOf(record)),

@@ -8,6 +8,8 @@ import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
 import { failureHandlers } from './failure-handlers.ts'
 import { Figures } from './figures.ts'
+import { targetMatchHandlers } from './plans/target-match.ts'
+import type { Plans } from './plans/plans.ts'
 import type { PlaceDependencies } from './places.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
@@ -20,6 +22,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
+  readonly plans: Pick<Plans, 'handlers'>
 }
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
@@ -29,6 +32,8 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     ...commandHandlers(dependencies, figures),
     ...questionHandlers(dependencies, figures),
     ...failureHandlers({ ...dependencies, figures }),
+    ...targetMatchHandlers(dependencies, figures),
+    ...dependencies.plans.handlers,
   }
 }
 

@@ -8,6 +8,7 @@ import {
   migrationStates,
 } from '../../subjects/migration-model.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
 
@@ -66,6 +67,12 @@ export const MigrationRecord = strict({
   counts: Type.Optional(StoredCounts),
   recurrence: Type.Optional(Recurrence),
   pendingRegions: list(PendingRegion, maxPendingRegions),
+  /** Deletes what is at the target only when a scan is over. */
+  targetMatch: Type.Optional(TargetMatch),
+  /** Of the last scan that was over. */
+  deletions: Type.Optional(Deletions),
+  /** So many deletions somebody approved of. */
+  approvedDeletions: Type.Optional(Count('Files and folders')),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
@@ -88,7 +95,14 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
 
 /** The record at the beginning of a new generation: nothing is done yet. */
 export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
+  const {
+    scanned: _scanned,
+    completed: _completed,
+    counts: _counts,
+    deletions: _deletions,
+    approvedDeletions: _approved,
+    ...record
+  } = current
   return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
 }
 

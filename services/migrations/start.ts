@@ -15,6 +15,7 @@ import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
@@ -94,7 +95,10 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     log,
   })
+  const figures = new Figures(records, { progress, failures })
+  const plans = new Plans({ mover, figures, resolve, log })
   const dependencies = {
+    plans,
     connection,
     records,
     progress,
@@ -112,7 +116,6 @@ export async function startMigrations(options: MigrationsOptions) {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
-  const figures = new Figures(records, dependencies)
   const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
@@ -136,7 +139,7 @@ export async function startMigrations(options: MigrationsOptions) {
     stop: async () => {
       for (const stop of stops) stop()
       await scheduler.stop()
-      await Promise.all([runner.stop(), verifier.stop()])
+      await Promise.all([runner.stop(), verifier.stop(), plans.stop()])
       await stats.stop()
       await mover.close()
     },

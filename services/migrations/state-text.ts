@@ -15,10 +15,16 @@ const texts: Readonly<Record<MigrationState, string>> = {
 
 /** The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived. */
 export function stateText(
-  { state, resumable }: Pick<MigrationRecord, 'state' | 'resumable'>,
+  { state, resumable, deletions }: Pick<MigrationRecord, 'state' | 'resumable' | 'deletions'>,
   failedPathCount: number,
 ): string {
-  const text = state === 'STOPPED' && !resumable ? 'stopped, and cannot go on' : texts[state]
+  const held = deletions?.isHeld === true && state === 'STOPPED' ? deletions : undefined
+  const text =
+    held !== undefined
+      ? `stopped before ${held.files} files and ${held.folders} folders of the target are deleted: see plan, then approve-deletions`
+      : state === 'STOPPED' && !resumable
+        ? 'stopped, and cannot go on'
+        : texts[state]
   if (failedPathCount === 0) return text
   return `${text}, but ${failedPathCount} ${failedPathCount === 1 ? 'path' : 'paths'} did not arrive`
 }

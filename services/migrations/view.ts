@@ -74,6 +74,8 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
     failedPathCount,
+    targetMatch: record.targetMatch !== undefined,
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
   }
 }

@@ -4,6 +4,7 @@ import type { LargeCopy } from './large.ts'
 import type { MoveSpec } from './run.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
+import type { Match } from './walk/match.ts'
 import type { SentError } from '../../drivers/sent-error.ts'
 
 interface ItemJob {
@@ -28,6 +29,8 @@ export type Job =
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
   | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly copy: LargeCopy }
   | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
+  | ({ readonly kind: 'plan'; readonly matchesTarget: boolean } & WalkJob)
+  | ({ readonly kind: 'match'; readonly match: Match } & WalkJob)
 
 /** What it answers. */
 export type Reply =

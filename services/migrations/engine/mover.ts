@@ -10,6 +10,7 @@ import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgenc
 import type { MoveSpec } from './run.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
+import type { Match } from './walk/match.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
@@ -98,6 +99,28 @@ export class Mover implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#walk({ kind: 'compare', spec, comparison, folders }, take, signal)
+  }
+
+  /** Says what a migration would do with folders, one level; like `compare`. @param matchesTarget see `Planner` */
+  async plan(
+    spec: MoveSpec,
+    matchesTarget: boolean,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'plan', spec, matchesTarget, folders }, take, signal)
+  }
+
+  /** Deletes what is only at the target in folders, one level of those that are on both sides; like `compare`. */
+  async match(
+    spec: MoveSpec,
+    match: Match,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'match', spec, match, folders }, take, signal)
   }
 
   async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,9 @@ import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
 import { Comparer } from './walk/compare.ts'
-import { walk } from './walk/walk.ts'
+import { Matcher } from './walk/match.ts'
+import { Planner } from './walk/plan.ts'
+import { type Judge, walk } from './walk/walk.ts'
 
 /** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */
 
@@ -66,7 +68,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   stop.check()
   const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
-  const rules = job.kind === 'scan' || job.kind === 'compare' ? await compiledRules(job.spec) : undefined
+  const rules = job.kind === 'scan' || 'folders' in job ? await compiledRules(job.spec) : undefined
   const run: Run = { spec, source, target, rules, stop, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
@@ -90,15 +92,26 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'commit':
       return { kind: 'result', result: await commitLarge(run, job.copy) }
     case 'compare':
-      await walk(run, new Comparer(run, job.comparison), job.folders, (findings) =>
-        hand({ type: 'findings', findings }),
-      )
+    case 'plan':
+    case 'match':
+      await walk(run, judgeOf(job, run), job.folders, (findings) => hand({ type: 'findings', findings }))
       return { kind: 'done' }
     case 'abandon':
       break
   }
   await target.abortUpload(job.copy.upload)
   return { kind: 'done' }
+}
+
+function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Judge {
+  switch (job.kind) {
+    case 'compare':
+      return new Comparer(run, job.comparison)
+    case 'plan':
+      return new Planner(run, job.matchesTarget)
+    case 'match':
+      return new Matcher(run, job.match)
+  }
 }
 
 /** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */

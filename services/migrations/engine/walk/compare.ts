@@ -14,7 +14,7 @@ import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { Judge } from './walk.ts'
-import type { Side } from './walk-folder.ts'
+import { sideOf, type Side } from './walk-folder.ts'
 
 /** What is to be compared. Plain data. */
 export interface Comparison {
@@ -171,12 +171,6 @@ export class Comparer implements Judge {
 const typeNames = { file: 'FILE', folder: 'DIRECTORY', symlink: 'LINK', other: 'OTHER' } as const
 
 const isFolder = (entry: Entry | undefined): boolean => entry?.type === 'folder'
-
-/** On which sides a folder stands; undefined where none does. */
-function sideOf({ source, target }: Pair): Side | undefined {
-  if (isFolder(source)) return isFolder(target) ? 'both' : 'source'
-  return isFolder(target) ? 'target' : undefined
-}
 
 /** A store that gives no time says 0. */
 const momentOf = (entry: Entry | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-import type { StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { bytesFromJson, jsonFromBytes, type JsonBytes } from '../paths.ts'
 
 /** Where a folder is; `unknown` for a path that nobody has looked at, which may be a file. */
@@ -13,6 +13,19 @@ export interface WalkFolder {
   readonly levels?: number
   /** Of a folder of the target alone: where it is there. */
   readonly there?: StorePath
+}
+
+/** On which sides a folder stands; undefined where none does. */
+export function sideOf({
+  source,
+  target,
+}: {
+  source: Entry | undefined
+  target: Entry | undefined
+}): Side | undefined {
+  const isThere = target?.type === 'folder'
+  if (source?.type === 'folder') return isThere ? 'both' : 'source'
+  return isThere ? 'target' : undefined
 }
 
 type Encoded = [path: JsonBytes, side: Side, levels?: number | null, there?: JsonBytes]

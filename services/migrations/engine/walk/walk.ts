@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import type { StorePath } from '../../../drivers/driver.ts'
+import { StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { concurrently } from '../concurrently.ts'
 import { storeError } from '../outcome.ts'
 import { isName, joinPath } from '../paths.ts'
@@ -128,6 +128,14 @@ class FolderWalk {
     await nextTurn()
     this.#turnEndsMs = performance.now() + turnMs
   }
+}
+
+/**
+ * A volume that is not mounted must not empty the target: that the migration's own folder is not at the source says nothing
+ * about what is at the target. Throws for it.
+ */
+export function requireRoot(path: StorePath): void {
+  if (path.length === 0) throw new StoreError('gone', 'source: the folder of the migration is not there')
 }
 
 const nowhere = 'there is nothing of this name, neither at the source nor at the target'
