@@ -28,14 +28,11 @@ export const callContract =
 
 /** The reply, once it is the last word. */
 async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {
+  const reply = await session.call(contract, input)
   const { again } = contract.cli ?? {}
-  let reply = await session.call(contract, input)
-  while (again !== undefined) {
-    const known = reply as Readonly<Record<string, unknown>>
-    if (known[again.while.field] !== again.while.is) break
-    reply = await session.call(contract, Object.assign({}, input, { [again.field]: known[again.field] }))
-  }
-  return reply
+  const known = reply as Readonly<Record<string, unknown>>
+  if (again === undefined || known[again.while.field] !== again.while.is) return reply
+  return askAll(session, contract, Object.assign({}, input, { [again.field]: known[again.field] }))
 }
 
 /** Writes the whole text as it is, whatever form replies are asked for in. */
