@@ -7,13 +7,26 @@ const maxDebt = 60
 /** Addresses and keys that are remembered, and tokens: some 100 bytes each. */
 const maxRemembered = 10_000
 
-/** An allowance of refusals that comes back with time. */
+/** How much somebody may do at once, and how much it may go on doing. */
+export interface Rate {
+  readonly burst: number
+  readonly refillPerSecond: number
+}
+
+/** An allowance that comes back with time. */
 class Allowance {
-  #left = burst
+  readonly #rate: Rate
+  #left: number
   #atMs = performance.now()
+
+  constructor(rate: Rate) {
+    this.#rate = rate
+    this.#left = rate.burst
+  }
 
   get left(): number {
     const now = performance.now()
+    const { burst, refillPerSecond } = this.#rate
     this.#left = Math.min(burst, this.#left + ((now - this.#atMs) / 1_000) * refillPerSecond)
     this.#atMs = now
     return this.#left
@@ -45,16 +58,21 @@ export class Recent<V> {
   }
 }
 
-/** Allowances of refusals, by name; who is not known, or forgotten, has all of it. */
+/** Allowances by name, of refusals unless it is said otherwise; who is not known, or forgotten, has all of it. */
 export class Allowances {
+  readonly #rate: Rate
   readonly #byName = new Recent<Allowance>()
 
+  constructor(rate: Rate = { burst, refillPerSecond }) {
+    this.#rate = rate
+  }
+
   left(name: string): number {
-    return this.#byName.get(name)?.left ?? burst
+    return this.#byName.get(name)?.left ?? this.#rate.burst
   }
 
   charge(name: string): void {
-    const allowance = this.#byName.get(name) ?? new Allowance()
+    const allowance = this.#byName.get(name) ?? new Allowance(this.#rate)
     allowance.charge()
     this.#byName.set(name, allowance)
   }

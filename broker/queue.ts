@@ -185,13 +185,15 @@ export class Queue {
     await consumer.run(signal)
   }
 
-  /** Items that are not done, exactly. A queue that is gone has none. */
+  /**
+   * Items that are not done, exactly.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pending(): Promise<number> {
     try {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 

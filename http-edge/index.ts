@@ -88,7 +88,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       })
       apps.push(app)
       await addDocs(app, server, version)
-      if (server === 'platform') await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, log })
+      if (server === 'platform')
+        await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
       urls[server] = await listenOn(app, server, listen[server])
     }
   } catch (error) {

@@ -113,8 +113,9 @@ function addRoute(
   const authority = route.public ? options.publicAuthority : options.authority
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
-  // The broker sees the edge as the client; who is behind it counts where it is recorded.
-  const isRecorded = contract.audit !== undefined || route.public === 'credentials'
+  // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
+  const isFromSomewhere =
+    contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -139,7 +140,7 @@ function addRoute(
       const input = bodyOf(readInput(request))
       const message = await send(connection, contract, input, {
         requestId: request.id,
-        ...(isRecorded ? markedAddress(options.marks, contract, request) : {}),
+        ...(isFromSomewhere ? markedAddress(options.marks, contract, request) : {}),
       }).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
         throw error

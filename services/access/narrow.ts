@@ -31,7 +31,8 @@ export async function narrowKeysOf(
   return exceeding.map((key) => ({ id: key.id, name: key.name, became: ends(key) ? 'revoked' : 'narrowed' }))
 }
 
-export const revoked = (key: StoredKey): StoredKey | undefined =>
+/** A session that has ended is not refreshed any more. */
+export const revoked = ({ refresh: _ended, ...key }: StoredKey): StoredKey | undefined =>
   key.revoked === undefined ? { ...key, revoked: new Date().toISOString() } : undefined
 
 const narrowed = (key: StoredKey, permissions: Key['capabilities']): StoredKey => ({

@@ -6,7 +6,7 @@ import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
-import type { Sealer } from '../../broker/seal.ts'
+import { createSealer, type Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
 import type { Violation } from '../../broker/violations.ts'
 import { auditedActions } from '../../subjects/audit.ts'
@@ -21,7 +21,7 @@ import { keepPurging } from './ended-sessions.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
 import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
-import { type Person, type Session, signIn } from './people.ts'
+import { type Person, readSettings, type Session, signIn } from './people.ts'
 import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
 import { type AccessState, openState } from './state.ts'
 import { settingsHandlers, userHandlers } from './user-handlers.ts'
@@ -158,6 +158,8 @@ export async function startAccess({
     assignments,
     keys,
     sealer,
+    refreshSealer: createSealer(identity, 'refresh token'),
+    sessionHours: async () => (await readSettings(state)).sessionHours,
     signIn: admit,
     refused,
     kick,

@@ -22,6 +22,9 @@ type Verb =
   | 'oldest-work'
   | 'oldest-work-all'
 
+/** Of each migration in a list: a page of them fits into a message. */
+const listedIterations = 1
+
 /** What people want to know of migrations. */
 export function questionHandlers(
   { connection, records, stats }: MigrationDependencies,
@@ -35,7 +38,7 @@ export function questionHandlers(
             fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
         )
         .slice(0, limit)
-        .map(({ record, counts, failed }) => publicMigration(record, counts, failed)),
+        .map((one) => publicMigration(one, listedIterations)),
     get: ({ migrationId }) => figures.view(migrationId),
     progress: async ({ migrationId }) => {
       const { record, counts, failed } = await figures.one(migrationId)

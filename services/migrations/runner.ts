@@ -116,11 +116,9 @@ export class Runner {
         followed.halt = new AbortController()
         const { changes } = followed
         const record = await records.get(migrationId)
-        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) {
-          // Unless it was changed while the question was on its way.
-          if (followed.changes === changes) break
-          continue
-        }
+        // It was changed while the question was on its way.
+        if (followed.changes !== changes) continue
+        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) break
         await this.#work(record, followed, AbortSignal.any([signal, followed.halt.signal]))
         attempt = 0
       } catch (error) {
@@ -140,6 +138,7 @@ export class Runner {
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
     const workId = workIdOf(record)
+    followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const options = { workId, spec: await resolve(record), takeBack, signal }
@@ -148,7 +147,9 @@ export class Runner {
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
-      await records.update(migrationId, (current) => ({ ...current, seeded: true }))
+      await records.update(migrationId, (current) =>
+        workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
+      )
     }
     await queueRegions(records, record, active, failures)
     const scanned = () => this.#scanned(migrationId, workId)
@@ -161,18 +162,17 @@ export class Runner {
         queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
+      // What changed while it was being opened, nobody was told.
+      changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
         if (latest.state === 'RUNNING') await scanned()
       })
-    } else {
-      followed.work = { workId, changed: () => undefined }
-      if (await active.run()) {
-        try {
-          if (await this.#matchTarget(record, options.spec, signal)) await scanned()
-          return
-        } catch (error) {
-          if (!signal.aborted) throw error
-        }
+    } else if (await active.run()) {
+      try {
+        if (await this.#matchTarget(record, options.spec, signal)) await scanned()
+        return
+      } catch (error) {
+        if (!signal.aborted) throw error
       }
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
@@ -210,7 +210,7 @@ export class Runner {
       { migration: record.migrationId },
       'The work of a migration was lost; it is scanned from the start.',
     )
-    await records.update(record.migrationId, (current) =>
+    await happen(records, record.migrationId, 'lost', (current) =>
       workIdOf(current) === workIdOf(record)
         ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
         : undefined,

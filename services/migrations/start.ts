@@ -65,10 +65,17 @@ export async function startMigrations(options: MigrationsOptions) {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
-  const resolve = async ({ internalId, generation, path, policy, ...record }: MigrationRecord) => {
+  const resolve = async ({
+    internalId,
+    generation,
+    cutShort = false,
+    path,
+    policy,
+    ...record
+  }: MigrationRecord) => {
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
-    return { id: internalId, generation, root, source, target, policy }
+    return { id: internalId, generation: cutShort ? generation : 1, root, source, target, policy }
   }
   const runner = new Runner({
     connection,

@@ -2,11 +2,14 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Collection } from '../../broker/collection.ts'
+import { MigrationRecord, recordVersion } from '../../services/migrations/record.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import type { Migration, MigrationState } from '../../subjects/migration-model.ts'
 import { roots } from '../../subjects/names.ts'
 import { settings } from '../../subjects/settings.ts'
 import { compareTrees } from '../support/compare-trees.ts'
+import { migrationRecord } from '../support/migration-records.ts'
 import { addLocal, createFolder, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
@@ -21,7 +24,7 @@ const entered: string[] = []
 
 beforeAll(async () => {
   makeTree(folder.small, { seed: 4, files: 60 })
-  makeTree(folder.many, { seed: 5, files: 4_000 })
+  makeTree(folder.many, { seed: 5, files: 2_500 })
   await createHome({}, folder.home)
   platform = await startTestPlatform({ home: folder.home })
   await addLocal(platform, 'small', 'source', folder.small)
@@ -64,6 +67,13 @@ const someArrived = (migrationId: string) =>
     const { progress } = await platform.call(migrations.progress, { migrationId })
     return progress.filesMigrated > 0
   })
+
+/** As when the broker's machine went down before its writes were on disk. */
+async function loseQueue(internalId: string): Promise<void> {
+  const connection = await connectAsPlatform(platform)
+  await (await jetstreamManager(connection)).streams.delete(`WORK_${internalId}`)
+  await connection.close()
+}
 
 /** REST of the migrator, as scripts of the existing product use it; the reply of a success. */
 async function rest(method: string, path: string, status = 200): Promise<unknown> {
@@ -160,8 +170,7 @@ test('a folder is scanned again, with a policy of its own, and no other', async 
 
 test('a limit keeps the others waiting, and a more urgent one takes the place of a less urgent one', async () => {
   await platform.call(settings.put, { maxRunningMigrations: 1 })
-  const places = await Promise.all([newTarget(), newTarget(), newTarget()])
-  const [low, urgent, later] = places as [(typeof places)[0], (typeof places)[0], (typeof places)[0]]
+  const [low, urgent, later] = await Promise.all([newTarget(), newTarget(), newTarget()])
   const common = { path: '/', autoStart: true } as const
   const start = (migrationId: string, source: string, target: string, migrationPriority?: 'LOW' | 'HIGH') =>
     platform.call(migrations.create, {
@@ -233,12 +242,7 @@ test('one whose queue was lost is scanned from the start, and counted once', asy
     autoStart: true,
   })
   await someArrived(migrationId)
-  await platform.call(migrations.stop, { migrationId })
-  await reaches(migrationId, 'STOPPED')
-  const connection = await connectAsPlatform(platform)
-  await (await jetstreamManager(connection)).streams.delete(`WORK_${internalId}`)
-  await connection.close()
-  await platform.call(migrations.resume, { migrationId })
+  await loseQueue(internalId)
   await reaches(migrationId, 'COMPLETED')
   expect(compareTrees(folder.many, path)).toEqual([])
   const { progress } = await outcomeOf(platform, migrationId)
@@ -276,8 +280,64 @@ test('a recurring one scans again and again, also after the platform was away', 
   await platform[Symbol.asyncDispose]()
   writeFileSync(join(folder.small, 'meanwhile'), 'meanwhile')
   platform = await startTestPlatform({ home: folder.home })
+  follow()
   await until('what came meanwhile arrived', () => existsSync(join(path, 'meanwhile')))
   expect((await get('again')).recurringMigrationTracker!.recurringCount).toBeGreaterThan(before)
+})
+
+test('a live one is LIVE when all is copied, scans a folder again, and goes on after a stop', async () => {
+  const { target, path } = await newTarget()
+  const connection = await connectAsPlatform(platform)
+  const records = await Collection.open(connection, {
+    bucket: 'migrations',
+    schema: MigrationRecord,
+    version: recordVersion,
+  })
+  const migrationId = 'live'
+  const internalId = crypto.randomUUID()
+  const fields = {
+    migrationId,
+    internalId,
+    source: 'small',
+    target,
+    kind: 'live',
+    state: 'SCHEDULED',
+  } as const
+  await records.create(migrationId, migrationRecord(fields))
+  await connection.close()
+  await reaches(migrationId, 'LIVE')
+  expect(compareTrees(folder.small, path)).toEqual([])
+  const live = await get(migrationId)
+  expect(live.scannerSummary.progressSummary.baseScanCompletionTime).toBeDefined()
+  expect(live.scanOnlyMigration).toBe(false)
+
+  mkdirSync(join(folder.small, 'region'))
+  writeFileSync(join(folder.small, 'region', 'file'), 'new')
+  await rest('POST', '/migrations/live/addPendingRegion?path=/region')
+  await until('the region arrived', () => existsSync(join(path, 'region', 'file')))
+  await reaches(migrationId, 'LIVE')
+  expect((await get(migrationId)).pendingRegionCount).toBe(0)
+
+  // Changes that were noted there and not followed yet are found by another scan.
+  await loseQueue(internalId)
+  await until(
+    'it runs once more',
+    () => statesOf(migrationId).filter((text) => text.endsWith('LIVE')).length > 2,
+  )
+
+  await platform.call(migrations.stop, { migrationId })
+  await reaches(migrationId, 'STOPPED')
+  await platform.call(migrations.resume, { migrationId })
+  await reaches(migrationId, 'LIVE')
+  await platform.call(migrations.reset, { migrationId })
+  await reaches(migrationId, 'LIVE')
+  const { progress } = await platform.call(migrations.progress, { migrationId })
+  expect(progress.filesMigrated).toBe(progress.filesScanned)
+  expect(statesOf(migrationId).filter((text) => !text.endsWith('SCHEDULED'))).toEqual(
+    'RUNNING LIVE RUNNING LIVE RUNNING LIVE STOPPING STOPPED RUNNING LIVE RUNNING LIVE'
+      .split(' ')
+      .map((state) => `live ${state}`),
+  )
 })
 
 test('all are stopped, and all are forgotten', async () => {
@@ -290,6 +350,7 @@ test('all are stopped, and all are forgotten', async () => {
     reason: 'low is COMPLETED: cannot stop; allowed: reset, rescan, delete',
   })
   await reaches('again', 'STOPPED')
+  await reaches('live', 'STOPPED')
   const deleted = (await rest('DELETE', '/migrations')) as { done: boolean }[]
   expect(deleted.length).toBeGreaterThan(3)
   expect(deleted.every(({ done }) => done)).toBe(true)

@@ -14,7 +14,7 @@ import type { PackedRules, Rules } from './rules.ts'
 export interface MoveSpec {
   /** The migration's internal id; marks temporary files. */
   readonly id: string
-  /** Grows with every start from the beginning. */
+  /** Grows with every start from the beginning after one that was cut short, and may have left something. */
   readonly generation: number
   /** Path of the migration in the source; bytes without a leading slash, empty for the whole store. */
   readonly root: Uint8Array
