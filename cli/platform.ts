@@ -174,6 +174,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.verifications, migrations.verificationHandlers, serving),
       serve(platform, resources.stats, migrations.statsHandlers, serving),
       serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
+      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
+      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
+      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,

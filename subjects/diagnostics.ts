@@ -35,6 +35,9 @@ export const DiagnosticSummary = model('DiagnosticSummary', {
   totalFilesIterated: Count('Files found'),
   totalDirsIterated: Count('Folders found'),
   totalBytesIterated: Count('Bytes found'),
+  totalFilesExcluded: Count('Files that rules left out'),
+  totalDirsExcluded: Count('Folders that rules left out'),
+  totalBytesExcluded: Count('Bytes of the files that rules left out'),
 })
 
 /** How the platform is doing, in figures. */

@@ -32,6 +32,9 @@ export const InfoList = model('MigrationList', { migrations: list(Info), count: 
 export const Stats = model('Stats', {
   filesScanned: Count('Files found'),
   dirsScanned: Count('Folders found'),
+  filesExcluded: Count('Files that rules left out'),
+  dirsExcluded: Count('Folders that rules left out'),
+  bytesExcluded: Count('Bytes of the files that rules left out'),
   filesMigrated: Count('Files copied'),
   dirsMigrated: Count('Folders made'),
   filesMigratedScan: Count('Files copied because the scan found them'),

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
+import { ExclusionView, InclusionView, maxRules } from './rules.ts'
+import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { Deletions } from './target-match.ts'
-import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
@@ -61,7 +63,7 @@ const Matrix = strict({
 export const Migration = model('Migration', {
   migrationId,
   internalId,
-  path: Path('Folder that is migrated, the same in source and target'),
+  path: Path('Folder that is migrated; the same at the target, unless a path mapping leads elsewhere'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
@@ -85,11 +87,19 @@ export const Migration = model('Migration', {
       filesScanned: Count('Files found'),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
+      filesExcluded: Count('Files that were left out'),
+      dirsExcluded: Count('Folders that were left out; what is in them is not known'),
+      bytesExcluded: Count('Bytes of the files that were left out'),
       baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
     }),
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  exclusions: list(ExclusionView, maxRules),
+  userDefinedExclusions: list(ExclusionView, maxRules),
+  inclusions: list(InclusionView, maxRules),
+  ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
+  pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
   targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
   deletions: Type.Optional(Deletions),

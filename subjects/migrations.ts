@@ -9,6 +9,7 @@ import { targetMatchFields } from './target-match.ts'
 import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
 import { Count, list, Name, page, Path, strict } from './schemas.ts'
+import { migrationRules } from './rules.ts'
 
 const audit = { object: 'migrationId' } as const
 const byId = strict({ migrationId })
@@ -18,7 +19,7 @@ export const migrations = resource('migrations', {
     summary: 'Define a migration, and start it if asked',
     input: strict({
       migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
-      path: Path('Folder to migrate, the same in source and target'),
+      path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
@@ -34,6 +35,7 @@ export const migrations = resource('migrations', {
       recurringSchedule,
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
+      ...migrationRules,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],

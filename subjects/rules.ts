@@ -89,6 +89,15 @@ export type Rule = Static<typeof Rule>
 /** What a rule does to the paths that it matches. */
 export type RuleEffect = 'exclusion' | 'inclusion'
 
+/** Fields of a new migration. */
+export const migrationRules = {
+  exclusions: Type.Optional(list(ruleId, maxRules)),
+  inclusions: Type.Optional(list(ruleId, maxRules)),
+  defaultExclusions: Type.Optional(
+    Type.Boolean({ description: 'Whether it has the exclusions of the kind of its source; default true' }),
+  ),
+}
+
 /** A rule as callers see it: the fields of the existing product, and those of ours. */
 export const ruleView = (title: string) =>
   model(title, {

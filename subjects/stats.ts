@@ -20,6 +20,9 @@ const ThroughputBucket = model('ThroughputBucket', {
   peakFiles: Count('Most files in one second'),
   scannedFiles: Count('Files found'),
   scannedDirs: Count('Folders found'),
+  excludedFiles: Count('Files that rules left out'),
+  excludedDirs: Count('Folders that rules left out'),
+  excludedBytes: Count('Bytes of the files that rules left out'),
 })
 
 /** Figures of what is moved; those of migrations by state are verbs of `migrations`. */

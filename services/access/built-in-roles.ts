@@ -36,6 +36,8 @@ const readingVerbs = new Set([
   'throughput-in',
   'text',
   'summary',
+  'attached',
+  'test',
   'pending-regions',
   'path-status',
   'oldest-work',

@@ -4,6 +4,7 @@ import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
 import { failureHandlers } from './failure-handlers.ts'
@@ -11,14 +12,24 @@ import { Figures } from './figures.ts'
 import { targetMatchHandlers } from './plans/target-match.ts'
 import type { Plans } from './plans/plans.ts'
 import type { PlaceDependencies } from './places.ts'
+import type { MappingCollection } from './mappings/handlers.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
 import type { RollingStats } from './stats/rolling-stats.ts'
+import type { RuleBook } from './rules/book.ts'
 import type { WorkStores } from './work.ts'
 
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly stats: RollingStats
+  readonly rules: RuleBook
+  readonly mappings: MappingCollection
+  /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
+  readonly refusalAt: (
+    fileSystemId: string,
+    path: StorePath,
+    entry: Pick<Entry, 'type' | 'sizeBytes'>,
+  ) => Promise<string | undefined>
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
@@ -26,7 +37,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
 }
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
-  const figures = new Figures(dependencies.records, dependencies)
+  const figures = new Figures(dependencies)
   return {
     create: creator(dependencies, figures),
     ...commandHandlers(dependencies, figures),

@@ -8,7 +8,7 @@ import { isWithin } from './engine/paths.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import type { MigrationRecord } from './record.ts'
-import { progressOf, publicMigration } from './view.ts'
+import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
 type Verb =
@@ -32,13 +32,15 @@ export function questionHandlers(
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
-      (await figures.all(after))
-        .filter(
-          ({ record: { source, target } }) =>
-            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
-        )
-        .slice(0, limit)
-        .map((one) => publicMigration(one, listedIterations)),
+      figures.views(
+        (await figures.all(after))
+          .filter(
+            ({ record: { source, target } }) =>
+              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          )
+          .slice(0, limit),
+        listedIterations,
+      ),
     get: ({ migrationId }) => figures.view(migrationId),
     progress: async ({ migrationId }) => {
       const { record, counts, failed } = await figures.one(migrationId)

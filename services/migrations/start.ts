@@ -7,13 +7,15 @@ import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { eventSubject } from '../../subjects/names.ts'
 import { settings, settingsEvents } from '../../subjects/settings.ts'
+import { PathMapping } from '../../subjects/path-mapping-model.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { Mover } from './engine/mover.ts'
+import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
-import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
@@ -21,6 +23,11 @@ import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { statsHandlers } from './stats/handlers.ts'
 import { StatsKeeper } from './stats/keeper.ts'
+import { localFolder, refusalAt } from './local-folder.ts'
+import { engineMappings } from './mappings/frozen.ts'
+import { mappingHandlers } from './mappings/handlers.ts'
+import { RuleBook } from './rules/book.ts'
+import { exclusionHandlers, inclusionHandlers } from './rules/handlers.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import { verificationHandlers } from './verifications/index.ts'
@@ -51,11 +58,13 @@ export async function startMigrations(options: MigrationsOptions) {
     events,
   }
   const verificationRecords = { bucket: 'verifications', schema: VerificationRecord, version: 1, events }
-  const [records, verifications, progress, failures] = await Promise.all([
+  const [records, verifications, progress, failures, rules, mappings] = await Promise.all([
     Collection.open(connection, migrationRecords),
     Collection.open(connection, verificationRecords),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
+    RuleBook.open(connection),
+    Collection.open(connection, { bucket: 'path-mappings', schema: PathMapping, version: 1 }),
   ])
   const stats = await StatsKeeper.open(connection, log)
   const threads = availableParallelism()
@@ -75,7 +84,18 @@ export async function startMigrations(options: MigrationsOptions) {
   }: MigrationRecord) => {
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
-    return { id: internalId, generation: cutShort ? generation : 1, root, source, target, policy }
+    const packed = packRules(await rules.of(record))
+    const mapped = engineMappings({ path, ...record })
+    return {
+      id: internalId,
+      generation: cutShort ? generation : 1,
+      root,
+      source,
+      target,
+      policy,
+      ...(packed === undefined ? {} : { rules: packed }),
+      ...(mapped === undefined ? {} : { mappings: mapped }),
+    }
   }
   const runner = new Runner({
     connection,
@@ -102,7 +122,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     log,
   })
-  const figures = new Figures(records, { progress, failures })
+  const figures = new Figures({ records, rules, progress, failures })
   const plans = new Plans({ mover, figures, resolve, log })
   const dependencies = {
     plans,
@@ -111,6 +131,10 @@ export async function startMigrations(options: MigrationsOptions) {
     progress,
     failures,
     stats: stats.rolling,
+    rules,
+    mappings,
+    refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
+      refusalAt(await spec(fileSystemId), path, entry),
     place,
     sources: async () => {
       const known = await call(connection, filesystems.list, { role: 'source' })
@@ -135,6 +159,9 @@ export async function startMigrations(options: MigrationsOptions) {
       verifier,
       findMigration: (migrationId) => figures.record(migrationId),
     }),
+    exclusionHandlers: exclusionHandlers(dependencies),
+    inclusionHandlers: inclusionHandlers(dependencies),
+    mappingHandlers: mappingHandlers(dependencies),
     run: async () => {
       await runner.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })

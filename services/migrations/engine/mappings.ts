@@ -1,7 +1,6 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { isWithin, joinPath, relativePath, textFromPath } from './paths.ts'
-import type { Run } from './run.ts'
 
 /**
  * Where a folder of the source goes to at the target, both as bytes in their stores. A migration has either none, and all
@@ -19,7 +18,9 @@ export interface SentMapping {
   readonly to: Uint8Array
 }
 
-type Mapped = Pick<Run, 'spec'>
+interface Mapped {
+  readonly spec: { readonly mappings?: readonly EngineMapping[] | undefined }
+}
 
 const mappingOf = (mappings: readonly EngineMapping[], path: StorePath): EngineMapping | undefined =>
   mappings.find(({ from }) => isWithin(from, path))

@@ -62,19 +62,22 @@ export class Rules {
 
   /** Whether a folder itself is included, and the verdicts on its entries. */
   inFolder(folder: StorePath): FolderRules {
-    const prefix = folder.length === 0 ? '' : textFromPath(folder)
-    const isIncluded = this.isIncluded(folder)
+    const prefix = prefixOf(folder)
+    const isIncluded = !this.isConfined || this.including(folder) !== undefined
     return {
       isIncluded,
       verdict: (entry) => this.#decide(`${prefix}${textFromPath(entry.name)}`, entry, isIncluded),
     }
   }
 
-  /** Whether a folder is included, by itself or with one above it, so that all of it is. */
-  isIncluded(folder: StorePath): boolean {
-    const inclusions = this.#inclusions
-    if (inclusions === undefined) return true
-    return withParents(folder).some((path) => inclusions.find(path, someFolder) !== undefined)
+  /** The inclusion that matches a folder or one above it, so that all of it is included, or else this entry of it. */
+  including(folder: StorePath, entry?: NamedEntry): string | undefined {
+    for (const path of withParents(folder)) {
+      const id = this.#inclusions?.find(path, someFolder)
+      if (id !== undefined) return id
+    }
+    if (entry === undefined) return undefined
+    return this.#inclusions?.find(`${prefixOf(folder)}${textFromPath(entry.name)}`, entry)
   }
 
   /** The exclusion that a folder, or one above it as far as `root`, falls under; `root` itself is what was asked for. */
@@ -95,6 +98,8 @@ export class Rules {
     return mayHold ? 'walked' : { excludedBy: undefined }
   }
 }
+
+const prefixOf = (folder: StorePath): string => (folder.length === 0 ? '' : textFromPath(folder))
 
 const someFolder: Judged = { type: 'folder', sizeBytes: 0, modifiedMs: 0 }
 

@@ -5,6 +5,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import type { Item } from './items.ts'
+import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
@@ -92,6 +93,10 @@ export const concurrencyOf = ({ source, target }: Run): number =>
 /** What is done with files of an item that are at the target already. */
 export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
   item.policy ?? spec.policy
+
+/** Milliseconds that times of a file may differ by and still be the same, as the coarser store keeps them. */
+export const grainMsOf = ({ source, target }: Run): number =>
+  Math.max(exactMs, source.features.timeGrainMs ?? 0, target.features.timeGrainMs ?? 0)
 
 /** The target's answer; its errors say that they are the target's. */
 export async function atTarget<T>(answer: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
@@ -9,12 +9,13 @@ import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeParents } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
-import { exactMs, isKnown } from './known.ts'
-import { collisionsIn, isMapped } from './mappings.ts'
+import { judgeFolder } from './judge.ts'
+import { isKnown } from './known.ts'
+import { isMapped } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { isName, joinPath } from './paths.ts'
+import { joinPath } from './paths.ts'
 import { readsFirst } from './same-content.ts'
-import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
+import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
@@ -33,6 +34,8 @@ interface Found {
   readonly counts: Counts
   /** Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. */
   readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  /** By a rule: it is none of those scanned. */
+  isLeftOut: boolean
 }
 
 /** For the ledger alone. */
@@ -40,8 +43,6 @@ function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
   const path = storePath(run, folder.path)
   return path.length === 0 ? name : Buffer.concat([path, Buffer.from('/'), name])
 }
-
-const unusableName = 'source: its name is empty, . or .., which no path can have'
 
 /**
  * Lists the folders of an item, makes them at the target, and turns what is in them into items. A folder that cannot be
@@ -52,7 +53,7 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), refused: [] }
+    const found: Found = { counts: noCounts(), refused: [], isLeftOut: false }
     const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
@@ -65,8 +66,9 @@ export async function scan(run: Run, region: Region, children: Children): Promis
         again.push(folder)
         return
       }
-      counts.foldersScanned++
     }
+    if (found.isLeftOut) counts.foldersExcluded++
+    else counts.foldersScanned++
     for (const { name, error } of refused) outcome.failed(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
@@ -104,19 +106,13 @@ async function scanFolder(
 ): Promise<void> {
   const { counts, refused } = found
   const path = storePath(run, folder.path)
-  // Rules may be newer than the item.
-  if (run.rules?.excluding(path, run.spec.root) !== undefined) {
-    counts.foldersExcluded++
+  const { excludedBy, isIncluded, judge } = judgeFolder(run, path)
+  if (excludedBy !== undefined) {
+    found.isLeftOut = true
     return
   }
-  const rules = run.rules?.inFolder(path)
   const policy = policyOf(run, region)
-  const grainMs = Math.max(
-    exactMs,
-    run.source.features.timeGrainMs ?? 0,
-    run.target.features.timeGrainMs ?? 0,
-  )
-  const collision = collisionsIn(run, path)
+  const grainMs = grainMsOf(run)
   checkAccepted(run, path, 'folder', 0)
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   try {
@@ -125,28 +121,27 @@ async function scanFolder(
     const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
     const make = async () => {
       await makeTarget(run, region, folder, path)
-      counts.foldersScanned++
       counts.foldersMigrated++
       sweep(run, path)
     }
     // A folder that is only on the way to what is included is made for the first that it holds.
-    let isMade = rules?.isIncluded !== false
+    let isMade = folder.path.length === 0 || isIncluded
     if (isMade) await make()
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
       const there = await beside?.find(batch.value)
       let holdsFiles = false
       for (const entry of batch.value) {
-        const verdict = rules === undefined || !isName(entry.name) ? 'taken' : rules.verdict(entry)
-        if (typeof verdict === 'object') {
+        const judgement = judge(entry)
+        if (typeof judgement === 'object' && 'excludedBy' in judgement) {
           countExcluded(entry, counts)
           continue
         }
-        const error = isName(entry.name) ? collision?.(entry) : new StoreError('name', unusableName)
+        const error = typeof judgement === 'object' ? judgement.error : undefined
         if (error !== undefined) refused.push({ name: entry.name, error })
-        const isHere = isKnown(policy, entry, there?.get(entry), grainMs) === true
-        if (take(folder.path, entry, isHere, error === undefined ? children : undefined, counts))
-          holdsFiles = true
+        const isHere = error === undefined && isKnown(policy, entry, there?.get(entry), grainMs) === true
+        const isNeeded = take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)
+        holdsFiles = isNeeded || holdsFiles
       }
       if (!isMade && holdsFiles) {
         isMade = true
@@ -157,7 +152,7 @@ async function scanFolder(
       await nextTurn()
       turnEndsMs = performance.now() + turnMs
     }
-    if (!isMade) counts.foldersExcluded++
+    found.isLeftOut = !isMade
   } finally {
     await batches.return?.()
   }

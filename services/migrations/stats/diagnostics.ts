@@ -51,7 +51,8 @@ async function summaryOf(
   const actions = totalAndMost(items)
   const regions = totalAndMost(counted(all, ({ record }) => record.pendingRegions.length))
   const failed = totalAndMost(counted(all, (one) => one.failed))
-  const { filesScanned, dirsScanned } = wireStats(sumOf(all))
+  const counts = all.reduce((sum, one) => add(sum, one.counts), noCounts())
+  const done = wireStats(counts)
   const rate = (seconds: number) => {
     const { totalBytes, totalFiles } = throughputIn(rolling, seconds)
     return { bytes: Math.round(totalBytes / seconds), files: Math.round(totalFiles / seconds) }
@@ -82,13 +83,14 @@ async function summaryOf(
     avgFailedPaths: all.length === 0 ? 0 : failed.total / all.length,
     migrationCountMostFailedPaths: failed.most,
     ...(failed.migrationId === undefined ? {} : { migrationIdMostFailedPaths: failed.migrationId }),
-    totalFilesIterated: filesScanned,
-    totalDirsIterated: dirsScanned,
-    totalBytesIterated: sumOf(all).bytesScanned,
+    totalFilesIterated: done.filesScanned,
+    totalDirsIterated: done.dirsScanned,
+    totalBytesIterated: counts.bytesScanned,
+    totalFilesExcluded: done.filesExcluded,
+    totalDirsExcluded: done.dirsExcluded,
+    totalBytesExcluded: done.bytesExcluded,
   }
 }
-
-const sumOf = (all: readonly WithFigures[]) => all.reduce((sum, { counts }) => add(sum, counts), noCounts())
 
 const counted = (all: readonly WithFigures[], count: (one: WithFigures) => number) =>
   all.map((one) => ({ migrationId: one.record.migrationId, count: count(one) }))

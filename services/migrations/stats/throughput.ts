@@ -11,15 +11,28 @@ export function throughputIn(
   seconds: number,
   nowMs = Date.now(),
 ): Throughput {
-  const sum = { totalBytes: 0, totalFiles: 0, peakBytes: 0, peakFiles: 0, scannedFiles: 0, scannedDirs: 0 }
+  const sum: Throughput = {
+    totalBytes: 0,
+    totalFiles: 0,
+    peakBytes: 0,
+    peakFiles: 0,
+    scannedFiles: 0,
+    scannedDirs: 0,
+    excludedFiles: 0,
+    excludedDirs: 0,
+    excludedBytes: 0,
+  }
   for (const { counts } of rolling.lastSeconds(seconds, nowMs)) {
-    const { filesMigrated, successfulBytesMigrated, filesScanned, dirsScanned } = wireStats(counts)
+    const { filesMigrated, successfulBytesMigrated, ...seen } = wireStats(counts)
     sum.totalBytes += successfulBytesMigrated
     sum.totalFiles += filesMigrated
     sum.peakBytes = Math.max(sum.peakBytes, successfulBytesMigrated)
     sum.peakFiles = Math.max(sum.peakFiles, filesMigrated)
-    sum.scannedFiles += filesScanned
-    sum.scannedDirs += dirsScanned
+    sum.scannedFiles += seen.filesScanned
+    sum.scannedDirs += seen.dirsScanned
+    sum.excludedFiles += seen.filesExcluded
+    sum.excludedDirs += seen.dirsExcluded
+    sum.excludedBytes += seen.bytesExcluded
   }
   return sum
 }

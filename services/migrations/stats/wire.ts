@@ -9,6 +9,9 @@ export function wireStats(counts: Counts): Static<typeof Stats> {
   return {
     filesScanned: scannedFiles(counts),
     dirsScanned: scannedFolders(counts),
+    filesExcluded: counts.filesExcluded,
+    dirsExcluded: counts.foldersExcluded,
+    bytesExcluded: counts.bytesExcluded,
     filesMigrated: files,
     dirsMigrated: folders,
     filesMigratedScan: files,

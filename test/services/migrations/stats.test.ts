@@ -25,6 +25,9 @@ test('throughput is the sum of the last seconds, and the most of one of them', (
     peakBytes: 40,
     scannedFiles: 4,
     scannedDirs: 0,
+    excludedFiles: 0,
+    excludedDirs: 0,
+    excludedBytes: 0,
   })
   expect(throughputIn(rolling, 60, noon).totalFiles).toBe(9)
   expect(throughputIn(rolling, 1, noon).totalBytes).toBe(35)
