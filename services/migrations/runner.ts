@@ -25,6 +25,8 @@ export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly mover: Mover
   readonly threads: number
+  /** See `walkAll`. */
+  readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */

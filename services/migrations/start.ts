@@ -104,6 +104,7 @@ export async function startMigrations(options: MigrationsOptions) {
     failures,
     mover,
     threads,
+    spillFolder: reportsFolder,
     resolve,
     changes: () => undefined,
     onCount: (counts) => stats.add(counts),
@@ -115,6 +116,7 @@ export async function startMigrations(options: MigrationsOptions) {
   const verifier = new Verifier({
     records: verifications,
     reports,
+    spillFolder: reportsFolder,
     mover,
     resolve: async (migrationId, internalId) => {
       const record = await records.get(migrationId)
@@ -123,7 +125,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const figures = new Figures({ records, rules, progress, failures })
-  const plans = new Plans({ mover, figures, resolve, log })
+  const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
     connection,

@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Output } from '../../../subjects/contract.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
@@ -16,6 +14,7 @@ export type Deletions = NonNullable<Output<(typeof migrations)['get']>['deletion
 export interface MatchDependencies {
   readonly mover: Planning & Pick<Mover, 'match'>
   readonly failures: FailureLedger
+  readonly spillFolder: string
 }
 
 /**
@@ -23,14 +22,13 @@ export interface MatchDependencies {
  * deleted, or to what is held. To be called when everything is copied. Rejects with the signal's reason.
  */
 export async function matchTarget(
-  { mover, failures }: MatchDependencies,
+  { mover, failures, spillFolder }: MatchDependencies,
   record: MigrationRecord,
   spec: MoveSpec,
   signal: AbortSignal,
 ): Promise<Deletions> {
-  const spillFile = join(tmpdir(), `gantry-match-${workIdOf(record)}`)
   const planned = new Planned()
-  await planAll(mover, spec, { matchesTarget: true, planned, spillFile, signal })
+  await planAll(mover, spec, { matchesTarget: true, planned, spillFolder, signal })
   const { counts } = planned
   const deletions = {
     files: counts.filesToDelete,
@@ -46,7 +44,7 @@ export async function matchTarget(
     await walkAll({
       start: [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })],
       atOnce: mover.walksAtOnce,
-      spillFile,
+      spillFolder,
       step: (folders, take, stop) => mover.match(spec, matchOf(record), folders, take, stop),
       take: async ({ counts: more, lines }) => {
         done.files += more['filesDeleted'] ?? 0

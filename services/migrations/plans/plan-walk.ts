@@ -30,7 +30,7 @@ export class Planned {
 
 /**
  * Plans all of a migration, or some folders of it.
- * @param options `paths`: relative to the migration's path; `spillFile`: see `walkAll`
+ * @param options `paths`: relative to the migration's path; `spillFolder`: see `walkAll`
  */
 export async function planAll(
   mover: Planning,
@@ -39,15 +39,15 @@ export async function planAll(
     readonly matchesTarget: boolean
     readonly paths?: readonly Buffer[]
     readonly planned: Planned
-    readonly spillFile: string
+    readonly spillFolder: string
     readonly signal: AbortSignal
   },
 ): Promise<void> {
-  const { matchesTarget, paths = [Buffer.alloc(0)], planned, spillFile, signal } = options
+  const { matchesTarget, paths = [Buffer.alloc(0)], planned, spillFolder, signal } = options
   await walkAll({
     start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
     atOnce: mover.walksAtOnce,
-    spillFile,
+    spillFolder,
     step: (folders, take, stop) => mover.plan(spec, matchesTarget, folders, take, stop),
     take: async ({ counts, lines }) => planned.add(counts, lines[plannedPaths] ?? ''),
     signal,

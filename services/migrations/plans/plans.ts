@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../../../broker/log.ts'
 import type { Handlers, Output } from '../../../subjects/contract.ts'
@@ -17,6 +15,7 @@ export interface PlanDependencies {
   readonly mover: Planning
   readonly figures: Pick<Figures, 'record'>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  readonly spillFolder: string
   readonly log: Log
 }
 
@@ -99,13 +98,13 @@ export class Plans {
 
   /** Never rejects. */
   async #make(plan: Kept): Promise<void> {
-    const { mover, resolve, log } = this.#dependencies
-    const { record, planned, planId } = plan
+    const { mover, resolve, spillFolder, log } = this.#dependencies
+    const { record, planned } = plan
     try {
       await planAll(mover, await resolve(record), {
         matchesTarget: record.targetMatch !== undefined,
         planned,
-        spillFile: join(tmpdir(), `gantry-plan-${planId}`),
+        spillFolder,
         signal: this.#closing.signal,
       })
       plan.status = 'COMPLETE'

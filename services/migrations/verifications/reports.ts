@@ -146,11 +146,6 @@ export class ReportWriter {
     return writer
   }
 
-  /** Where a walk may keep what it has no memory for. */
-  get spillFile(): string {
-    return join(this.#folder, 'folders')
-  }
-
   /** @param lines whole lines by the file of the report */
   async append(lines: Readonly<Record<string, string>>): Promise<void> {
     for (const report of this.#reports) {

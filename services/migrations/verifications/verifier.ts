@@ -30,6 +30,7 @@ const maxAtOnce = 2
 export interface VerifierOptions {
   readonly records: Collection<typeof VerificationRecord>
   readonly reports: ReportStore
+  readonly spillFolder: string
   readonly mover: Pick<Mover, 'compare' | 'walksAtOnce'>
   /** The stores of a migration; undefined when it is gone. */
   readonly resolve: (migrationId: string, internalId: string) => Promise<MoveSpec | undefined>
@@ -162,7 +163,7 @@ export class Verifier {
   }
 
   async #compare(record: VerificationRecord, running: Running, writer: ReportWriter): Promise<Outcome> {
-    const { mover, resolve } = this.#options
+    const { mover, resolve, spillFolder } = this.#options
     const { migrationId, internalId, level, ignoreAfterMs, depth } = record
     const spec = await resolve(migrationId, internalId)
     if (spec === undefined) return { status: 'CANCELLED', message: 'the migration was deleted' }
@@ -172,7 +173,7 @@ export class Verifier {
     await walkAll({
       start: record.paths.map((path) => encodeFolder({ path: pathWithin(spec.root, path), side, ...levels })),
       atOnce: mover.walksAtOnce,
-      spillFile: writer.spillFile,
+      spillFolder,
       step: (folders, take, signal) => mover.compare(spec, comparison, folders, take, signal),
       take: async ({ lines, counts }) => {
         await writer.append(lines)

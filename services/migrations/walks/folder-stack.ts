@@ -1,4 +1,5 @@
-import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Folders in memory, some 100 bytes each; twice as many before half of them go to the file. */
 const keptFolders = 20_000
@@ -8,14 +9,14 @@ const keptFolders = 20_000
  * way down have siblings. What memory has no room for waits in a file without a name, which goes with the process.
  */
 export class FolderStack implements Disposable {
-  readonly #path: string
+  readonly #folder: string
   #top: string[] = []
   readonly #chunks: { offset: number; bytes: number }[] = []
   #file: number | undefined
 
-  /** @param path where the file is made when it is needed */
-  constructor(path: string) {
-    this.#path = path
+  /** @param folder where the file is made when it is needed; nobody else should write there */
+  constructor(folder: string) {
+    this.#folder = folder
   }
 
   get isEmpty(): boolean {
@@ -46,8 +47,10 @@ export class FolderStack implements Disposable {
 
   #spill(folders: readonly string[]): void {
     if (this.#file === undefined) {
-      this.#file = openSync(this.#path, 'w+', 0o600)
-      rmSync(this.#path)
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+      const path = join(this.#folder, `folders-${crypto.randomUUID()}`)
+      this.#file = openSync(path, 'wx+', 0o600)
+      rmSync(path)
     }
     const text = Buffer.from(folders.join('\n'))
     const offset = this.#end

@@ -9,8 +9,8 @@ export interface WalkOptions {
   readonly start: readonly string[]
   /** Jobs at once. */
   readonly atOnce: number
-  /** A file that may be made for what memory has no room for. */
-  readonly spillFile: string
+  /** Where a file may be made for what memory has no room for. */
+  readonly spillFolder: string
   /** Walks through folders, one level. */
   readonly step: (
     folders: readonly string[],
@@ -27,8 +27,8 @@ export interface WalkOptions {
  * all jobs have ended.
  */
 export async function walkAll(options: WalkOptions): Promise<void> {
-  const { start, atOnce, spillFile, step, signal } = options
-  using stack = new FolderStack(spillFile)
+  const { start, atOnce, spillFolder, step, signal } = options
+  using stack = new FolderStack(spillFolder)
   stack.push(start)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])

@@ -29,7 +29,7 @@ async function plan(
 ) {
   const planned = new Planned()
   const spec = { ...move.spec, ...changes }
-  await planAll(move.mover, spec, { matchesTarget, planned, spillFile: move.at('spill'), signal })
+  await planAll(move.mover, spec, { matchesTarget, planned, spillFolder: move.at('spill'), signal })
   const counts = Object.fromEntries(Object.entries(planned.counts).filter(([, count]) => count > 0))
   const samples = planned.samples.map(({ action, path }) => `${action} ${path}`).toSorted()
   return { counts, samples, reasons: planned.samples.flatMap(({ reason }) => reason ?? []) }
@@ -41,7 +41,7 @@ async function match(move: Move, { trash, ...changes }: Partial<MoveSpec> & { tr
   await walkAll({
     start: [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })],
     atOnce: 2,
-    spillFile: move.at('spill'),
+    spillFolder: move.at('spill'),
     step: (folders, take, stop) =>
       move.mover.match(
         { ...move.spec, ...changes },
