@@ -37,10 +37,5 @@ test('an export has all failures, in parts of which only the first has the names
   expect(texts.length).toBeGreaterThan(2)
   const rows = texts.join('').trim().split('\r\n')
   expect(rows.filter((row) => row.startsWith('"id"'))).toHaveLength(1)
-  expect(
-    rows
-      .slice(1)
-      .map((row) => row.split('","')[1])
-      .toSorted(),
-  ).toEqual(paths.toSorted())
+  expect(new Set(rows.slice(1).map((row) => row.split('","')[1]))).toEqual(new Set(paths))
 })
