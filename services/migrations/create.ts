@@ -10,7 +10,7 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
-import { targetMatchOf } from './plans/target-match.ts'
+import { requireOwnTarget, targetMatchOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { Recurrence } from './recurrence.ts'
@@ -43,6 +43,7 @@ export const creator =
     const asked = { migrationId, path, source, target }
     const pathMappings = await mappingsOfNew(dependencies, asked)
     await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    await requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch })
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {

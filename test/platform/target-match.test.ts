@@ -90,6 +90,35 @@ test('few deletions are made at once, by the numbers that the migration was give
   expect(existsSync(join(folder.to, 'data/extra0'))).toBe(false)
 })
 
+test('a migration deletes nothing that another one brings to the same place', async () => {
+  using elsewhere = createFolder('data')
+  mkdirSync(join(elsewhere.data, 'data'))
+  await addLocal(platform, 'elsewhere', 'source', elsewhere.data)
+  await addLocal(platform, 'inside', 'target', join(folder.to, 'data'))
+  const put = async (id: string, query: string) => {
+    const { status, body } = await platform.rest('migrator', 'PUT', `/migrations/${id}?${query}`)
+    return { status, message: (body as { message?: string }).message }
+  }
+  const refused = {
+    status: 400,
+    message: 'input: target must be apart from that of matched, which deletes what its own source has not',
+  }
+  expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual(refused)
+  expect(await put('second', 'path=/&source=elsewhere&target=inside')).toEqual(refused)
+  await platform.call(migrations.delete, { migrationId })
+  expect(await put('second', 'path=/data&source=elsewhere&target=to')).toMatchObject({ status: 201 })
+  expect(await put(migrationId, 'path=/data&source=from&target=to&targetMatch=true')).toEqual({
+    status: 400,
+    message: 'input: targetMatch would delete what second brings to the same place',
+  })
+  // Of one source, both are sure to have it.
+  await platform.call(migrations.delete, { migrationId: 'second' })
+  expect(await put('whole', 'path=/&source=from&target=to')).toMatchObject({ status: 201 })
+  expect(await put(migrationId, 'path=/data&source=from&target=to&targetMatch=true')).toMatchObject({
+    status: 201,
+  })
+})
+
 test('settings without a match, or without a place for the trash, are refused with the field', async () => {
   const put = async (query: string) => {
     const { status, body } = await platform.rest(

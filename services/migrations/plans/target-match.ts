@@ -3,8 +3,11 @@ import type { Handlers, Input } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
+import { pathFromText } from '../../drivers/path-text.ts'
+import { isWithin } from '../engine/paths.ts'
 import type { Figures } from '../figures.ts'
 import type { MigrationDependencies } from '../index.ts'
+import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
 import { invalidField } from '../invalid.ts'
 import { factOf, type MigrationRecord } from '../record.ts'
 import type { MigrationKind } from '../states.ts'
@@ -44,6 +47,62 @@ export async function targetMatchOf(
     ...(maxDeletionPercent === undefined ? {} : { maxDeletionPercent }),
     ...(trash === undefined ? {} : { trash }),
   }
+}
+
+type Written = Moved &
+  Pick<MigrationRecord, 'migrationId'> & { readonly targetMatch?: MigrationRecord['targetMatch'] | undefined }
+
+/**
+ * What one migration brings is only at the target for another, which must not delete it.
+ * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
+ */
+export async function requireOwnTarget(
+  { records, localFolder }: Pick<MigrationDependencies, 'records' | 'localFolder'>,
+  asked: Written,
+): Promise<void> {
+  const placesOf = async (migration: Written) =>
+    Promise.all(
+      targetsOf(migration).map(async (path) => ({
+        store: migration.target,
+        path: pathFromText(path),
+        folder: await localFolder(migration.target, path),
+      })),
+    )
+  const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
+  const others = all.filter(
+    (other) => (other.targetMatch ?? asked.targetMatch) !== undefined && !isOfOneTree(asked, other),
+  )
+  if (others.length === 0) return
+  const own = await placesOf(asked)
+  for (const other of others) {
+    const its = await placesOf(other)
+    if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
+    const { migrationId } = other
+    throw asked.targetMatch === undefined
+      ? invalidField(
+          'target',
+          `must be apart from that of ${migrationId}, which deletes what its own source has not`,
+        )
+      : invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+  }
+}
+
+/** With one source and no mappings, what one brings the other has in its source too. */
+const isOfOneTree = (one: Written, other: Written): boolean =>
+  one.source === other.source && [one, other].every((migration) => engineMappings(migration) === undefined)
+
+interface Place {
+  readonly store: string
+  readonly path: Buffer
+  /** Of a host. */
+  readonly folder: Buffer | undefined
+}
+
+function areNested(one: Place, other: Place): boolean {
+  const either = (a: Buffer, b: Buffer) => isWithin(a, b) || isWithin(b, a)
+  if (one.folder !== undefined && other.folder !== undefined)
+    return either(one.folder.subarray(1), other.folder.subarray(1))
+  return one.store === other.store && either(one.path, other.path)
 }
 
 export function targetMatchHandlers(
