@@ -36,6 +36,8 @@ const PendingRegion = strict({
       failureClass: Type.Optional(Type.Enum(failureClassNames)),
     }),
   ),
+  /** Whether what is at the target only is deleted in it, even if the migration does that nowhere else. */
+  targetMatch: Type.Optional(Type.Boolean()),
   /** Whether it is in the queue. */
   queued: Type.Boolean(),
 })

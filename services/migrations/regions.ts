@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
 import { relativePath } from './engine/paths.ts'
@@ -24,15 +23,11 @@ export const unqueued = (region: PendingRegion): PendingRegion => ({ ...region, 
  */
 function withRegion(
   regions: readonly PendingRegion[],
-  {
-    path,
-    policy,
-    failures,
-  }: Pick<PendingRegion, 'path' | 'failures'> & { policy?: ActionPolicy | undefined },
+  asked: Pick<PendingRegion, 'path' | 'policy' | 'failures' | 'targetMatch'>,
   now: Date,
 ): PendingRegion[] {
-  const isSame = (one: PendingRegion) =>
-    !one.queued && one.path === path && one.policy === policy && isDeepStrictEqual(one.failures, failures)
+  const isSame = ({ id: _id, created: _created, queued, ...one }: PendingRegion) =>
+    !queued && isDeepStrictEqual(one, asked)
   if (regions.some(isSame)) return [...regions]
   if (regions.length >= maxPendingRegions) {
     throw new GantryError(
@@ -41,12 +36,7 @@ function withRegion(
     )
   }
   const id = Math.max(now.getTime(), ...regions.map((one) => one.id + 1))
-  const created = now.toISOString()
-  const given = {
-    ...(policy === undefined ? {} : { policy }),
-    ...(failures === undefined ? {} : { failures }),
-  }
-  return [...regions, { id, path, ...given, created, queued: false }]
+  return [...regions, { id, ...asked, created: now.toISOString(), queued: false }]
 }
 
 /** A migration with one more folder to scan again; see `withRegion`. */

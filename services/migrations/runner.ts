@@ -12,7 +12,7 @@ import type { Counts } from './engine/counts.ts'
 import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
-import { matchTarget } from './plans/match-target.ts'
+import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
@@ -178,38 +178,13 @@ export class Runner {
       })
     } else if (await active.run()) {
       try {
-        if (await this.#matchTarget(record, options.spec, signal)) await scanned()
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
         return
       } catch (error) {
         if (!signal.aborted) throw error
       }
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
-  }
-
-  /** Deletes what is at the target only, where that is wanted; false when it has to be approved of first. */
-  async #matchTarget(record: MigrationRecord, spec: MoveSpec, signal: AbortSignal): Promise<boolean> {
-    const { records, log } = this.#options
-    if (record.targetMatch === undefined) return true
-    const { migrationId } = record
-    const workId = workIdOf(record)
-    const deletions = await matchTarget(this.#options, record, spec, signal)
-    if (deletions.isHeld) {
-      await happen(records, migrationId, 'held', (current) =>
-        workIdOf(current) === workId
-          ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
-          : undefined,
-      )
-      log.warn(
-        { migration: migrationId, deletions },
-        'There are too many deletions to make without approval.',
-      )
-      return false
-    }
-    await records.update(migrationId, ({ approvedDeletions: _done, ...current }) =>
-      workIdOf(current) === workId ? { ...current, deletions } : undefined,
-    )
-    return true
   }
 
   /** The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk. */

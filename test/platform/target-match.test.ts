@@ -119,6 +119,28 @@ test('a migration deletes nothing that another one brings to the same place', as
   })
 })
 
+test('a scan of one folder matches it once, and nothing beside it', async () => {
+  const { migrationId: whole } = await platform.call(migrations.get, { migrationId: 'whole' })
+  await platform.call(migrations.delete, { migrationId })
+  const scanned = await nextEvent(platform, 'completed', whole)
+  await platform.call(migrations.start, { migrationId: whole })
+  await scanned.payload
+  extra(1)
+  writeFileSync(join(folder.to, 'beside'), 'stays')
+  const matched = await nextEvent(platform, 'completed', whole)
+  const query = 'path=/data&targetMatch=true'
+  expect(
+    (await platform.rest('migrator', 'POST', `/migrations/${whole}/addPendingRegion?${query}`)).status,
+  ).toBe(200)
+  await matched.payload
+  expect(await platform.call(migrations.get, { migrationId: whole })).toMatchObject({
+    targetMatch: false,
+    deletions: { isHeld: false, files: 1 },
+  })
+  expect(existsSync(join(folder.to, 'data/extra0'))).toBe(false)
+  expect(existsSync(join(folder.to, 'beside'))).toBe(true)
+})
+
 test('settings without a match, or without a place for the trash, are refused with the field', async () => {
   const put = async (query: string) => {
     const { status, body } = await platform.rest(
@@ -133,7 +155,5 @@ test('settings without a match, or without a place for the trash, are refused wi
     message: 'input: maxDeletions goes with targetMatch=true',
   })
   expect(await put('targetMatch=true&maxDeletionPercent=101')).toMatchObject({ status: 400 })
-  expect((await platform.rest('migrator', 'GET', `/migrations/${migrationId}/plan?planId=none`)).status).toBe(
-    404,
-  )
+  expect((await platform.rest('migrator', 'GET', '/migrations/whole/plan?planId=none')).status).toBe(404)
 })

@@ -3,6 +3,8 @@ import type { migrations } from '../../../subjects/migrations.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
 import { undeletedPaths, type UndeletedPath } from '../engine/walk/match.ts'
+import { pathFromText } from '../../drivers/path-text.ts'
+import { relativePath } from '../engine/paths.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
 import { type MigrationRecord, workIdOf } from '../record.ts'
 import { walkAll } from '../walks/walk-all.ts'
@@ -19,16 +21,18 @@ export interface MatchDependencies {
 
 /**
  * Deletes what is only at the target, once it is counted and not more than may go without approval. Resolves to what was
- * deleted, or to what is held. To be called when everything is copied. Rejects with the signal's reason.
+ * deleted, or to what is held; to undefined when nobody wants it. To be called when everything is copied. Rejects with the signal's reason.
  */
 export async function matchTarget(
   { mover, failures, spillFolder }: MatchDependencies,
   record: MigrationRecord,
   spec: MoveSpec,
   signal: AbortSignal,
-): Promise<Deletions> {
+): Promise<Deletions | undefined> {
+  const paths = matchedPaths(record)
+  if (paths.length === 0) return undefined
   const planned = new Planned()
-  await planAll(mover, spec, { matchesTarget: true, planned, spillFolder, signal })
+  await planAll(mover, spec, { matchesTarget: true, paths, planned, spillFolder, signal })
   const { counts } = planned
   const deletions = {
     files: counts.filesToDelete,
@@ -42,7 +46,7 @@ export async function matchTarget(
   const done = { files: 0, folders: 0, bytes: 0 }
   if (deletionsIn(counts) > 0) {
     await walkAll({
-      start: [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })],
+      start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
       atOnce: mover.walksAtOnce,
       spillFolder,
       step: (folders, take, stop) => mover.match(spec, matchOf(record), folders, take, stop),
@@ -56,6 +60,15 @@ export async function matchTarget(
     })
   }
   return { ...deletions, ...done, isHeld: false }
+}
+
+/** All of the migration, or the folders that were scanned again for it; relative to the migration's path. */
+function matchedPaths({ path, targetMatch, pendingRegions }: MigrationRecord): Buffer[] {
+  if (targetMatch !== undefined) return [Buffer.alloc(0)]
+  const root = pathFromText(path)
+  return pendingRegions
+    .filter((region) => region.targetMatch === true)
+    .map((region) => relativePath(root, pathFromText(region.path)))
 }
 
 /** Each scan has a folder of its own in the trash, so that nothing in it is in the way of what comes later. */

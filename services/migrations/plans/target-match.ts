@@ -32,11 +32,7 @@ export async function targetMatchOf(
     if (given !== undefined) throw invalidField(given, 'goes with targetMatch=true')
     return undefined
   }
-  if (kind === 'live')
-    throw invalidField(
-      'targetMatch',
-      'does not go with a live migration, which deletes what is deleted at the source',
-    )
+  refuseLive(kind)
   if (trash === true && (await localFolder(asked.target, '/')) === undefined)
     throw invalidField(
       'trash',
@@ -70,7 +66,10 @@ export async function requireOwnTarget(
     )
   const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
   const others = all.filter(
-    (other) => (other.targetMatch ?? asked.targetMatch) !== undefined && !isOfOneTree(asked, other),
+    (other) =>
+      other.migrationId !== asked.migrationId &&
+      (other.targetMatch ?? asked.targetMatch) !== undefined &&
+      !isOfOneTree(asked, other),
   )
   if (others.length === 0) return
   const own = await placesOf(asked)
@@ -85,6 +84,23 @@ export async function requireOwnTarget(
         )
       : invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
   }
+}
+
+/** @throws GantryError INVALID_INPUT when what is at the target only cannot be deleted once, for a scan */
+export async function requireMatchable(
+  dependencies: Pick<MigrationDependencies, 'records' | 'localFolder'>,
+  record: MigrationRecord,
+): Promise<void> {
+  refuseLive(record.kind)
+  await requireOwnTarget(dependencies, { ...record, targetMatch: record.targetMatch ?? {} })
+}
+
+function refuseLive(kind: MigrationKind): void {
+  if (kind !== 'live') return
+  throw invalidField(
+    'targetMatch',
+    'does not go with a live migration, which deletes what is deleted at the source',
+  )
 }
 
 /** With one source and no mappings, what one brings the other has in its source too. */
