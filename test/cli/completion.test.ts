@@ -24,7 +24,10 @@ test('flags of the command and of all commands', async () => {
     expect.arrayContaining(['--migration-id', '--auto-start', '--json', '--help']),
   )
   expect(await offered('migrations', 'create', '--no-')).toContain('--no-auto-start')
-  expect(await offered('migrations', 'create', '--path', '/', '--tar')).toEqual(['--target', '--target-match'])
+  expect(await offered('migrations', 'create', '--path', '/', '--tar')).toEqual([
+    '--target',
+    '--target-match',
+  ])
 })
 
 test('values, where they are few', async () => {
