@@ -212,12 +212,12 @@ export class Queue {
       await this.#manager.streams.deleteMessage(streamName(this.name), sequence, false)
   }
 
-  /** Items of one lane that are not done, exactly. */
-  async pendingIn(lane: string): Promise<number> {
-    const filter = subject(this.name, lane)
+  /** Items of these lanes that are not done, exactly. */
+  async pendingIn(...lanes: string[]): Promise<number> {
+    const filter = lanes.length === 1 ? subject(this.name, lanes[0]!) : subject(this.name, '*')
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return state.subjects?.[filter] ?? 0
+      return lanes.reduce((sum, lane) => sum + (state.subjects?.[subject(this.name, lane)] ?? 0), 0)
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
       throw error

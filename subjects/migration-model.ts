@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
@@ -95,6 +96,9 @@ export const Migration = model('Migration', {
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  metadata: Metadata,
+  links: LinkPolicy,
+  notKept: NotKept,
   exclusions: list(ExclusionView, maxRules),
   userDefinedExclusions: list(ExclusionView, maxRules),
   inclusions: list(InclusionView, maxRules),

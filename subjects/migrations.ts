@@ -3,6 +3,7 @@ import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { targetMatchFields } from './target-match.ts'
@@ -24,6 +25,8 @@ export const migrations = resource('migrations', {
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
       ...targetMatchFields,
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({

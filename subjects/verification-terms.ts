@@ -5,7 +5,7 @@ export const verificationLevels = {
   existence: 'paths and their types',
   size: 'existence, and sizes of files',
   time: 'size, and times of the last change',
-  metadata: 'time, and permission bits of files and folders',
+  metadata: 'time, permission bits and owners, as far as the migration keeps them',
   digest: 'size, and content: by the digest that a store keeps, else every byte is read',
 } as const
 export type VerificationLevel = keyof typeof verificationLevels
@@ -59,7 +59,7 @@ export const verificationCounts = {
   fileSizeMismatches: 'Files with another size',
   fileDigestMismatches: 'Files with other content, and links that lead elsewhere',
   fileTimeMismatches: 'Files with another time of the last change',
-  metadataMismatches: 'Files and folders with other permission bits',
+  metadataMismatches: 'Files and folders with other permission bits or another owner',
   unreadablePaths: 'Paths that could not be compared',
   totalDiscrepancies: 'All that is not as it should be: the rows of the discrepancy reports',
   bytesRead: 'Bytes of content that were read',

@@ -16,8 +16,15 @@ import type { Progress } from './progress.ts'
 import { retriedFailure, type RetryItem, retryMessageId } from './retries.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
-const lanes = ['transfer', 'region'] as const
+/** Lanes whose items make others, or something in a folder. */
+const movingLanes = ['transfer', 'region'] as const
+/** What is done when nothing is left in those. */
+const lastLane = 'folders'
+const lanes = [...movingLanes, lastLane] as const
 type Lane = (typeof lanes)[number]
+
+/** An item of the last lane that came too early waits so long. */
+const tooEarlyMs = 500
 
 /** Look whether all is done at least so often: the last item may have been another process's. */
 const idleCheckMs = 500
@@ -58,6 +65,8 @@ export class ActiveMigration {
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
   readonly #inHand: Set<number>
+  #last: Promise<void> | undefined
+  readonly #lastFailed = Promise.withResolvers<never>()
   #wake = Promise.withResolvers<void>()
   #toldUntilMs = 0
 
@@ -67,8 +76,9 @@ export class ActiveMigration {
     this.#queue = queue
     this.#book = book
     this.#frontier = new Frontier(options.connection, queue, options.log)
-    options.signal.addEventListener('abort', () => this.#finish(), { once: true })
-    if (options.signal.aborted) this.#finish()
+    const { signal } = options
+    signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
+    if (signal.aborted) this.#finish(signal.reason)
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
@@ -122,26 +132,36 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { threads, changes } = this.#options
-    await changes?.start(this.#end.signal)
-    // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
-    const consuming = Promise.all(
-      lanes.map((lane) =>
-        this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
-      ),
-    )
+    await this.#options.changes?.start(this.#end.signal)
+    const consuming = Promise.all(movingLanes.map((lane) => this.#consume(lane)))
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      return await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      return await Promise.race([
+        this.#untilEmpty(onScanned),
+        consuming.then(() => false),
+        this.#lastFailed.promise,
+      ])
     } finally {
       this.#finish()
-      await consuming
+      await Promise.all([consuming, this.#last])
     }
   }
 
-  #finish(): void {
-    this.#end.abort(new Error('the migration was stopped'))
+  #beginLast(): void {
+    if (this.#last !== undefined) return
+    this.#last = this.#consume(lastLane)
+    this.#last.catch(this.#lastFailed.reject)
+  }
+
+  #consume(lane: Lane): Promise<void> {
+    const { threads } = this.#options
+    // Two jobs a thread keep it busy while the answer to the last one is on its way.
+    const slots = lane === 'transfer' ? 2 * threads : threads
+    return this.#queue.consume(lane, slots, (item) => this.#work(lane, item), this.#end.signal)
+  }
+
+  #finish(reason: unknown = new Error('the migration was stopped')): void {
+    this.#end.abort(reason)
     this.#wake.resolve()
   }
 
@@ -149,9 +169,13 @@ export class ActiveMigration {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) {
-          if (onScanned === undefined) return true
-          await onScanned()
+        if (this.#inHand.size === 0) {
+          if ((await this.#queue.pending()) === 0) {
+            if (onScanned === undefined) return true
+            await onScanned()
+          } else if ((await this.#queue.pendingIn(...movingLanes)) === 0) {
+            this.#beginLast()
+          }
         }
       } catch (error) {
         this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
@@ -170,6 +194,10 @@ export class ActiveMigration {
     }
     this.#inHand.add(item.sequence)
     try {
+      if (lane === lastLane && (await this.#queue.pendingIn(...movingLanes)) > 0) {
+        item.later(tooEarlyMs)
+        return
+      }
       if (await this.#book.includes(item)) await this.#book.stored()
       else await this.#record(lane, item, await this.#move(lane, item))
       await item.done()
@@ -191,11 +219,13 @@ export class ActiveMigration {
     const { mover, spec } = this.#options
     const { signal } = this.#end
     if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const publish = async (children: ChildBatch) => {
       await this.#frontier.room(signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish('transfer', child, item)),
         ...children.regions.map((child) => this.#publish('region', child, item)),
+        ...children.folders.map((child) => this.#publish(lastLane, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)

@@ -1,5 +1,6 @@
 import { emission } from '../../broker/events.ts'
 import type { Call, Input } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -53,6 +54,8 @@ export const creator =
       source,
       target,
       policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+      metadata: { ...defaultMetadata, ...input.metadata },
+      links: input.links ?? defaultLinks,
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',

@@ -4,9 +4,12 @@ import { actionPolicies } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { targetPath } from './engine/mappings.ts'
 import { isWithin } from './engine/paths.ts'
+import { Rules } from './engine/rules.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
+import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from './record.ts'
 import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
@@ -27,7 +30,7 @@ const listedIterations = 1
 
 /** What people want to know of migrations. */
 export function questionHandlers(
-  { connection, records, stats }: MigrationDependencies,
+  { connection, records, rules, stats }: MigrationDependencies,
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
@@ -88,10 +91,14 @@ export function questionHandlers(
         throw new GantryError('NOT_FOUND', `no migration of ${sourceId} has ${sourcePath} in it`)
       }
       const actionCount = await countActions(connection, record, path)
+      const mapping = leading(record, path)
+      const exclusionId = new Rules(await rules.known(record)).excluding(path, pathFromText(record.path))
       return {
         migrationId: record.migrationId,
         sourcePath,
-        targetPath: sourcePath,
+        targetPath: textFromPath(targetPath({ spec: { mappings: engineMappings(record) } }, path)),
+        ...(mapping === undefined ? {} : { pathMappingId: mapping.id }),
+        ...(exclusionId === undefined ? {} : { exclusionId }),
         inPendingRegion: record.pendingRegions.some((region) => isWithin(pathFromText(region.path), path)),
         scheduled: actionCount > 0,
         actionCount,

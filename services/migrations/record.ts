@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/collection.ts'
 import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
@@ -53,6 +54,9 @@ export const MigrationRecord = strict({
   policy: Type.Enum(policies),
   kind: Type.Enum(migrationKinds),
   priority: Type.Enum(migrationPriorities),
+  /** Without them: the defaults. */
+  metadata: Type.Optional(Metadata),
+  links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),

@@ -9,7 +9,7 @@ import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
+import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
 import { matchedTarget } from './plans/matched-target.ts'
@@ -82,7 +82,7 @@ export class Runner {
 
   /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
-    this.#closing.abort(new Error('the platform is stopping'))
+    this.#closing.abort(new ComesAgain('the platform is stopping'))
     await this.#watch?.stop()
     await Promise.all(this.#working)
   }

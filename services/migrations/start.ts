@@ -95,6 +95,8 @@ export async function startMigrations(options: MigrationsOptions) {
       policy,
       ...(packed === undefined ? {} : { rules: packed }),
       ...(mapped === undefined ? {} : { mappings: mapped }),
+      metadata: record.metadata,
+      links: record.links,
     }
   }
   const runner = new Runner({

@@ -1,4 +1,5 @@
 import type { Output } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
@@ -50,6 +51,8 @@ export function publicMigration(
     scanned,
     completed,
     pendingRegions,
+    metadata = defaultMetadata,
+    links = defaultLinks,
   } = record
   return {
     migrationId,
@@ -87,6 +90,16 @@ export function publicMigration(
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
     ...publicRules(rules),
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
@@ -120,10 +133,11 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
   const files = scannedFiles(counts)
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
     counts.filesMigrated +
     counts.linksMigrated +
-    counts.filesSkipped +
+    filesSkipped +
     counts.filesVanished +
     counts.failures -
     counts.filesRetried -
@@ -155,7 +169,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
-      filesSkipped: counts.filesSkipped,
+      filesSkipped,
       foldersScanned: scannedFolders(counts),
       failedPaths: failedPathCount,
     },

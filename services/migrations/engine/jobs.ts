@@ -24,6 +24,7 @@ interface WalkJob {
 export type Job =
   | ({ readonly kind: 'scan' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
+  | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }

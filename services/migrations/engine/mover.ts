@@ -5,9 +5,9 @@ import type { ItemResult } from './counts.ts'
 import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Batch, Job, Reply } from './jobs.ts'
-import { failedLarge, type LargeCopy } from './large.ts'
+import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
 import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
-import type { MoveSpec } from './run.ts'
+import { firstGeneration, type MoveSpec } from './run.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
@@ -16,8 +16,11 @@ export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
 export type { Urgency } from './pool.ts'
 
-/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
-const firstGeneration = 1
+/**
+ * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
+ * written stay, and are gone on with.
+ */
+export class ComesAgain extends Error {}
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
@@ -78,6 +81,12 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Gives the folders of an item their attributes, once nothing else is left to be done. Rejects as `scan` does. */
+  async finishFolders(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
+    const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
   }
 
@@ -166,16 +175,15 @@ export class Mover implements AsyncDisposable {
   }
 
   async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
-    const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
     const weight = copy.isLocal ? fullWeight : halfWeight
     const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
     try {
-      await concurrently(Array(partCount).keys(), atOnce, async (index) => {
+      await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
       })
       return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
     } catch (error) {
-      await this.#abandon(spec, copy)
+      if (!(signal.reason instanceof ComesAgain)) await this.#abandon(spec, copy)
       throw error
     }
   }

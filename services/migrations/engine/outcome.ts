@@ -31,6 +31,13 @@ export class Outcome {
       this.#putOff = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
       return true
     }
+    this.failedForGood(path, known, type)
+    return false
+  }
+
+  /** Takes note of what will not be tried again. */
+  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): void {
+    const known = storeError(error)
     const message = known.message.slice(0, maxMessageLength)
     this.#failures.push({
       path: textFromPath(path),
@@ -40,7 +47,6 @@ export class Outcome {
       ...(type === 'folder' ? { isFolder: true } : {}),
     })
     this.counts.failures++
-    return false
   }
 
   /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */

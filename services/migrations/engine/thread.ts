@@ -3,6 +3,7 @@ import type { Driver } from '../../drivers/driver.ts'
 import { Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
+import { finishFolders } from './finish-folders.ts'
 import { malformed, type Item } from './items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
@@ -79,6 +80,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
+    case 'folders':
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
     case 'begin': {
       const item = itemOf(job.item, 'large')
       const result = await skipLarge(run, item)
@@ -120,7 +123,7 @@ async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
 }
 
 function sendBatch(id: number, batch: Batch): void {
-  const items = batch.type === 'children' ? [...batch.children.regions, ...batch.children.transfers] : []
+  const items = batch.type === 'children' ? Object.values(batch.children).flat() : []
   send(
     { type: 'batch', id, batch },
     items.map(({ buffer }) => buffer),

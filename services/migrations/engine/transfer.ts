@@ -3,7 +3,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { ItemResult } from './counts.ts'
+import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
@@ -65,13 +65,13 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
 
 async function copyGroupLocally(
   run: Run,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  roots: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
 ): Promise<void> {
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
+    copy = new LocalCopy(run, roots, storePath(run, group.folder), progress.counts)
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
@@ -94,7 +94,8 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   const path = progress.pathOf(entry)
   try {
     if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
-    progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    const copy = entry.isFile ? copyFile : copyOther
+    progress.copied(await copy(run, path, progress.counts))
   } catch (error) {
     progress.failed(entry, error)
   }
@@ -127,6 +128,11 @@ class Progress {
     this.attempt = item.attempt
     this.readsFirst = readsFirst(policyOf(run, item))
     this.#outcome = new Outcome(item.attempt)
+  }
+
+  /** What the whole item came to so far. */
+  get counts(): Counts {
+    return this.#outcome.counts
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {

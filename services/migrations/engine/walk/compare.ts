@@ -5,7 +5,8 @@ import {
   type VerificationLevel,
   verificationReports,
 } from '../../../../subjects/verification-terms.ts'
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, Owner, StorePath } from '../../../drivers/driver.ts'
+import { defaultMetadata } from '../../../../subjects/migration-metadata.ts'
 import { csvLine } from '../../csv.ts'
 import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
@@ -120,10 +121,18 @@ export class Comparer implements Judge {
       case 'time':
         return timeVerdict(source, target) ?? { result: 'MATCH' }
       case 'metadata':
-        return timeVerdict(source, target) ?? modeVerdict(source, target) ?? { result: 'MATCH' }
+        return timeVerdict(source, target) ?? this.#metadataVerdict(source, target) ?? { result: 'MATCH' }
       case 'digest':
         return this.#contentVerdict(path, { source, target, there: pair.there }, found)
     }
+  }
+
+  /** What the migration does not keep is not missed. */
+  #metadataVerdict(source: Entry, target: Entry): Verdict | undefined {
+    const { modes, owners } = this.#run.spec.metadata ?? defaultMetadata
+    return (
+      (modes ? modeVerdict(source, target) : undefined) ?? (owners ? ownerVerdict(source, target) : undefined)
+    )
   }
 
   async #contentVerdict(
@@ -195,6 +204,16 @@ function modeVerdict(source: Entry, target: Entry): Verdict | undefined {
         result: 'METADATA_MISMATCH',
         detail: `mode ${octal(one)} at the source, ${octal(other)} at the target`,
       }
+}
+
+function ownerVerdict({ owner }: Entry, { owner: its }: Entry): Verdict | undefined {
+  if (owner === undefined || its === undefined) return undefined
+  if (owner.uid === its.uid && owner.gid === its.gid) return undefined
+  const text = ({ uid, gid }: Owner) => `${uid}:${gid}`
+  return {
+    result: 'METADATA_MISMATCH',
+    detail: `owner ${text(owner)} at the source, ${text(its)} at the target`,
+  }
 }
 
 const octal = (mode: number): string => mode.toString(8).padStart(3, '0')

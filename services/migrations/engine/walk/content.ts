@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Driver, Entry, SourceFile, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, SourceFile, StorePath } from '../../../drivers/driver.ts'
+import { linksOf } from '../metadata.ts'
 import { atTarget, type Run } from '../run.ts'
 
 /** Read at once from each store. */
@@ -28,14 +29,16 @@ export async function compareContent(
   if (source.md5 !== undefined && target.md5 !== undefined)
     return { difference: digestDifference(source.md5, target.md5), bytesRead: 0 }
   if (target.md5 !== undefined) {
-    const md5 = await withFile(run.source, at, (file) => md5Of(run, file))
+    const md5 = await withFile(fromSource(run, at), (file) => md5Of(run, file))
     return { difference: digestDifference(md5, target.md5), bytesRead: sizeBytes }
   }
   if (source.md5 !== undefined) {
-    const md5 = await atTarget(withFile(run.target, there, (file) => md5Of(run, file)))
+    const md5 = await atTarget(withFile(run.target.open(there), (file) => md5Of(run, file)))
     return { difference: digestDifference(source.md5, md5), bytesRead: sizeBytes }
   }
-  return withFile(run.source, at, (from) => withFile(run.target, there, (to) => compareBytes(run, from, to)))
+  return withFile(fromSource(run, at), (from) =>
+    withFile(run.target.open(there), (to) => compareBytes(run, from, to)),
+  )
 }
 
 /** Compares where two symbolic links lead. Throws StoreErrors. */
@@ -51,12 +54,11 @@ export async function compareLinks(run: Run, at: StorePath, there: StorePath): P
 const digestDifference = (source: string, target: string): string | undefined =>
   source === target ? undefined : `MD5 ${source} at the source, ${target} at the target`
 
-async function withFile<T>(
-  driver: Driver,
-  path: StorePath,
-  work: (file: SourceFile) => Promise<T>,
-): Promise<T> {
-  const file = await driver.open(path)
+const fromSource = ({ source, spec }: Run, at: StorePath): Promise<SourceFile> =>
+  source.open(at, { follow: linksOf(spec) === 'follow' })
+
+async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile) => Promise<T>): Promise<T> {
+  const file = await opened
   try {
     return await work(file)
   } finally {

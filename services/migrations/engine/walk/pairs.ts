@@ -6,7 +6,10 @@ import { concurrently } from '../concurrently.ts'
 import { isMapped, isTaken, targetPath } from '../mappings.ts'
 import { storeError, targetError } from '../outcome.ts'
 import { isName, joinPath } from '../paths.ts'
-import type { FolderRules, Verdict } from '../rules.ts'
+import { type Judgement, judgeFolder } from '../judge.ts'
+import { withLinks } from '../links.ts'
+import { noCounts } from '../counts.ts'
+import type { Verdict } from '../rules.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
 import type { WalkFolder } from './walk-folder.ts'
 
@@ -19,6 +22,8 @@ export interface Pair {
   readonly there: StorePath
   /** What the rules of the migration say of it. */
   readonly verdict: Verdict
+  /** Why it cannot be at the target, by its name or the path mappings. */
+  readonly error?: StoreError
 }
 
 /**
@@ -29,7 +34,18 @@ export interface Pair {
 export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pair[]> {
   const path = storePath(run, folder.path)
   const there = folder.there ?? targetPath(run, path)
-  const rules = run.rules?.inFolder(path)
+  const { judge } = judgeFolder(run, path)
+  const pairOf = (source: Entry, target: Entry | undefined): Pair => {
+    const judgement = judge(source)
+    return {
+      name: source.name,
+      source,
+      target,
+      there: targetPath(run, joinPath(path, source.name)),
+      verdict: verdictOf(judgement),
+      ...(typeof judgement === 'object' && 'error' in judgement ? { error: judgement.error } : {}),
+    }
+  }
   const onlyTarget = (batch: readonly Entry[]): Pair[] =>
     batch
       .filter(({ name }) => !isTemporaryName(name))
@@ -38,7 +54,7 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
         source: undefined,
         target: entry,
         there: joinPath(there, entry.name),
-        verdict: verdictOn(rules, entry),
+        verdict: verdictOf(judge(entry)),
       }))
   if (folder.side === 'target') {
     for await (const batch of listTarget(run, there))
@@ -49,15 +65,13 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
   if (folder.side === 'both' && beside === undefined)
     throw new StoreError('gone', 'target: the folder is no longer there')
   for await (const batch of run.source.list(path, run.stop.signal)) {
+    // Asked for links too that are left out: what stands under their names is not only at the target.
     const found = (await beside?.find(batch)) ?? new Map<Entry, Entry>()
     const elsewhere = await findElsewhere(run, path, batch)
-    yield batch.map((entry) => ({
-      name: entry.name,
-      source: entry,
-      target: elsewhere.has(entry) ? elsewhere.get(entry) : found.get(entry),
-      there: targetPath(run, joinPath(path, entry.name)),
-      verdict: verdictOn(rules, entry),
-    }))
+    const pairs = batch.map((entry) =>
+      pairOf(entry, elsewhere.has(entry) ? elsewhere.get(entry) : found.get(entry)),
+    )
+    yield await withLinksOf(run, path, pairs, pairOf)
   }
   if (beside === undefined) return
   for await (const batch of beside.rest()) yield onlyTarget(batch)
@@ -87,8 +101,32 @@ async function* listTarget(run: Run, there: StorePath): AsyncGenerator<Entry[]> 
   }
 }
 
-const verdictOn = (rules: FolderRules | undefined, entry: Entry): Verdict =>
-  rules === undefined || !isName(entry.name) ? 'taken' : rules.verdict(entry)
+/** What cannot be at the target is for whoever plans to tell. */
+const verdictOf = (judgement: Judgement): Verdict =>
+  typeof judgement === 'object' && 'error' in judgement ? 'taken' : judgement
+
+/** The pairs as the migration's choice for symbolic links makes them; a link that cannot be followed stays one. */
+async function withLinksOf(
+  run: Run,
+  path: StorePath,
+  pairs: readonly Pair[],
+  pairOf: (entry: Entry, target: Entry | undefined) => Pair,
+): Promise<Pair[]> {
+  const bySource = new Map(
+    pairs.flatMap((pair) => (pair.source === undefined ? [] : [[pair.source, pair] as const])),
+  )
+  const found = { counts: noCounts(), refused: [] as { name: Buffer; error: StoreError }[] }
+  const isExcluded = (link: Entry) => typeof bySource.get(link)?.verdict === 'object'
+  const entries = await withLinks(run, path, [...bySource.keys()], found, isExcluded)
+  const targets = new Map(pairs.map(({ name, target }) => [name.toString('latin1'), target]))
+  const unfollowed = new Set(found.refused.map(({ name }) => name.toString('latin1')))
+  return [
+    ...entries.map(
+      (entry) => bySource.get(entry) ?? pairOf(entry, targets.get(entry.name.toString('latin1'))),
+    ),
+    ...pairs.filter(({ name }) => unfollowed.has(name.toString('latin1'))),
+  ]
+}
 
 /** What stands at a path itself. Throws StoreErrors. */
 export async function pairAt(run: Run, folder: WalkFolder): Promise<Pair> {

@@ -108,7 +108,8 @@ export class Planner implements Judge {
     this.#tell('EXCLUDE', path, found, excludedBy === undefined ? noInclusion : `excluded by ${excludedBy}`)
   }
 
-  #refusal({ source, target, there }: Pair, path: StorePath): string | undefined {
+  #refusal({ source, target, there, error }: Pair, path: StorePath): string | undefined {
+    if (error !== undefined) return error.message
     if (source === undefined) return undefined
     if (source.type === 'other') return 'it is neither a file nor a folder nor a symbolic link'
     if (target !== undefined && (source.type === 'folder') !== (target.type === 'folder'))

@@ -217,3 +217,15 @@ test('path mappings lead to where a path is at the target', async () => {
     compared.rows.filter(({ scanResult }) => scanResult !== 'MATCH').map(({ targetPath }) => targetPath),
   ).toEqual(expect.arrayContaining(['/all/extra', '/all/extra/file', '/elsewhere/two']))
 })
+
+test('symbolic links that are followed or left out are compared as they were migrated', async () => {
+  for (const links of ['follow', 'skip'] as const) {
+    await using move = createMove({ links })
+    mkdirSync(join(move.from, 'folder'))
+    for (const path of ['file', 'folder/in']) writeFileSync(join(move.from, path), path)
+    symlinkSync('file', join(move.from, 'to-file'))
+    symlinkSync('folder', join(move.from, 'to-folder'))
+    await move.run()
+    expect(differences(await compareAll(move.mover, move.spec, { level: 'digest' })), links).toEqual([])
+  }
+})
