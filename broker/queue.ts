@@ -52,6 +52,8 @@ export class Queue {
   readonly name: string
   /** Whether nothing was ever put into it before it was opened. */
   readonly isNew: boolean
+  /** When it was made: sequences of items are unique since then. */
+  readonly created: string
   readonly #connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
@@ -64,10 +66,11 @@ export class Queue {
     connection: NatsConnection,
     manager: JetStreamManager,
     log: Log,
-    isNew: boolean,
+    { isNew, created }: Pick<Queue, 'isNew' | 'created'>,
   ) {
     this.name = name
     this.isNew = isNew
+    this.created = created
     this.#connection = connection
     this.#js = jetstream(connection)
     this.#manager = manager
@@ -87,7 +90,7 @@ export class Queue {
     { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
-    const { state } = await manager.streams.add({
+    const { state, created } = await manager.streams.add({
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,
@@ -95,7 +98,7 @@ export class Queue {
       discard: DiscardPolicy.New,
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
-    const queue = new Queue(name, connection, manager, log, state.last_seq === 0)
+    const queue = new Queue(name, connection, manager, log, { isNew: state.last_seq === 0, created })
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)

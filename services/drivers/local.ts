@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, fstatSync, lstatSync } from 'node:fs'
+import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
 import { nothingLost, StoreError } from './driver.ts'
@@ -216,6 +216,10 @@ export class LocalDriver implements Driver {
       this.#confine(path)
       return statEntry(nameOf(path), followLink(this.#root, path).stat)
     })
+  }
+
+  async rename(path: StorePath, to: StorePath): Promise<void> {
+    locally(() => renameSync(this.#confine(path), this.#confine(to)))
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,7 @@ import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
 import type { Progress } from './progress.ts'
+import { retriedFailure, type RetryItem, retryMessageId } from './retries.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
 /** Lanes whose items make others, or something in a folder. */
@@ -115,6 +116,15 @@ export class ActiveMigration {
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
   async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
+  }
+
+  /** Puts failures into the queue as work; twice is harmless. */
+  async retry(items: readonly RetryItem[]): Promise<void> {
+    await Promise.all(
+      items.map(({ lane, item, sequence }) =>
+        this.#queue.publish(lane, item, retryMessageId(sequence), this.#end.signal),
+      ),
+    )
   }
 
   /**
@@ -241,9 +251,22 @@ export class ActiveMigration {
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
     const { failures: ledger, workId } = this.#options
-    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#end.signal)
+    await noteFailures(
+      ledger,
+      workId,
+      { item: `${this.#queue.created}.${item.sequence}`, failures },
+      this.#end.signal,
+    )
+    const retried = retriedFailure(item.messageId)
     // Not by its content, which has the time of the next try in it.
-    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    const messageId =
+      retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
+    if (retry !== undefined) await this.#publishAs(lane, retry, messageId)
+    else if (retried !== undefined) {
+      // It has arrived, or failed once more and is noted anew.
+      await ledger.forget(retried)
+      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+    }
     if (putOff !== undefined) this.#tell(putOff)
     await this.#book.count(item, counts)
   }

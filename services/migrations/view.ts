@@ -8,8 +8,10 @@ import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { scannedFiles, scannedFolders } from './stats/wire.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -59,6 +61,7 @@ export function publicMigration(
     source,
     target,
     state,
+    stateText: stateText(record, failed),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -71,8 +74,8 @@ export function publicMigration(
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     scannerSummary: {
       progressSummary: {
-        filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned,
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
         bytesScanned: counts.bytesScanned,
         filesExcluded: counts.filesExcluded,
         dirsExcluded: counts.foldersExcluded,
@@ -101,6 +104,8 @@ export function publicMigration(
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
+    targetMatch: record.targetMatch !== undefined,
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
   }
 }
@@ -127,10 +132,16 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
-  const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated +
+    counts.linksMigrated +
+    filesSkipped +
+    counts.filesVanished +
+    counts.failures -
+    counts.filesRetried -
+    counts.foldersRetried
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
@@ -159,7 +170,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
       filesSkipped,
-      foldersScanned: counts.foldersScanned,
+      foldersScanned: scannedFolders(counts),
       failedPaths: failedPathCount,
     },
   }

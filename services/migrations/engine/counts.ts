@@ -39,6 +39,9 @@ const countNames = [
   'foldersVanished',
   /** Given up; each is in a list of failures. */
   'failures',
+  /** Given up once and taken up again: of the failures, and of the folders that were scanned, those count no more. */
+  'filesRetried',
+  'foldersRetried',
 ] as const
 
 export type Counts = Record<(typeof countNames)[number], number>
@@ -60,6 +63,7 @@ export interface Failure {
   failure: FailureClass
   message: string
   attempts: number
+  isFolder?: true
 }
 
 /** What came of a work item. */

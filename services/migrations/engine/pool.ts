@@ -12,9 +12,17 @@ const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers), then
+ * looking at what is there.
+ */
+const priorities = ['parts', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
+
+/** At most one of these in a thread, whose other place is for the files that scans find; walks are long as well. */
+const single: ReadonlySet<Priority> = new Set(['scans', 'walks'])
+/** A walk goes on beside whatever the thread has: it would never begin while there are files to move. */
+export const noWeight = 0
 
 /** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
 const urgencies = ['high', 'normal', 'low'] as const
@@ -40,8 +48,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** At most one: the thread's other place is for the files that it finds. */
-  isScanning: boolean
+  /** Of those that it may have one of, those that it has. */
+  readonly singles: Set<Priority>
 }
 
 /** A job without a thread. */
@@ -115,7 +123,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      pooled.singles.delete(priority)
       this.#assign()
     }
   }
@@ -157,7 +165,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         waiting.delete(job)
         pooled.load += job.weight
-        if (priority === 'scans') pooled.isScanning = true
+        if (single.has(priority)) pooled.singles.add(priority)
         job.start(pooled)
       }
     }
@@ -166,7 +174,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (pooled.load + weight > threadCapacity || pooled.singles.has(priority)) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -182,7 +190,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, isScanning: false }
+      const pooled = { thread, load: 0, singles: new Set<Priority>() }
       this.#threads.add(pooled)
     }
   }

@@ -71,7 +71,7 @@ export async function scan(run: Run, region: Region, children: Children): Promis
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
       if (isVanished) counts.foldersVanished++
-      else if (outcome.failed(storePath(run, folder.path), error)) {
+      else if (outcome.failed(storePath(run, folder.path), error, 'folder')) {
         again.push(folder)
         return
       }
