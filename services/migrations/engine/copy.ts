@@ -72,7 +72,8 @@ async function copyInParts(
 }
 
 /**
- * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size, undefined for a link. Throws StoreErrors.
+ * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
+ * undefined for a link. Throws StoreErrors.
  * @param counts what is not kept is added to them
  */
 export async function copyOther(run: Run, path: StorePath, counts: Counts): Promise<number | undefined> {

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
+import { setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { createMove } from './move-folder.ts'
+
+const hasExtended = whyNoExtended() === undefined
 
 test(
   'to Azure and back: what arrived is the same, what could not is listed',
@@ -16,7 +19,9 @@ test(
     const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'moved') } as const
     await using move = createMove()
     makeTree(move.from, { seed: 9, files: 400, largeBytes: 40_000_000 })
-    const there = await move.run({}, { target: azure })
+    if (hasExtended) setExtended(move.at('from', 'sizes', '17'), { 'user.x': 'x' })
+    const metadata = { modes: true, owners: true, attributes: hasExtended }
+    const there = await move.run({}, { target: azure, metadata })
     const refused = new Set(there.failures.map(({ path }) => path))
     for (const { failure, message } of there.failures) {
       expect(['name', 'unsupported']).toContain(failure)
