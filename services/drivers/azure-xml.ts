@@ -62,9 +62,6 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
-        case '/Blobs/Blob/Properties/Content-MD5':
-          blob.md5 = text
-          break
         case '/Blobs/Blob':
           blobs.push(blob)
           break
