@@ -6,10 +6,11 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
+  type ChangedFolder,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
-/** Encoded items that a scan found. */
+/** Encoded items that a scan or a comparison found; folders to compare are regions too. */
 export interface ChildBatch {
   readonly regions: Uint8Array<ArrayBuffer>[]
   readonly transfers: Uint8Array<ArrayBuffer>[]
@@ -69,6 +70,8 @@ export class Children {
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
+  #trees: ChangedFolder[] = []
+  #treeBytes = 0
   #batchLength: number = batchLength.first
   #batch: ChildBatch = { regions: [], transfers: [] }
 
@@ -90,6 +93,19 @@ export class Children {
     group.names.push(name)
     if (hasMode) group.modes?.push(mode)
     if (this.#folders.names >= maxRegionFolders || this.#folders.isLong) this.#endRegion()
+  }
+
+  /** A folder that is to be compared with all that is below it. */
+  tree(folder: StorePath): void {
+    this.#trees.push({ folder, names: [], trees: [], scope: 'tree' })
+    this.#treeBytes += folder.length
+    if (this.#trees.length >= maxRegionFolders || this.#treeBytes >= maxItemTextBytes) this.#endTrees()
+  }
+
+  /** Items that are made already. */
+  items(batch: ChildBatch): void {
+    this.#batch.regions.push(...batch.regions)
+    this.#batch.transfers.push(...batch.transfers)
   }
 
   /** @param folder one object for all entries of a folder */
@@ -120,6 +136,7 @@ export class Children {
   /** Sends what is left. */
   async finish(): Promise<void> {
     this.#endRegion()
+    this.#endTrees()
     this.#endTransfer()
     const { regions, transfers } = this.#batch
     if (regions.length + transfers.length > 0) await this.#sendBatch()
@@ -136,6 +153,13 @@ export class Children {
   #endRegion(): void {
     const groups = this.#folders.take()
     if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...first, groups }))
+  }
+
+  #endTrees(): void {
+    const groups = this.#trees
+    this.#trees = []
+    this.#treeBytes = 0
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'reconcile', ...first, groups }))
   }
 
   #endTransfer(): void {

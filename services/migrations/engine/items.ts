@@ -54,7 +54,29 @@ export interface Large extends Head {
   readonly path: StorePath
 }
 
-export type Item = Region | Transfer | Large
+/** What of a folder is compared between source and target, so that the target becomes as the source is. */
+export interface ChangedFolder {
+  readonly folder: StorePath
+  /**
+   * Names in it that somebody was told of: what is gone at the source under one of them is removed at the target, whoever
+   * made it there. All other entries of the target are removed only if they came there after the migration began.
+   */
+  readonly names: readonly Buffer[]
+  /** Like `names`; what is a folder under one of them is compared with all that is below it. */
+  readonly trees: readonly Buffer[]
+  /** What is compared besides: nothing, all entries of the folder, or those and all that is below them. */
+  readonly scope: ChangeScope
+}
+export const changeScopes = ['names', 'folder', 'tree'] as const
+export type ChangeScope = (typeof changeScopes)[number]
+
+/** Folders to compare. */
+export interface Reconcile extends Head {
+  readonly kind: 'reconcile'
+  readonly groups: readonly ChangedFolder[]
+}
+
+export type Item = Region | Transfer | Large | Reconcile
 
 const encoder = new TextEncoder()
 
@@ -83,6 +105,15 @@ function bodyOf(item: Item): object {
           others: others.map(jsonFromBytes),
         })),
       }
+    case 'reconcile':
+      return {
+        groups: item.groups.map(({ folder, names, trees, scope }) => ({
+          folder: jsonFromBytes(folder),
+          names: names.map(jsonFromBytes),
+          trees: trees.map(jsonFromBytes),
+          scope,
+        })),
+      }
     case 'large':
       break
   }
@@ -93,7 +124,8 @@ function bodyOf(item: Item): object {
 export const startRegion = (path: StorePath = Buffer.alloc(0)): Uint8Array<ArrayBuffer> =>
   encodeItem({ kind: 'region', attempt: 1, notBeforeMs: 0, start: path, groups: [] })
 
-const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
+const kinds: readonly string[] = ['region', 'transfer', 'large', 'reconcile'] satisfies Item['kind'][]
+const headPattern = /^\{"kind":"([a-z]+)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80
 
@@ -102,9 +134,11 @@ function headOf(item: Uint8Array): { kind: Item['kind']; notBeforeMs: number } {
     'latin1',
   )
   const [, kind, notBefore] = headPattern.exec(start) ?? []
-  if (kind !== 'region' && kind !== 'transfer' && kind !== 'large') throw malformed('no known kind')
+  if (!isKind(kind)) throw malformed('no known kind')
   return { kind, notBeforeMs: Number(notBefore) }
 }
+
+const isKind = (text: string | undefined): text is Item['kind'] => text !== undefined && kinds.includes(text)
 
 /** When an item may be worked on, without decoding it. Throws INVALID_INPUT. */
 export const notBeforeOf = (item: Uint8Array): number => headOf(item).notBeforeMs

@@ -14,6 +14,7 @@ interface ItemJob {
 /** What a thread can be asked for. Plain data. */
 export type Job =
   | ({ readonly kind: 'scan' } & ItemJob)
+  | ({ readonly kind: 'reconcile' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }

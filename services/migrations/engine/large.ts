@@ -8,16 +8,18 @@ import {
 } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import { changed, copyRange, openForReading } from '../../drivers/local-file.ts'
-import { LocalRoot, parentOf } from '../../drivers/local-root.ts'
+import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
 import { versionOf } from '../../drivers/local-source-file.ts'
 import { openUpload, uploadPaths } from '../../drivers/local-upload.ts'
+import { ChangedNames } from './changed-folders.ts'
 import { checkAccepted } from './copy.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
+import { isYoung } from './live.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
-import { atTarget, storePath, sweep, type Run } from './run.ts'
+import { atTarget, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
@@ -42,6 +44,8 @@ export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const file = await source.open(path)
   try {
     const { sizeBytes, version, attributes } = file
+    // A part that is read now could be followed by a write that leaves no trace.
+    if (spec.live?.isWatched === true && isYoung(run, attributes, Date.now())) throw changed()
     checkAccepted(run, path, 'file', sizeBytes)
     const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
     const partBytes = target.features.partBytes(sizeBytes)
@@ -73,17 +77,39 @@ export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
-  return { counts: { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }, failures: [] }
+  const counts = { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }
+  return { counts, failures: [], again: await overtaken(run, copy) }
 }
 
+/** What is to be looked at again, because the source's file is another by now or gone. */
+async function overtaken(run: Run, { path, sizeBytes, attributes }: LargeCopy): Promise<Uint8Array[]> {
+  if (run.spec.live?.isWatched !== true) return []
+  const now = await run.source.stat(Buffer.from(path))
+  const isSame =
+    now?.type === 'file' && now.sizeBytes === sizeBytes && now.modifiedMs === attributes.modifiedMs
+  return isSame ? [] : againOf(withoutRoot(run.spec.root, Buffer.from(path)))
+}
+
+const againOf = (path: StorePath): Uint8Array[] => {
+  const names = new ChangedNames()
+  names.add(parentOf(path), nameOf(path), true)
+  return names.items()
+}
+
+const withoutRoot = (root: StorePath, path: StorePath): StorePath =>
+  root.length === 0 ? path : path.subarray(root.length + 1)
+
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
-export function failedLarge(root: StorePath, item: Large, error: unknown): ItemResult {
+export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
-  if (storeError(error).failure !== 'gone') {
-    return outcome.result(outcome.failed(joinPath(root, item.path), error) ? item : undefined)
+  const { failure } = storeError(error)
+  const isTold = failure === 'changed' && spec.live?.isWatched === true
+  if (failure !== 'gone' && !isTold) {
+    const path = joinPath(Buffer.from(spec.root), item.path)
+    return outcome.result(outcome.failed(path, error) ? item : undefined)
   }
   outcome.counts.filesVanished++
-  return outcome.result(undefined)
+  return { ...outcome.result(undefined), again: isTold ? againOf(item.path) : [] }
 }
 
 async function withVersion(

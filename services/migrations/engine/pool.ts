@@ -12,8 +12,11 @@ const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then what was just changed, then files, then finding more of them (the lister
+ * outruns the movers).
+ */
+const priorities = ['parts', 'changes', 'files', 'scans'] as const
 type Priority = (typeof priorities)[number]
 
 /** How long `close` waits for jobs to stop: between two files or two requests. */
@@ -23,6 +26,9 @@ const closeTimeoutMs = 5_000
 export interface PoolLog {
   error(fields: object, message: string): void
 }
+
+/** Work that may take long before it finds a file to copy. */
+const isListing = (priority: Priority): boolean => priority === 'scans' || priority === 'changes'
 
 interface JobOptions {
   readonly signal: AbortSignal
@@ -54,7 +60,12 @@ export class ThreadPool implements AsyncDisposable {
   readonly #entry: URL
   readonly #log: PoolLog
   readonly #threads = new Set<PooledThread>()
-  readonly #waiting: Record<Priority, Set<Waiting>> = { parts: new Set(), files: new Set(), scans: new Set() }
+  readonly #waiting: Record<Priority, Set<Waiting>> = {
+    parts: new Set(),
+    changes: new Set(),
+    files: new Set(),
+    scans: new Set(),
+  }
   readonly #unfinished = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -91,7 +102,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      if (isListing(priority)) pooled.isScanning = false
       this.#assign()
     }
   }
@@ -128,7 +139,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         this.#waiting[priority].delete(waiting)
         pooled.load += waiting.weight
-        if (priority === 'scans') pooled.isScanning = true
+        if (isListing(priority)) pooled.isScanning = true
         waiting.start(pooled)
       }
     }
@@ -137,7 +148,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (pooled.load + weight > threadCapacity || (isListing(priority) && pooled.isScanning)) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best

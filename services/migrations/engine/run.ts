@@ -3,6 +3,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { Live } from './live.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 
@@ -17,6 +18,8 @@ export interface MoveSpec {
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
   readonly policy: 'overwrite' | 'skip-if-size-matches'
+  /** Of a live migration. */
+  readonly live?: Live
 }
 
 /** A spec with its stores opened, for one job in a thread. */

@@ -2,12 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
+import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeFolders } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
+import { isOwn } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
@@ -29,6 +31,8 @@ interface Found {
   readonly counts: Counts
   /** Names that are empty, `.` or `..`: object stores have such, and no item can name them. */
   readonly unusable: Buffer[]
+  /** Of a live migration: what is to be compared, as it changed meanwhile. */
+  readonly again: ChangedNames
 }
 
 /** For the ledger alone. */
@@ -47,8 +51,9 @@ const unusableName = 'source: its name is empty, . or .., which no path can have
 export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
+  const changed = new ChangedNames()
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), unusable: [] }
+    const found: Found = { counts: noCounts(), unusable: [], again: changed }
     const { counts, unusable } = found
     try {
       await scanFolder(run, region, folder, children, found)
@@ -57,6 +62,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
       if (isVanished) counts.foldersVanished++
+      else if (await isOwnInTheWay(run, folder, error))
+        changed.add(parentOf(folder.path), nameOf(folder.path), true)
       else if (outcome.failed(storePath(run, folder.path), error)) {
         again.push(folder)
         return
@@ -68,7 +75,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     add(outcome.counts, counts)
   })
   await children.finish()
-  return outcome.result(again.length === 0 ? undefined : retryOf(region, again))
+  const result = outcome.result(again.length === 0 ? undefined : retryOf(region, again))
+  return { ...result, again: changed.items() }
 }
 
 function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
@@ -107,6 +115,7 @@ async function scanFolder(
     let batch = await batches.next()
     const beside = run.spec.policy === 'overwrite' ? undefined : await lookBeside(run, path)
     await makeTarget(run, region, folder, path)
+    await lookAgain(run, folder, path, found)
     found.counts.foldersMigrated++
     sweep(run, path)
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
@@ -123,6 +132,21 @@ async function scanFolder(
   } finally {
     await batches.return?.()
   }
+}
+
+/** A folder that went just before it was made at the target must go there too, whoever is told of that first. */
+async function lookAgain(run: Run, folder: RegionFolder, path: StorePath, { again }: Found): Promise<void> {
+  if (run.spec.live?.isWatched !== true || folder.path.length === 0) return
+  if ((await run.source.stat(path))?.type !== 'folder')
+    again.add(parentOf(folder.path), nameOf(folder.path), true)
+}
+
+/** Whether a live migration copied a file where the source has a folder by now: a comparison replaces it. */
+async function isOwnInTheWay(run: Run, { path }: RegionFolder, error: unknown): Promise<boolean> {
+  if (run.spec.live === undefined || path.length === 0 || storeError(error).failure !== 'unsupported')
+    return false
+  const there = await run.target.stat(storePath(run, path)).catch(() => undefined)
+  return there !== undefined && there.type !== 'folder' && isOwn(run, there)
 }
 
 /** Whether the target's entry makes a copy of the file needless. */

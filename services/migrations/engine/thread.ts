@@ -7,6 +7,7 @@ import { malformed, type Item } from './items.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
+import { reconcile } from './reconcile.ts'
 import { Stop, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
@@ -67,6 +68,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'scan': {
       const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
       return { kind: 'result', result: await scan(run, itemOf(job.item, 'region'), children) }
+    }
+    case 'reconcile': {
+      const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
+      return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }

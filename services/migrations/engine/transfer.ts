@@ -1,22 +1,26 @@
-import type { StorePath } from '../../drivers/driver.ts'
-import { LocalRoot } from '../../drivers/local-root.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
+import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
+import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
 import type { ItemResult } from './counts.ts'
-import { makeFolders } from './folders.ts'
+import { makeFolders, makeRealFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
+import { isUnchanged, isYoung } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { FolderLook } from './source-look.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
  * stopped, and what it has copied by then is copied again.
+ * @param isInline nobody else copies these files at the same time: it is a part of the comparison that found them
  */
-export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
-  const progress = new Progress(run, item.attempt)
+export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
+  const progress = new Progress(run, item.attempt, isInline)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
@@ -54,12 +58,20 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   const folder = storePath(run, group.folder)
   try {
     sweep(run, folder)
-    if (progress.attempt > 1) await makeFolders(run, folder)
+    if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return false
   }
+}
+
+/** Makes folders that were there at the first try; the source may have lost them since. */
+async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promise<void> {
+  if (run.spec.live === undefined) return makeFolders(run, storePath(run, folder))
+  const made = await makeRealFolders(run, folder, new Set())
+  if (made !== undefined && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
+    progress.again(parentOf(made), nameOf(made), true)
 }
 
 function copyGroupLocally(
@@ -68,20 +80,25 @@ function copyGroupLocally(
   group: FileGroup,
   progress: Progress,
 ): void {
+  const folder = storePath(run, group.folder)
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
+    copy = new LocalCopy(run, sourceRoot, targetRoot, folder)
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
   }
+  const look = run.spec.live?.isWatched === true ? new FolderLook(sourceRoot, folder) : undefined
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
+    const startedMs = Date.now()
+    const before = look?.entry(entry.name)
     try {
       progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
+      if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
     } catch (error) {
-      progress.failed(entry, error)
+      progress.failed(entry, error, look?.entry(entry.name))
     }
   }
 }
@@ -90,10 +107,14 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   run.stop.check()
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
+  const look = run.spec.live?.isWatched === true ? () => run.source.stat(path) : undefined
+  const startedMs = Date.now()
+  const before = await look?.()
   try {
     progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    if (look !== undefined) progress.compare(entry, startedMs, before, await look())
   } catch (error) {
-    progress.failed(entry, error)
+    progress.failed(entry, error, await look?.())
   }
 }
 
@@ -105,11 +126,14 @@ class Progress {
   readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
   /** Names whose failure is known, so that they are not tried. */
   readonly #failed = new WeakSet<Buffer>()
+  readonly #changed = new ChangedNames()
+  readonly #isInline: boolean
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
 
-  constructor(run: Run, attempt: number) {
+  constructor(run: Run, attempt: number, isInline: boolean) {
     this.#run = run
+    this.#isInline = isInline
     this.attempt = attempt
     this.#outcome = new Outcome(attempt)
   }
@@ -128,12 +152,29 @@ class Progress {
     }
   }
 
-  failed(entry: TransferEntry, error: unknown): void {
+  /** In a live migration that is told of all changes, something is to be looked at again. */
+  again(folder: StorePath, name: Buffer, isTree = false): void {
+    this.#changed.add(folder, name, isTree)
+  }
+
+  /**
+   * Looks at what the source had before a copy and has after it: a copy that was overtaken by a change, or by another copy,
+   * must not be what stays.
+   */
+  compare({ group, name }: TransferEntry, startedMs: number, before?: Entry, now?: Entry): void {
+    const mayBeOld = now !== undefined && !this.#isInline && isYoung(this.#run, now, startedMs)
+    if (mayBeOld || !isUnchanged(before, now)) this.again(group.folder, name)
+  }
+
+  /** @param now what is at the source, when all changes there are told */
+  failed(entry: TransferEntry, error: unknown, now?: Entry): void {
     // A job that is stopped reports nothing: its item comes back as a whole.
     this.#run.stop.check()
     const known = storeError(error)
     this.#failed.add(entry.name)
-    if (known.failure === 'gone') {
+    const isTold = now !== undefined && isOvertaken(known, now)
+    if (isTold) this.again(entry.group.folder, entry.name, true)
+    if (known.failure === 'gone' || isTold) {
       this.#outcome.counts.filesVanished++
       return
     }
@@ -154,8 +195,13 @@ class Progress {
 
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
-    return this.#outcome.result(
+    const result = this.#outcome.result(
       groups.length === 0 ? undefined : { kind: 'transfer', attempt: 0, notBeforeMs: 0, groups },
     )
+    return { ...result, again: this.#changed.items() }
   }
 }
+
+/** Whether a copy failed because the source was changed meanwhile: what somebody was told of comes again. */
+const isOvertaken = ({ failure }: StoreError, now: Entry): boolean =>
+  failure === 'changed' || (failure === 'unsupported' && (now.type === 'file' || now.type === 'folder'))

@@ -74,6 +74,7 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
       add(counts, (await commitLarge(run, copy)).counts)
       continue
     }
+    if (item.kind === 'reconcile') throw new Error('a scan makes no comparisons')
     const result = item.kind === 'region' ? await scan(run, item, children) : await transfer(run, item)
     add(counts, result.counts)
     failures.push(...result.failures)
