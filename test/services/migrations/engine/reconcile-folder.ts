@@ -2,6 +2,7 @@ import { decodeItem } from '../../../../services/migrations/engine/item-decode.t
 import { reconcileItems } from '../../../../services/migrations/engine/changed-folders.ts'
 import { add, noCounts, type Counts, type Failure } from '../../../../services/migrations/engine/counts.ts'
 import { kindOf, type ChangedFolder, type ChangeScope } from '../../../../services/migrations/engine/items.ts'
+import { joinPath } from '../../../../services/migrations/engine/paths.ts'
 import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 
 /** What comparing came to. */
@@ -64,7 +65,7 @@ function pathsOf(bytes: Uint8Array): string[] {
   const item = decodeItem(bytes)
   if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
   return item.groups.flatMap(({ folder, names, trees }) =>
-    [...names, ...trees].map((name) => (folder.length === 0 ? `${name}` : `${folder}/${name}`)),
+    [...names, ...trees].map((name) => joinPath(folder, name).toString()),
   )
 }
 
