@@ -135,12 +135,16 @@ export class Collection<S extends TSchema> {
   }
 
   /** Makes the value, or replaces it by what `change` makes of it. `change` may run several times. @throws CONFLICT */
-  async upsert(id: string, change: (current: Static<S> | undefined) => Static<S>): Promise<Static<S>> {
+  async upsert(
+    id: string,
+    change: (current: Static<S> | undefined) => Static<S>,
+    emit: (next: Static<S>) => readonly Emission[] = () => [],
+  ): Promise<Static<S>> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       try {
-        if ((await this.#read(id)) !== undefined) return await this.update(id, change)
+        if ((await this.#read(id)) !== undefined) return await this.update(id, change, emit)
         const first = change(undefined)
-        await this.create(id, first)
+        await this.create(id, first, emit(first))
         return first
       } catch (error) {
         if (!isGantryError(error, 'ALREADY_EXISTS') && !isGantryError(error, 'NOT_FOUND')) throw error

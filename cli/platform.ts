@@ -115,7 +115,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     stops.push(() => trail.close())
+    const events = await Events.open(platform, messaging)
     const access = await startAccess({
+      events,
       connections: { platform, auth, system },
       identity,
       salt,
@@ -133,7 +135,6 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     const sealer = createSealer(identity)
-    const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })

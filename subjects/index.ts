@@ -10,7 +10,7 @@ import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
-import { settings } from './settings.ts'
+import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { users } from './users.ts'
 
@@ -39,4 +39,6 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
 export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
   Object.values(resource),
 )
-export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)
+export const eventContracts: readonly EventContract[] = [migrationEvents, settingsEvents].flatMap((events) =>
+  Object.values(events),
+)

@@ -4,20 +4,22 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
-import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
-import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
-import { Mover, type MoveSpec } from './engine/mover.ts'
+import { Mover } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Progress } from './progress.ts'
-import { MigrationRecord } from './record.ts'
+import { enginePolicies } from './policies.ts'
+import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { RollingStats } from './rolling-stats.ts'
 import { Runner } from './runner.ts'
+import { Scheduler } from './scheduler.ts'
 
 export interface MigrationsOptions {
   readonly connection: NatsConnection
@@ -27,14 +29,17 @@ export interface MigrationsOptions {
   readonly log: Log
 }
 
-const enginePolicies = {
-  Overwrite: 'overwrite',
-  SkipIfSizeMatch: 'skip-if-size-matches',
-} as const satisfies Record<ActionPolicy, MoveSpec['policy']>
+const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
-  const options = { bucket: 'migrations', schema: MigrationRecord, version: 1, events }
+  const options = {
+    bucket: 'migrations',
+    schema: MigrationRecord,
+    version: recordVersion,
+    upcasters: recordUpcasters,
+    events,
+  }
   const [records, progress, failures] = await Promise.all([
     Collection.open(connection, options),
     Progress.open(connection),
@@ -55,15 +60,19 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, path, policy, ...record }) => {
+    resolve: async ({ internalId, generation, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
     },
+    changes: () => undefined,
     onCount: (counts) => stats.add(counts),
     log,
   })
+  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const scheduler = new Scheduler({ records, limit, log })
   const dependencies = {
+    connection,
     records,
     progress,
     failures,
@@ -74,17 +83,25 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       return known.map(({ fileSystemId }) => fileSystemId)
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
-    removeQueue: (internalId: string) => Queue.deleteByName(connection, internalId),
+    look: () => scheduler.look(),
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
+  const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
-    run: () => runner.start(),
+    run: async () => {
+      await runner.start()
+      const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
+      stops.push(() => changes.unsubscribe())
+      await scheduler.start()
+    },
     stop: async () => {
+      for (const stop of stops) stop()
+      await scheduler.stop()
       await runner.stop()
       await mover.close()
     },

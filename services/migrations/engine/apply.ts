@@ -8,7 +8,7 @@ import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { makeFolder, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
-import { hasMode, hasSameLink, isOwn, isSkipped, missingAt, quietMs } from './live.ts'
+import { hasMode, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { mayRemoveAll, mayRemoveOwn, removeTree } from './remove-tree.ts'
@@ -161,7 +161,7 @@ export class Applying {
       const { counts } = this.#outcome
       counts.foldersScanned++
       counts.foldersMigrated++
-      const now = run.spec.live?.isWatched === true ? await run.source.stat(path) : entry
+      const now = isWatched(run) ? await run.source.stat(path) : entry
       if (now?.type !== 'folder' || !hasMode(run, now, entry)) this.#again.add(place.folder, entry.name, true)
     } else if (!hasMode(run, entry, there)) await atTarget(run.target.setAttributes(path, entry))
     // What is new here may be full.
@@ -202,7 +202,7 @@ export class Applying {
     const path = joinPath(place.path, entry.name)
     const may = isTold ? mayRemoveAll : mayRemoveOwn(run)
     await removeTree(run, path, entry, may, this.#outcome.counts)
-    if (run.spec.live?.isWatched !== true) return
+    if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(path)) !== undefined) this.#again.add(place.folder, entry.name, true)
   }
@@ -210,7 +210,7 @@ export class Applying {
   /** Makes a folder that is being compared, those above it too. */
   async #makePlace(folder: StorePath): Promise<void> {
     const made = await makeRealFolders(this.#run, folder, this.#real)
-    if (made === undefined || this.#run.spec.live?.isWatched !== true) return
+    if (made === undefined || !isWatched(this.#run)) return
     const now = await this.#run.source.stat(storePath(this.#run, made))
     if (now?.type !== 'folder') this.#again.add(parentOf(made), nameOf(made), true)
   }

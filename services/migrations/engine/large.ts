@@ -16,7 +16,7 @@ import { checkAccepted } from './copy.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
-import { isYoung } from './live.ts'
+import { isWatched, isYoung } from './live.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { atTarget, storePath, sweep, type MoveSpec, type Run } from './run.ts'
@@ -45,7 +45,7 @@ export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   try {
     const { sizeBytes, version, attributes } = file
     // A part that is read now could be followed by a write that leaves no trace.
-    if (spec.live?.isWatched === true && isYoung(run, attributes, Date.now())) throw changed()
+    if (isWatched(run) && isYoung(run, attributes, Date.now())) throw changed()
     checkAccepted(run, path, 'file', sizeBytes)
     const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
     const partBytes = target.features.partBytes(sizeBytes)
@@ -83,7 +83,7 @@ export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult
 
 /** What is to be looked at again, because the source's file is another by now or gone. */
 async function overtaken(run: Run, { path, sizeBytes, attributes }: LargeCopy): Promise<Uint8Array[]> {
-  if (run.spec.live?.isWatched !== true) return []
+  if (!isWatched(run)) return []
   const now = await run.source.stat(Buffer.from(path))
   const isSame =
     now?.type === 'file' && now.sizeBytes === sizeBytes && now.modifiedMs === attributes.modifiedMs
@@ -103,7 +103,7 @@ const withoutRoot = (root: StorePath, path: StorePath): StorePath =>
 export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
   const { failure } = storeError(error)
-  const isTold = failure === 'changed' && spec.live?.isWatched === true
+  const isTold = failure === 'changed' && spec.live !== undefined
   if (failure !== 'gone' && !isTold) {
     const path = joinPath(Buffer.from(spec.root), item.path)
     return outcome.result(outcome.failed(path, error) ? item : undefined)

@@ -6,9 +6,15 @@ import type { Run } from './run.ts'
 export interface Live {
   /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
   readonly startedMs: number
-  /** Whether every change at the source is told: then what was just written is looked at once more. */
-  readonly isWatched: boolean
 }
+
+const isLocal = ({ features }: Driver) => features.localRoot !== undefined
+
+/**
+ * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
+ * looked at once more.
+ */
+export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isLocal(source)
 
 /** Target stores give times of creation in whole seconds. */
 const secondMs = 1_000
@@ -30,8 +36,6 @@ export const isOwn = ({ spec: { live } }: Run, { createdMs }: Entry): boolean =>
   live !== undefined &&
   createdMs !== undefined &&
   createdMs >= Math.floor(live.startedMs / secondMs) * secondMs
-
-const isLocal = ({ features }: Driver) => features.localRoot !== undefined
 
 /** Whether two looks at the source saw the same. */
 export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
@@ -94,8 +98,8 @@ export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
 const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, stepMs: 50 } as const
 
 /** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
-export function quietMs({ spec }: Run, { type, sizeBytes, modifiedMs }: Entry): number {
-  if (spec.live?.isWatched !== true || type !== 'file' || sizeBytes < quiet.fromBytes) return 0
+export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
+  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes) return 0
   const ageMs = Date.now() - modifiedMs
   const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
   // A time to come was set by somebody.

@@ -16,8 +16,8 @@ const turnMs = 10
 
 /**
  * Compares folders of source and target, and makes the target as the source is: copies what differs, removes what is gone.
- * Whoever is told of every change (`live.isWatched`) gets back what changed meanwhile, so that nothing is lost whatever
- * else writes to the target at the same time: after each write the source is looked at again.
+ * From a source that is watched, it gives back what changed meanwhile, so that nothing is lost whatever else writes to the
+ * target at the same time: after each write the source is looked at again.
  */
 export async function reconcile(run: Run, item: Reconcile, children: Children): Promise<ItemResult> {
   const applying = new Applying(run, item.attempt, children)

@@ -3,6 +3,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { Policy } from './items.ts'
 import type { Live } from './live.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
@@ -17,7 +18,7 @@ export interface MoveSpec {
   readonly root: Uint8Array
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
-  readonly policy: 'overwrite' | 'skip-if-size-matches'
+  readonly policy: Policy
   /** Of a live migration. */
   readonly live?: Live
 }

@@ -9,7 +9,7 @@ import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeFolders } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
-import { isOwn } from './live.ts'
+import { isOwn, isWatched } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
@@ -88,11 +88,11 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ start, attempt, notBeforeMs }: Region, folders: readonly RegionFolder[]): Region {
+function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
   const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { kind: 'region', attempt, notBeforeMs, ...(start === undefined ? {} : { start }), groups }
+  return { ...region, ...(start === undefined ? {} : { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -113,7 +113,8 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside = run.spec.policy === 'overwrite' ? undefined : await lookBeside(run, path)
+    const beside =
+      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
     await makeTarget(run, region, folder, path)
     await lookAgain(run, folder, path, found)
     found.counts.foldersMigrated++
@@ -136,7 +137,7 @@ async function scanFolder(
 
 /** A folder that went just before it was made at the target must go there too, whoever is told of that first. */
 async function lookAgain(run: Run, folder: RegionFolder, path: StorePath, { again }: Found): Promise<void> {
-  if (run.spec.live?.isWatched !== true || folder.path.length === 0) return
+  if (!isWatched(run) || folder.path.length === 0) return
   if ((await run.source.stat(path))?.type !== 'folder')
     again.add(parentOf(folder.path), nameOf(folder.path), true)
 }

@@ -7,7 +7,7 @@ import { LocalCopy } from './copy-local.ts'
 import type { ItemResult } from './counts.ts'
 import { makeFolders, makeRealFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
-import { isUnchanged, isYoung } from './live.ts'
+import { isUnchanged, isWatched, isYoung } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
@@ -88,7 +88,7 @@ function copyGroupLocally(
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
   }
-  const look = run.spec.live?.isWatched === true ? new FolderLook(sourceRoot, folder) : undefined
+  const look = isWatched(run) ? new FolderLook(sourceRoot, folder) : undefined
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
@@ -107,7 +107,7 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   run.stop.check()
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
-  const look = run.spec.live?.isWatched === true ? () => run.source.stat(path) : undefined
+  const look = isWatched(run) ? () => run.source.stat(path) : undefined
   const startedMs = Date.now()
   const before = await look?.()
   try {

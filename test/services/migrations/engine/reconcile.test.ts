@@ -31,7 +31,7 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     source: { kind: 'local', options: { fsRoot: folder.from } },
     target: { kind: 'local', options: { fsRoot: folder.to } },
     policy: 'overwrite',
-    live: { startedMs: Date.now() - 60_000, isWatched: true },
+    live: { startedMs: Date.now() - 60_000 },
     ...options,
   }
   return {
@@ -39,7 +39,7 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, spec, groups),
     /** The same with a migration that begins in a minute: all that is at the target is older. */
     applyLater: (...groups: ReturnType<typeof changed>[]) =>
-      reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000, isWatched: true } }, groups),
+      reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
     from: (path: string) => join(folder.from, path),
     to: (path: string) => join(folder.to, path),
     differences: () => compareTrees(folder.from, folder.to),
