@@ -219,6 +219,19 @@ export class Queue {
     }
   }
 
+  /** Items of each lane that are not done, exactly; lanes without any are left out. */
+  async pendingByLane(): Promise<Map<string, number>> {
+    const filter = subject(this.name, '*')
+    try {
+      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
+      const prefix = filter.length - 1
+      return new Map(Object.entries(state.subjects ?? {}).map(([lane, count]) => [lane.slice(prefix), count]))
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound)) return new Map()
+      throw error
+    }
+  }
+
   /** Names of the queues that there are. */
   static async names(connection: NatsConnection): Promise<string[]> {
     const manager = await jetstreamManager(connection)

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -87,6 +88,8 @@ export const Migration = model('Migration', {
   }),
   clientActivitySummary: Matrix,
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  comparisonPeriodSeconds,
+  ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
+import { comparisonPeriodSeconds } from './migration-changes.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
@@ -23,7 +24,7 @@ export const migrations = resource('migrations', {
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
-          description: 'Copy once, without watching for changes; default: as the source is (local: true)',
+          description: 'Copy what is there, and do not follow changes; default: as the source is (scanOnly)',
         }),
       ),
       recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
@@ -31,6 +32,7 @@ export const migrations = resource('migrations', {
       recurringSchedule,
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
+      comparisonPeriodSeconds,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],

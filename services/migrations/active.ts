@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import type { Changes } from './changes/changes.ts'
-import type { ItemResult } from './engine/counts.ts'
+import type { Counts, ItemResult } from './engine/counts.ts'
 import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
@@ -14,11 +13,22 @@ import { Frontier } from './frontier.ts'
 import type { Progress } from './progress.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
-const lanes = ['transfer', 'region'] as const
-type Lane = (typeof lanes)[number]
+/** What scanning finds and has copied; of a live migration also what changes, which must not wait for the scan. */
+const scanLanes = ['transfer', 'region'] as const
+const changeLanes = ['update', 'change'] as const
+type Lane = (typeof scanLanes)[number] | (typeof changeLanes)[number]
 
-/** Look whether all is done at least so often: the last item may have been another process's. */
-const idleCheckMs = 500
+/** Where goes what an item of a lane makes. */
+const childLanes = {
+  region: { transfers: 'transfer', regions: 'region' },
+  change: { transfers: 'update', regions: 'change' },
+} as const satisfies Partial<Record<Lane, Record<keyof ChildBatch, Lane>>>
+
+/**
+ * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
+ * follows changes is looked at to find that the queue is empty, seldom, and only if something is thought to be in it.
+ */
+const checkMs = { scanning: 500, following: 5_000, idle: 60_000 } as const
 /** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
 const tellEveryMs = 60_000
 /** An item that failed for a reason of ours, not of a store, waits so long. */
@@ -56,6 +66,9 @@ export class ActiveMigration {
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
   readonly #inHand: Set<number>
+  readonly #failed = Promise.withResolvers<never>()
+  /** Whether only changes are followed. */
+  #isScanned = false
   #wake = Promise.withResolvers<void>()
   #toldUntilMs = 0
 
@@ -71,7 +84,7 @@ export class ActiveMigration {
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
     const { connection, workId, log, takeBack, progress, onCount } = options
-    const queue = await Queue.open(connection, workId, lanes, log, { takeBack })
+    const queue = await Queue.open(connection, workId, lanesOf(options), log, { takeBack })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
     const inHand = new Set<number>()
@@ -104,28 +117,39 @@ export class ActiveMigration {
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
   async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
+    this.#isScanned = false
+    this.#wake.resolve()
   }
 
   /**
    * Works until nothing is left (true) or the signal aborts (false).
-   * @param onScanned of a live migration, which goes on then: called whenever nothing is left
+   * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
     const { threads, changes } = this.#options
-    await changes?.start(this.#end.signal)
+    await changes?.start(
+      { publish: (lane, item, id) => this.#publishAs(lane, item, id), fail: this.#failed.reject },
+      this.#end.signal,
+    )
     // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
+    const slots: Record<Lane, number> = {
+      transfer: 2 * threads,
+      region: threads,
+      update: 2 * threads,
+      change: 2 * threads,
+    }
     const consuming = Promise.all(
-      lanes.map((lane) =>
+      lanesOf(this.#options).map((lane) =>
         this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
       ),
     )
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      return await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, onScanned)
+      return await Promise.race([working, consuming.then(() => false), this.#failed.promise])
     } finally {
       this.#finish()
-      await consuming
+      await Promise.all([consuming, changes?.close()])
     }
   }
 
@@ -134,21 +158,49 @@ export class ActiveMigration {
     this.#wake.resolve()
   }
 
-  async #untilEmpty(onScanned: (() => Promise<void>) | undefined): Promise<boolean> {
-    const { signal } = this.#end
-    while (!signal.aborted) {
-      try {
-        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) {
-          if (onScanned === undefined) return true
-          await onScanned()
-        }
-      } catch (error) {
-        this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
-      }
-      this.#wake = Promise.withResolvers<void>()
-      await Promise.race([this.#wake.promise, delay(idleCheckMs, undefined, { ref: false })])
+  async #untilEmpty(): Promise<boolean> {
+    const isEmpty = async () => this.#inHand.size === 0 && (await this.#queue.pending()) === 0
+    while (!this.#end.signal.aborted) {
+      if (await this.#asking(isEmpty)) return true
+      await this.#wait(checkMs.scanning)
     }
     return false
+  }
+
+  /** Follows changes until the signal aborts; says whenever all that scanning found is done. */
+  async #follow(changes: Changes, onScanned: () => Promise<void> = async () => undefined): Promise<false> {
+    while (!this.#end.signal.aborted) {
+      await this.#asking(async () => {
+        const waiting = await this.#queue.pendingByLane()
+        if (scanLanes.some((lane) => waiting.has(lane))) return
+        if (waiting.size === 0) changes.emptied()
+        if (await changes.scanned()) return
+        await onScanned()
+        this.#isScanned = true
+      })
+      const { isWaiting } = changes
+      await this.#wait(!this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle)
+    }
+    return false
+  }
+
+  /** What a question to the broker came to; undefined while it does not answer. */
+  async #asking<T>(question: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await question()
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
+      return undefined
+    }
+  }
+
+  /** Until something may have happened that is waited for. */
+  async #wait(ms: number): Promise<void> {
+    this.#wake = Promise.withResolvers<void>()
+    const timer = setTimeout(this.#wake.resolve, ms)
+    if (this.#end.signal.aborted) this.#wake.resolve()
+    await this.#wake.promise
+    clearTimeout(timer)
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
@@ -157,12 +209,19 @@ export class ActiveMigration {
       item.later(waitMs)
       return
     }
+    const { changes } = this.#options
     this.#inHand.add(item.sequence)
+    changes?.working(item)
     try {
+      let result: ItemResult | undefined
       if (await this.#book.includes(item)) await this.#book.stored()
-      else await this.#record(lane, item, await this.#move(lane, item))
+      else {
+        result = await this.#move(lane, item)
+        await this.#record(lane, item, result)
+      }
       await item.done()
       this.#book.acked(item.sequence)
+      changes?.done(item, result)
     } catch (error) {
       if (this.#end.signal.aborted || error instanceof QueueGoneError) return
       this.#options.log.warn(
@@ -172,19 +231,21 @@ export class ActiveMigration {
       item.later(retryMs)
     } finally {
       this.#inHand.delete(item.sequence)
-      if (this.#inHand.size === 0) this.#wake.resolve()
+      if (this.#inHand.size === 0 && !this.#isScanned) this.#wake.resolve()
     }
   }
 
   #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
     const { mover, spec } = this.#options
     const { signal } = this.#end
-    if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === 'transfer' || lane === 'update')
+      return mover.transfer(spec, item.data, signal, item.redelivered)
+    const { transfers, regions } = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      await this.#frontier.room(signal)
+      await this.#frontier.room(transfers, signal)
       await Promise.all([
-        ...children.transfers.map((child) => this.#publish('transfer', child, item)),
-        ...children.regions.map((child) => this.#publish('region', child, item)),
+        ...children.transfers.map((child) => this.#publish(transfers, child, item)),
+        ...children.regions.map((child) => this.#publish(regions, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)
@@ -195,11 +256,9 @@ export class ActiveMigration {
    * again is dropped, and what it lists differently now is not.
    */
   #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
-    return this.#publishAs(
-      lane,
-      child,
-      `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`,
-    )
+    const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
+    this.#options.changes?.made(parent.sequence, messageId)
+    return this.#publishAs(lane, child, messageId)
   }
 
   async #publishAs(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
@@ -209,12 +268,17 @@ export class ActiveMigration {
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId } = this.#options
-    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#end.signal)
+    const { failures: ledger, workId, changes } = this.#options
+    const unknown = changes?.unknown(failures) ?? failures
+    await noteFailures(ledger, workId, { item: item.sequence, failures: unknown }, this.#end.signal)
     // Not by its content, which has the time of the next try in it.
-    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    const retryId = `${item.sequence}.retry`
+    if (retry !== undefined) {
+      changes?.made(item.sequence, retryId)
+      await this.#publishAs(lane, retry, retryId)
+    }
     if (putOff !== undefined) this.#tell(putOff)
-    await this.#book.count(item, counts)
+    await this.#book.count(item, lane === 'update' ? ofChanges(counts) : counts)
   }
 
   #tell(reason: string): void {
@@ -224,3 +288,13 @@ export class ActiveMigration {
     log.warn({ migration: spec.id, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
 }
+
+const lanesOf = ({ changes }: ActiveOptions): readonly Lane[] =>
+  changes === undefined ? scanLanes : [...scanLanes, ...changeLanes]
+
+/** What was copied because it changed. */
+const ofChanges = (counts: Counts): Counts => ({
+  ...counts,
+  filesChanged: counts.filesMigrated + counts.linksMigrated,
+  bytesChanged: counts.bytesMigrated,
+})

@@ -1,5 +1,5 @@
 import { emission } from '../../broker/events.ts'
-import type { Call, Input } from '../../subjects/contract.ts'
+import type { Input } from '../../subjects/contract.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -20,7 +20,7 @@ type Create = (typeof migrations)['create']
 /** Defines a migration, once both stores were asked. */
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
-  async (input: Input<Create>, call: Call<Create>): Promise<Migration> => {
+  async (input: Input<Create>): Promise<Migration> => {
     const { records, look, requireFolder } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
@@ -28,12 +28,8 @@ export const creator =
     const place = await requirePlaces(dependencies, source, target)
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
-    if (kind === 'live') {
-      throw call.fail(
-        'UNSUPPORTED',
-        'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
-      )
-    }
+    if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
+      throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     await requireApart(dependencies, { path, source, target })
@@ -54,6 +50,9 @@ export const creator =
       created: now,
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
+      ...(input.comparisonPeriodSeconds === undefined
+        ? {}
+        : { comparisonSeconds: input.comparisonPeriodSeconds }),
       pendingRegions: [],
     }
     await records.create(migrationId, record, [

@@ -1,6 +1,7 @@
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
+import type { ChangesView } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { countsOf, publicMigration } from './view.ts'
@@ -11,6 +12,12 @@ export interface WithFigures {
   readonly record: MigrationRecord
   readonly counts: Counts
   readonly failed: number
+  /** Of a live migration that is worked on here. */
+  readonly changes: ChangesView | undefined
+}
+
+type Stores = Pick<WorkStores, 'progress' | 'failures'> & {
+  readonly changesOf: (internalId: string) => ChangesView | undefined
 }
 
 /**
@@ -19,12 +26,9 @@ export interface WithFigures {
  */
 export class Figures {
   readonly #records: Collection<typeof MigrationRecord>
-  readonly #stores: Pick<WorkStores, 'progress' | 'failures'>
+  readonly #stores: Stores
 
-  constructor(
-    records: Collection<typeof MigrationRecord>,
-    stores: Pick<WorkStores, 'progress' | 'failures'>,
-  ) {
+  constructor(records: Collection<typeof MigrationRecord>, stores: Stores) {
     this.#records = records
     this.#stores = stores
   }
@@ -38,15 +42,20 @@ export class Figures {
 
   /** @throws GantryError NOT_FOUND */
   async one(migrationId: string): Promise<WithFigures> {
-    const { progress, failures } = this.#stores
+    const { progress, failures, changesOf } = this.#stores
     const running = await progress.totals()
     const record = await this.record(migrationId)
-    return { record, counts: countsOf(record, running), failed: await failures.count(workIdOf(record)) }
+    return {
+      record,
+      counts: countsOf(record, running),
+      failed: await failures.count(workIdOf(record)),
+      changes: changesOf(record.internalId),
+    }
   }
 
   /** All, or those whose names come after one. */
   async all(after?: string): Promise<WithFigures[]> {
-    const { progress, failures } = this.#stores
+    const { progress, failures, changesOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
     const all = await this.#records.list({
       limit: Number.POSITIVE_INFINITY,
@@ -56,12 +65,12 @@ export class Figures {
       record,
       counts: countsOf(record, running),
       failed: failed.get(workIdOf(record)) ?? 0,
+      changes: changesOf(record.internalId),
     }))
   }
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */
   async view(migrationId: string): Promise<Migration> {
-    const { record, counts, failed } = await this.one(migrationId)
-    return publicMigration(record, counts, failed)
+    return publicMigration(await this.one(migrationId))
   }
 }

@@ -4,6 +4,7 @@ import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import type { ChangesView } from './changes/changes.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
 import { Figures } from './figures.ts'
@@ -16,6 +17,8 @@ import type { WorkStores } from './work.ts'
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly stats: RollingStats
+  /** How a live migration that is worked on in this process follows its source. */
+  readonly changesOf: (internalId: string) => ChangesView | undefined
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>

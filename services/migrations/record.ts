@@ -57,6 +57,8 @@ export const MigrationRecord = strict({
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
   recurrence: Type.Optional(Recurrence),
+  /** Of a live one, in seconds. */
+  comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
   pendingRegions: list(PendingRegion, maxPendingRegions),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>

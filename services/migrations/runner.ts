@@ -7,7 +7,7 @@ import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
-import type { Changes } from './changes/changes.ts'
+import type { Changes, ChangesView } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
 import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
@@ -27,7 +27,7 @@ export interface RunnerOptions extends WorkStores {
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
-  readonly changes: (record: MigrationRecord) => Changes | undefined
+  readonly changes: (record: MigrationRecord, spec: MoveSpec) => Promise<Changes>
   readonly onCount: CountListener
   readonly log: Log
 }
@@ -47,6 +47,8 @@ interface Followed {
   changes: number
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
+  /** Of a live migration. */
+  following: Changes | undefined
 }
 
 /**
@@ -82,6 +84,11 @@ export class Runner {
     await Promise.all(this.#working)
   }
 
+  /** How a live migration that is worked on here follows its source. */
+  changesOf(internalId: string): ChangesView | undefined {
+    return this.#followed.get(internalId)?.following?.view()
+  }
+
   #follow(record: MigrationRecord): void {
     const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
@@ -94,7 +101,12 @@ export class Runner {
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = { halt: new AbortController(), changes: 0, work: undefined }
+    const followed: Followed = {
+      halt: new AbortController(),
+      changes: 0,
+      work: undefined,
+      following: undefined,
+    }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -128,6 +140,7 @@ export class Runner {
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
         followed.work = undefined
+        followed.following = undefined
       }
     }
     this.#followed.delete(internalId)
@@ -141,8 +154,10 @@ export class Runner {
     const workId = workIdOf(record)
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
-    const options = { workId, spec: await resolve(record), takeBack, signal }
-    const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
+    const spec = await resolve(record)
+    followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
+    const options = { workId, spec, takeBack, signal, changes: followed.following }
+    const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {

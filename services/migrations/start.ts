@@ -10,6 +10,7 @@ import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { changesOf } from './changes/changes-of.ts'
 import { Mover } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
@@ -63,9 +64,19 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     resolve: async ({ internalId, generation, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
+      const live = record.kind === 'live' ? { live: { startedMs: startOf(record) } } : {}
+      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy], ...live }
     },
-    changes: () => undefined,
+    changes: async ({ migrationId, target, seeded, comparisonSeconds }, spec) => {
+      const { listenAndApplySourceChanges } = await place(target)
+      return changesOf(spec, {
+        migration: migrationId,
+        comparisonSeconds,
+        hasGap: seeded,
+        endsWithScan: !listenAndApplySourceChanges,
+        log,
+      })
+    },
     onCount: (counts) => stats.add(counts),
     log,
   })
@@ -84,6 +95,7 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     look: () => scheduler.look(),
+    changesOf: (internalId: string) => runner.changesOf(internalId),
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
@@ -107,3 +119,7 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     },
   }
 }
+
+/** When a migration was started first: what it finds at the target of before is not its own. */
+const startOf = ({ started, created }: Pick<MigrationRecord, 'started' | 'created'>): number =>
+  Date.parse(started ?? created)

@@ -1,7 +1,9 @@
 import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import type { ChangesView } from './changes/changes.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
@@ -18,7 +20,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
 }
 
 /** A migration as callers see it. */
-export function publicMigration(record: MigrationRecord, counts: Counts, failedPathCount: number): Migration {
+export function publicMigration({ record, counts, failed, changes }: WithFigures): Migration {
   const {
     migrationId,
     internalId,
@@ -37,6 +39,7 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     scanned,
     completed,
     pendingRegions,
+    comparisonSeconds,
   } = record
   return {
     migrationId,
@@ -63,15 +66,32 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
-        byteCount: counts.bytesMigrated,
-        fileCount: counts.filesMigrated + counts.linksMigrated,
-        directoryCount: counts.foldersMigrated,
+        byteCount: counts.bytesMigrated - counts.bytesChanged,
+        fileCount: counts.filesMigrated + counts.linksMigrated - counts.filesChanged,
+        directoryCount: counts.foldersMigrated - counts.foldersChanged,
       },
     },
-    // Changes after the scan: a one-time migration copies none.
-    clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
-    failedPathCount,
+    clientActivitySummary: {
+      byteCount: counts.bytesChanged,
+      fileCount: counts.filesChanged,
+      directoryCount: counts.foldersChanged,
+    },
+    ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
+    ...publicChanges(changes),
+    failedPathCount: failed,
     pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicChanges(changes: ChangesView | undefined) {
+  if (changes === undefined) return {}
+  const { detection, reason, lagSeconds, unscheduled, scheduled } = changes
+  return {
+    changeDetection: detection,
+    ...(reason === undefined ? {} : { changeDetectionReason: reason }),
+    changeLagSeconds: lagSeconds,
+    unscheduledEvents: unscheduled,
+    scheduledEvents: scheduled,
   }
 }
 
@@ -87,7 +107,7 @@ function publicRecurrence(recurrence: Recurrence) {
 }
 
 /** How far a migration is. */
-export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
+export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
   const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
   const settled =
     counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
@@ -120,7 +140,8 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
       filesSkipped: counts.filesSkipped,
       foldersScanned: counts.foldersScanned,
-      failedPaths: failedPathCount,
+      failedPaths: failed,
+      ...publicChanges(changes),
     },
   }
 }

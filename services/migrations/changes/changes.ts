@@ -178,8 +178,7 @@ export class Changes {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
       lagSeconds: Number.isFinite(oldestMs) ? Math.max(0, (Date.now() - oldestMs) / 1_000) : 0,
-      unscheduled:
-        this.#dirty.changes + this.#held.changes + (this.#wholeSinceMs === undefined ? 0 : 1),
+      unscheduled: this.#dirty.changes + this.#held.changes + (this.#wholeSinceMs === undefined ? 0 : 1),
       scheduled: this.#batches.changes,
     }
   }

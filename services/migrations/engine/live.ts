@@ -16,9 +16,6 @@ const isLocal = ({ features }: Driver) => features.localRoot !== undefined
  */
 export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isLocal(source)
 
-/** Target stores give times of creation in whole seconds. */
-const secondMs = 1_000
-
 /** Times that differ by less are the same: they are set in microseconds, and a double near the present steps by 0.25 of one. */
 const timeToleranceMs = 0.002
 
@@ -31,11 +28,15 @@ const comparedMode = 0o777
  */
 const tickMs = { local: 10, remote: 2_000 } as const
 
+/** Object stores give times of creation in whole seconds. */
+const secondMs = 1_000
+
 /** Whether an entry of the target came there after the migration was started. */
-export const isOwn = ({ spec: { live } }: Run, { createdMs }: Entry): boolean =>
-  live !== undefined &&
-  createdMs !== undefined &&
-  createdMs >= Math.floor(live.startedMs / secondMs) * secondMs
+export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): boolean => {
+  if (live === undefined || createdMs === undefined) return false
+  const { startedMs } = live
+  return createdMs >= (isLocal(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
+}
 
 /** Whether two looks at the source saw the same. */
 export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
