@@ -69,7 +69,7 @@ export class LocalDriver implements Driver {
         yield batch
       }
     } catch (error) {
-      throw isErrno(error, 'ENOTDIR') ? new StoreError('gone', 'there is no such folder') : localError(error)
+      throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
     }
   }
 
@@ -80,7 +80,7 @@ export class LocalDriver implements Driver {
       return stat === undefined ? undefined : statEntry(nameOf(path), stat)
     } catch (error) {
       // Nor is there anything below a folder that is not there, or below a file.
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return undefined
       throw localError(error)
     }
   }
@@ -121,7 +121,7 @@ export class LocalDriver implements Driver {
       return removeEntry(this.#confine(path))
     } catch (error) {
       // What is in a folder that is not there, or below a file, is gone too.
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false
+      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return false
       throw localError(error)
     }
   }
@@ -184,6 +184,9 @@ export class LocalDriver implements Driver {
     return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
   }
 }
+
+/** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
+const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
 
 /** A store that gives no time says 0; the file is as old as its copy then. */
 const timed = (attributes: FileAttributes): FileAttributes =>

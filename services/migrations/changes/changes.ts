@@ -71,7 +71,10 @@ export class Changes {
   readonly #options: ChangesOptions
   readonly #dirty = new DirtyFolders()
   readonly #batches = new Batches()
-  readonly #held = new HeldNames((...change) => this.#addName(...change))
+  readonly #held = new HeldNames((...change) => {
+    this.#addName(...change)
+    this.#pump()
+  })
   /** Folders that are in the queue. */
   readonly #inQueue = new Set<string>()
   readonly #knownFailures = new Set<string>()

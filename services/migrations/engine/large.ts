@@ -17,6 +17,7 @@ import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
 import { isWatched, isYoung } from './live.ts'
+import { unlessOvertaken } from './overtaken.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { atTarget, storePath, sweep, type MoveSpec, type Run } from './run.ts'
@@ -36,8 +37,12 @@ export interface LargeCopy {
 }
 
 /** Opens the file and begins the upload. Throws StoreErrors. */
-export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
+export function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const path = storePath(run, item.path)
+  return unlessOvertaken(run, path, () => begin(run, item, path))
+}
+
+async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy> {
   const { source, target, spec } = run
   sweep(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
@@ -73,7 +78,11 @@ export async function copyPart(run: Run, copy: LargeCopy, index: number): Promis
 }
 
 /** Checks that the source's file is still the same and lets the copy appear. Throws StoreErrors. */
-export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
+export function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
+  return unlessOvertaken(run, Buffer.from(copy.path), () => commit(run, copy))
+}
+
+async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))

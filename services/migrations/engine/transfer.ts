@@ -1,4 +1,4 @@
-import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
+import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
 import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
@@ -9,6 +9,7 @@ import { makeFolders, makeRealFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
 import { Outcome, storeError } from './outcome.ts'
+import { overtaken } from './overtaken.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
 import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
@@ -26,7 +27,7 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
   if (sourceRoot !== undefined && targetRoot !== undefined) {
     const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
     for (const group of item.groups) {
-      if (await prepare(run, group, progress)) copyGroupLocally(run, roots, group, progress)
+      if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
@@ -74,18 +75,19 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
     progress.again(parentOf(made), nameOf(made), true)
 }
 
-function copyGroupLocally(
+async function copyGroupLocally(
   run: Run,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
-): void {
+): Promise<void> {
   const folder = storePath(run, group.folder)
   let copy: LocalCopy
   try {
     copy = new LocalCopy(run, sourceRoot, targetRoot, folder)
   } catch (error) {
-    for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
+    const known = isWatched(run) ? await overtaken(run, folder, error, await run.source.stat(folder)) : error
+    for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
   }
   const look = isWatched(run) ? new FolderLook(sourceRoot, folder) : undefined
@@ -98,7 +100,12 @@ function copyGroupLocally(
       progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
       if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
     } catch (error) {
-      progress.failed(entry, error, look?.entry(entry.name))
+      progress.failed(
+        entry,
+        look === undefined
+          ? error
+          : await overtaken(run, progress.pathOf(entry), error, look.entry(entry.name)),
+      )
     }
   }
 }
@@ -114,7 +121,7 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
     progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
     if (look !== undefined) progress.compare(entry, startedMs, before, await look())
   } catch (error) {
-    progress.failed(entry, error, await look?.())
+    progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, await look()))
   }
 }
 
@@ -166,15 +173,14 @@ class Progress {
     if (mayBeOld || !isUnchanged(before, now)) this.again(group.folder, name)
   }
 
-  /** @param now what is at the source, when all changes there are told */
-  failed(entry: TransferEntry, error: unknown, now?: Entry): void {
+  failed(entry: TransferEntry, error: unknown): void {
     // A job that is stopped reports nothing: its item comes back as a whole.
     this.#run.stop.check()
     const known = storeError(error)
     this.#failed.add(entry.name)
-    const isTold = now !== undefined && isOvertaken(known, now)
-    if (isTold) this.again(entry.group.folder, entry.name, true)
-    if (known.failure === 'gone' || isTold) {
+    const isOvertaken = known.failure === 'changed' && isWatched(this.#run)
+    if (isOvertaken) this.again(entry.group.folder, entry.name, true)
+    if (known.failure === 'gone' || isOvertaken) {
       this.#outcome.counts.filesVanished++
       return
     }
@@ -201,7 +207,3 @@ class Progress {
     return { ...result, again: this.#changed.items() }
   }
 }
-
-/** Whether a copy failed because the source was changed meanwhile: what somebody was told of comes again. */
-const isOvertaken = ({ failure }: StoreError, now: Entry): boolean =>
-  failure === 'changed' || (failure === 'unsupported' && (now.type === 'file' || now.type === 'folder'))
