@@ -10,19 +10,9 @@ import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
+import { childLanes, type Lane, lanesOf, scanLanes, slotsOf } from './lanes.ts'
 import type { Progress } from './progress.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
-
-/** What scanning finds and has copied; of a live migration also what changes, which must not wait for the scan. */
-const scanLanes = ['transfer', 'region'] as const
-const changeLanes = ['update', 'change'] as const
-type Lane = (typeof scanLanes)[number] | (typeof changeLanes)[number]
-
-/** Where goes what an item of a lane makes. */
-const childLanes = {
-  region: { transfers: 'transfer', regions: 'region' },
-  change: { transfers: 'update', regions: 'change' },
-} as const satisfies Partial<Record<Lane, Record<keyof ChildBatch, Lane>>>
 
 /**
  * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
@@ -84,7 +74,9 @@ export class ActiveMigration {
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
     const { connection, workId, log, takeBack, progress, onCount } = options
-    const queue = await Queue.open(connection, workId, lanesOf(options), log, { takeBack })
+    const queue = await Queue.open(connection, workId, lanesOf(options.changes !== undefined), log, {
+      takeBack,
+    })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
     const inHand = new Set<number>()
@@ -131,16 +123,9 @@ export class ActiveMigration {
       { publish: (lane, item, id) => this.#publishAs(lane, item, id), fail: this.#failed.reject },
       this.#end.signal,
     )
-    // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = {
-      transfer: 2 * threads,
-      region: threads,
-      update: 2 * threads,
-      change: 2 * threads,
-    }
     const consuming = Promise.all(
-      lanesOf(this.#options).map((lane) =>
-        this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
+      lanesOf(changes !== undefined).map((lane) =>
+        this.#queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), this.#end.signal),
       ),
     )
     try {
@@ -288,9 +273,6 @@ export class ActiveMigration {
     log.warn({ migration: spec.id, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
 }
-
-const lanesOf = ({ changes }: ActiveOptions): readonly Lane[] =>
-  changes === undefined ? scanLanes : [...scanLanes, ...changeLanes]
 
 /** What was copied because it changed. */
 const ofChanges = (counts: Counts): Counts => ({

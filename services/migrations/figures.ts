@@ -1,7 +1,7 @@
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
-import type { ChangesView } from './changes/changes.ts'
+import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { countsOf, publicMigration } from './view.ts'

@@ -1,7 +1,7 @@
 import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
-import type { ChangesView } from './changes/changes.ts'
+import type { ChangesView } from './changes/following.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'

@@ -1,12 +1,12 @@
-import type { Log } from '../../../broker/log.ts'
 import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
 import type { Failure, ItemResult } from '../engine/counts.ts'
 import { decodeItem } from '../engine/item-decode.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './dirty-folders.ts'
-import type { ChangeDetection, ChangeFeed } from './feed.ts'
-import { WatchError } from './folder-watch.ts'
+import type { ChangeFeed } from './feed.ts'
+import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
+import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
 /**
@@ -21,45 +21,9 @@ const againMs = 10
 /** Failures that are known, so that a file which is written to over and over again fails once. */
 const maxKnownFailures = 10_000
 
-/** What changes need of the migration that is worked on. */
-export interface ChangesPort {
-  /** Puts an item into the queue: that of a change, or one that is a part of scanning. */
-  publish(lane: 'change' | 'region', item: Uint8Array, messageId: string): Promise<void>
-  /** The work on the migration cannot go on like this. */
-  fail(error: unknown): void
-}
-
 interface QueuedItem {
   readonly sequence: number
   readonly messageId: string
-}
-
-export interface ChangesOptions {
-  /** What tells of changes; undefined for nothing. */
-  readonly feed: ChangeFeed | undefined
-  /** Why it is that one, where another would be better. */
-  readonly reason: string | undefined
-  /** Takes the place of a feed that has no room to watch all folders. */
-  readonly fallback: () => ChangeFeed
-  /** Nobody was told of the changes for a while: all is to be compared once. */
-  readonly hasGap: boolean
-  /** Changes after the scan are not applied. */
-  readonly endsWithScan: boolean
-  /** Name of the migration, for the log. */
-  readonly migration: string
-  readonly log: Log
-}
-
-/** How changes are found, and how far behind the target is. */
-export interface ChangesView {
-  readonly detection: ChangeDetection | 'off'
-  readonly reason: string | undefined
-  /** Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. */
-  readonly lagSeconds: number
-  /** Changes that are not in the queue yet. */
-  readonly unscheduled: number
-  /** Changes that are in the queue. */
-  readonly scheduled: number
 }
 
 /**

@@ -1,9 +1,10 @@
 import { lstatSync, realpathSync, type Stats, watch } from 'node:fs'
-import { isErrno, localError } from '../../drivers/local-errors.ts'
+import { isErrno } from '../../drivers/local-errors.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
 import { LocalRoot, nameOf } from '../../drivers/local-root.ts'
 import { DirtyFolders } from './dirty-folders.ts'
 import { childOf, detach, type FolderNode, identityOf, isIdentity, newNode, pathOf } from './folder-nodes.ts'
+import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
 const gatherMs = 5
@@ -25,18 +26,6 @@ export interface FolderWatchOptions {
   readonly onDirty: () => void
   /** Nothing is told any more. */
   readonly onEnd: (error: WatchError) => void
-}
-
-/** Why a folder is not watched (any longer). */
-export class WatchError extends Error {
-  /** Whether the system has no room for as many watches: to try again is of no use until somebody gives it more. */
-  readonly isLimit: boolean
-
-  constructor(message: string, isLimit: boolean, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'WatchError'
-    this.isLimit = isLimit
-  }
 }
 
 /** A tree whose folders get watches; `done` is called when all have theirs. */
@@ -301,16 +290,4 @@ export class FolderWatch {
   #absolute(path: string): Buffer {
     return this.#local.absolute(Buffer.from(path, 'latin1'))
   }
-}
-
-/** Codes of a system that has no room for another watch. */
-const limitCodes = ['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM']
-
-function watchError(error: unknown): WatchError {
-  if (error instanceof WatchError) return error
-  const isLimit = limitCodes.some((code) => isErrno(error, code))
-  const said = localError(error)
-  const message = said instanceof Error ? said.message : String(said)
-  const fix = isLimit ? '; raise fs.inotify.max_user_watches and max_user_instances' : ''
-  return new WatchError(`${message}${fix}`, isLimit, { cause: error })
 }

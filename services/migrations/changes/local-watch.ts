@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { DirtyFolder } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
-import { WatchError } from './folder-watch.ts'
+import { WatchError } from './watch-error.ts'
 import type { FromWatchThread, ToWatchThread } from './watch-messages.ts'
 
 /**

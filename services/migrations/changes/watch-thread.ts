@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
-import { FolderWatch, WatchError } from './folder-watch.ts'
+import { FolderWatch } from './folder-watch.ts'
+import { WatchError } from './watch-error.ts'
 import type { FromWatchThread, ToWatchThread } from './watch-messages.ts'
 
 /**

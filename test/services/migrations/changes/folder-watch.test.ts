@@ -1,7 +1,8 @@
 import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { FolderWatch, WatchError } from '../../../../services/migrations/changes/folder-watch.ts'
+import { FolderWatch } from '../../../../services/migrations/changes/folder-watch.ts'
+import { WatchError } from '../../../../services/migrations/changes/watch-error.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { until } from '../../../support/until.ts'
 
