@@ -35,6 +35,7 @@ function completedMeanwhile(): MigrationDependencies {
     },
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
+    changesOf: () => undefined,
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more
   return fakes as unknown as MigrationDependencies
