@@ -182,13 +182,15 @@ export class Queue {
     await consumer.run(signal)
   }
 
-  /** Items that are not done, exactly. A queue that is gone has none. */
+  /**
+   * Items that are not done, exactly.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pending(): Promise<number> {
     try {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 
@@ -219,7 +221,10 @@ export class Queue {
     }
   }
 
-  /** Items of each lane that are not done, exactly; lanes without any are left out. */
+  /**
+   * Items of each lane that are not done, exactly; lanes without any are left out.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pendingByLane(): Promise<Map<string, number>> {
     const filter = subject(this.name, '*')
     try {
@@ -227,8 +232,7 @@ export class Queue {
       const prefix = filter.length - 1
       return new Map(Object.entries(state.subjects ?? {}).map(([lane, count]) => [lane.slice(prefix), count]))
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return new Map()
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 

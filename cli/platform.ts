@@ -9,10 +9,12 @@ import type { Log } from '../broker/log.ts'
 import { loadMessagingConfig } from '../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../broker/platform-config.ts'
 import { createSealer } from '../broker/seal.ts'
+import { isSealed } from '../broker/token.ts'
 import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
 import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
+import { watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
@@ -131,6 +133,11 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     })
     stops.push(() => access.stop())
 
+    const marks = addressMarks(identity)
+    const { onViolation, onRefusal } = access
+    const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
+    stops.push(() => violations.stop())
+
     const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
@@ -158,6 +165,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
+      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
+      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,
@@ -185,11 +195,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const edge = await startEdge({
       listen,
       brokerUrl: broker.tcpUrl,
-      marks: addressMarks(identity),
+      marks,
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
       publicUrl,
+      isSealed: (token) => isSealed(salt, token),
+      onRefusal,
+      onViolation,
       version,
       log,
     })

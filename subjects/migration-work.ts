@@ -14,7 +14,9 @@ const PendingRegion = model('PendingRegion', {
 const PathStatus = model('MigrationPathStatus', {
   migrationId,
   sourcePath: Path('As it was asked for'),
-  targetPath: Path('Where it is migrated to'),
+  targetPath: Path('Where it goes at the target'),
+  pathMappingId: Type.Optional(Name('The path mapping that leads there')),
+  exclusionId: Type.Optional(Name('The exclusion by path that it falls under')),
   inPendingRegion: Type.Boolean({ description: 'Whether a folder that is to be scanned again has it' }),
   scheduled: Type.Boolean({ description: 'Whether work waits for it or for what is in it' }),
   actionCount: Count('Work items for it or for what is in it, of those that were looked at'),

@@ -4,9 +4,11 @@ import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { comparisonPeriodSeconds } from './migration-changes.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { migrationWork } from './migration-work.ts'
+import { migrationRules } from './rules.ts'
 import { Count, list, Name, page, Path, strict, Timestamp } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
@@ -17,10 +19,12 @@ export const migrations = resource('migrations', {
     summary: 'Define a migration, and start it if asked',
     input: strict({
       migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
-      path: Path('Folder to migrate, the same in source and target'),
+      path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
@@ -33,6 +37,7 @@ export const migrations = resource('migrations', {
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
       comparisonPeriodSeconds,
+      ...migrationRules,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],

@@ -5,7 +5,7 @@ import { list, model, strict } from './schemas.ts'
 /** A working day; whoever is away for longer signs in again. */
 export const defaultSessionHours = 12
 /** A month: what a session may do is decided when it begins. */
-const maxSessionHours = 31 * 24
+export const maxSessionHours = 31 * 24
 
 /** More migrations than that run at once only when their number is not limited. */
 const maxLimit = 10_000

@@ -5,14 +5,19 @@ import type { Log } from '../../broker/log.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
-import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
+import type { ActionPolicy } from '../../subjects/migration-model.ts'
+import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
-import { childLanes, type Lane, lanesOf, scanLanes, slotsOf } from './lanes.ts'
+import { childLanes, firstLanesOf, isMoving, type Lane, lanesOf, lastLane, slotsOf } from './lanes.ts'
 import type { Progress } from './progress.ts'
+import { Waker } from './waker.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
+
+/** An item of the last lane that came too early waits so long. */
+const tooEarlyMs = 500
 
 /**
  * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
@@ -56,10 +61,11 @@ export class ActiveMigration {
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
   readonly #inHand: Set<number>
+  #last: Promise<void> | undefined
   readonly #failed = Promise.withResolvers<never>()
   /** Whether only changes are followed. */
   #isScanned = false
-  #wake = Promise.withResolvers<void>()
+  readonly #waker = new Waker()
   #toldUntilMs = 0
 
   private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook, inHand: Set<number>) {
@@ -68,8 +74,9 @@ export class ActiveMigration {
     this.#queue = queue
     this.#book = book
     this.#frontier = new Frontier(options.connection, queue, options.log)
-    options.signal.addEventListener('abort', () => this.#finish(), { once: true })
-    if (options.signal.aborted) this.#finish()
+    const { signal } = options
+    signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
+    if (signal.aborted) this.#finish(signal.reason)
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
@@ -107,10 +114,10 @@ export class ActiveMigration {
   }
 
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
-  async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
+  async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
     this.#isScanned = false
-    this.#wake.resolve()
+    this.#waker.wake()
   }
 
   /**
@@ -118,36 +125,48 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { threads, changes } = this.#options
+    const { changes } = this.#options
     await changes?.start(
       { publish: (lane, item, id) => this.#publishAs(lane, item, id), fail: this.#failed.reject },
       this.#end.signal,
     )
-    const consuming = Promise.all(
-      lanesOf(changes !== undefined).map((lane) =>
-        this.#queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), this.#end.signal),
-      ),
-    )
+    const consuming = Promise.all(firstLanesOf(changes !== undefined).map((lane) => this.#consume(lane)))
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
       const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, onScanned)
       return await Promise.race([working, consuming.then(() => false), this.#failed.promise])
     } finally {
       this.#finish()
-      await Promise.all([consuming, changes?.close()])
+      await Promise.all([consuming, this.#last, changes?.close()])
     }
   }
 
-  #finish(): void {
-    this.#end.abort(new Error('the migration was stopped'))
-    this.#wake.resolve()
+  #beginLast(): void {
+    if (this.#last !== undefined) return
+    this.#last = this.#consume(lastLane)
+    this.#last.catch(this.#failed.reject)
+  }
+
+  #consume(lane: Lane): Promise<void> {
+    const slots = slotsOf(lane, this.#options.threads)
+    return this.#queue.consume(lane, slots, (item) => this.#work(lane, item), this.#end.signal)
+  }
+
+  #finish(reason: unknown = new Error('the migration was stopped')): void {
+    this.#end.abort(reason)
+    this.#waker.wake()
   }
 
   async #untilEmpty(): Promise<boolean> {
-    const isEmpty = async () => this.#inHand.size === 0 && (await this.#queue.pending()) === 0
+    const isEmpty = async () => {
+      if (this.#inHand.size > 0) return false
+      const waiting = await this.#queue.pendingByLane()
+      if (waiting.size > 0 && !isMoving(waiting)) this.#beginLast()
+      return waiting.size === 0
+    }
     while (!this.#end.signal.aborted) {
       if (await this.#asking(isEmpty)) return true
-      await this.#wait(checkMs.scanning)
+      await this.#waker.wait(checkMs.scanning, this.#end.signal)
     }
     return false
   }
@@ -157,14 +176,16 @@ export class ActiveMigration {
     while (!this.#end.signal.aborted) {
       await this.#asking(async () => {
         const waiting = await this.#queue.pendingByLane()
-        if (scanLanes.some((lane) => waiting.has(lane))) return
+        if (isMoving(waiting)) return
+        if (waiting.has(lastLane)) return this.#beginLast()
         if (waiting.size === 0) changes.emptied()
         if (await changes.scanned()) return
         await onScanned()
         this.#isScanned = true
       })
       const { isWaiting } = changes
-      await this.#wait(!this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle)
+      const ms = !this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle
+      await this.#waker.wait(ms, this.#end.signal)
     }
     return false
   }
@@ -179,15 +200,6 @@ export class ActiveMigration {
     }
   }
 
-  /** Until something may have happened that is waited for. */
-  async #wait(ms: number): Promise<void> {
-    this.#wake = Promise.withResolvers<void>()
-    const timer = setTimeout(this.#wake.resolve, ms)
-    if (this.#end.signal.aborted) this.#wake.resolve()
-    await this.#wake.promise
-    clearTimeout(timer)
-  }
-
   async #work(lane: Lane, item: QueueItem): Promise<void> {
     const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
     if (waitMs > 0) {
@@ -198,6 +210,10 @@ export class ActiveMigration {
     this.#inHand.add(item.sequence)
     changes?.working(item)
     try {
+      if (lane === lastLane && isMoving(await this.#queue.pendingByLane())) {
+        item.later(tooEarlyMs)
+        return
+      }
       let result: ItemResult | undefined
       if (await this.#book.includes(item)) await this.#book.stored()
       else {
@@ -216,7 +232,7 @@ export class ActiveMigration {
       item.later(retryMs)
     } finally {
       this.#inHand.delete(item.sequence)
-      if (this.#inHand.size === 0 && !this.#isScanned) this.#wake.resolve()
+      if (this.#inHand.size === 0 && !this.#isScanned) this.#waker.wake()
     }
   }
 
@@ -225,12 +241,14 @@ export class ActiveMigration {
     const { signal } = this.#end
     if (lane === 'transfer' || lane === 'update')
       return mover.transfer(spec, item.data, signal, item.redelivered)
-    const { transfers, regions } = childLanes[lane]
+    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
+    const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      await this.#frontier.room(transfers, signal)
+      await this.#frontier.room(to.transfers, signal)
       await Promise.all([
-        ...children.transfers.map((child) => this.#publish(transfers, child, item)),
-        ...children.regions.map((child) => this.#publish(regions, child, item)),
+        ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
+        ...children.regions.map((child) => this.#publish(to.regions, child, item)),
+        ...children.folders.map((child) => this.#publish(to.folders, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)

@@ -1,14 +1,18 @@
 import { emission } from '../../broker/events.ts'
-import type { Handlers } from '../../subjects/contract.ts'
+import type { Handlers, Output } from '../../subjects/contract.ts'
 import { type GantryError, isGantryError } from '../../subjects/errors.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { concurrently } from './engine/concurrently.ts'
 import { isWithin } from './engine/paths.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
+import { requireApart } from './places.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
@@ -29,6 +33,11 @@ type Verb =
   | 'delete-all'
   | 'delete-with-assets'
   | 'add-pending-region'
+
+type Outcome = Output<(typeof migrations)['stop-all']>[number]
+
+/** Enough to keep the broker busy with the records of many. */
+const commandsAtOnce = 16
 
 /** What people do with migrations that there are. */
 export function commandHandlers(
@@ -67,16 +76,16 @@ export function commandHandlers(
   /** Does the same with all; one that is in no state for it, or gone, holds up no other. */
   const withAll = async (act: (migrationId: string) => Promise<MigrationRecord>) => {
     const all = await records.list({ limit: maxPageLength })
-    return Promise.all(
-      all.map(async ({ migrationId, state }) => {
-        try {
-          return { migrationId, done: true, state: (await act(migrationId)).state }
-        } catch (error) {
-          if (!isRefusal(error)) throw error
-          return { migrationId, done: false, state, reason: error.message }
-        }
-      }),
-    )
+    const outcomes: Outcome[] = []
+    await concurrently(all, commandsAtOnce, async ({ migrationId, state }) => {
+      try {
+        outcomes.push({ migrationId, done: true, state: (await act(migrationId)).state })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        outcomes.push({ migrationId, done: false, state, reason: error.message })
+      }
+    })
+    return outcomes
   }
 
   return {
@@ -88,14 +97,18 @@ export function commandHandlers(
       return figures.view(migrationId)
     },
     'stop-all': ({ resumable = true }) => withAll((migrationId) => stop(migrationId, resumable)),
-    reset: async ({ migrationId, actionPolicy }) => {
+    reset: async ({ migrationId, actionPolicy, reloadMappings = false }) => {
       const before = await figures.record(migrationId)
+      const pathMappings = reloadMappings ? await reloaded(dependencies, before) : before.pathMappings
       const scheduled = new Date().toISOString()
       await command(
         records,
         migrationId,
         'reset',
-        (current) => resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+        (current) => ({
+          ...resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+          ...(pathMappings === undefined ? {} : { pathMappings }),
+        }),
         (changed, previous) => [
           emission(migrationEvents.reset, migrationId, { ...factOf(changed), previous }),
           ...entryFacts(changed, previous),
@@ -140,7 +153,7 @@ export function commandHandlers(
         records,
         migrationId,
         'rescan',
-        (current) => ({
+        ({ completed: _before, ...current }) => ({
           ...current,
           // One that waits or runs keeps its place.
           ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
@@ -154,6 +167,13 @@ export function commandHandlers(
       return afterTurns(migrationId)
     },
   }
+}
+
+/** The path mappings as they are now. @throws what the creation of the migration would throw for them */
+async function reloaded(dependencies: MigrationDependencies, record: MigrationRecord) {
+  const pathMappings = await mappingsOfNew(dependencies, record)
+  await requireApart(dependencies, { ...record, targets: targetsOf({ ...record, pathMappings }) })
+  return pathMappings
 }
 
 /** The record as it was before it was started first, to be begun again at once if it had been. */

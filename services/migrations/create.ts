@@ -1,5 +1,6 @@
 import { emission } from '../../broker/events.ts'
 import type { Input } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -7,6 +8,8 @@ import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
@@ -21,7 +24,7 @@ type Create = (typeof migrations)['create']
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
   async (input: Input<Create>): Promise<Migration> => {
-    const { records, look, requireFolder } = dependencies
+    const { records, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
@@ -32,7 +35,10 @@ export const creator =
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
-    await requireApart(dependencies, { path, source, target })
+    const asked = { migrationId, path, source, target }
+    const pathMappings = await mappingsOfNew(dependencies, asked)
+    await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {
       migrationId,
@@ -41,6 +47,8 @@ export const creator =
       source,
       target,
       policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+      metadata: { ...defaultMetadata, ...input.metadata },
+      links: input.links ?? defaultLinks,
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
@@ -53,6 +61,8 @@ export const creator =
       ...(input.comparisonPeriodSeconds === undefined
         ? {}
         : { comparisonSeconds: input.comparisonPeriodSeconds }),
+      ...ruleIds,
+      pathMappings,
       pendingRegions: [],
     }
     await records.create(migrationId, record, [

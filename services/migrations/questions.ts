@@ -4,12 +4,15 @@ import { actionPolicies } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { targetPath } from './engine/mappings.ts'
 import { isWithin } from './engine/paths.ts'
+import { Rules } from './engine/rules.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
+import { engineMappings, leading } from './mappings/frozen.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
-import { progressOf, publicMigration } from './view.ts'
+import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
 type Verb =
@@ -24,23 +27,28 @@ type Verb =
   | 'oldest-work'
   | 'oldest-work-all'
 
+/** Of each migration in a list: a page of them fits into a message. */
+const listedIterations = 1
+
 /** Longest page of failures unless the caller asks for more. */
 const defaultFailures = 1_000
 
 /** What people want to know of migrations. */
 export function questionHandlers(
-  { connection, records, failures, stats }: MigrationDependencies,
+  { connection, records, rules, failures, stats }: MigrationDependencies,
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
-      (await figures.all(after))
-        .filter(
-          ({ record: { source, target } }) =>
-            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
-        )
-        .slice(0, limit)
-        .map(publicMigration),
+      figures.views(
+        (await figures.all(after))
+          .filter(
+            ({ record: { source, target } }) =>
+              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          )
+          .slice(0, limit),
+        listedIterations,
+      ),
     get: ({ migrationId }) => figures.view(migrationId),
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)
@@ -108,10 +116,14 @@ export function questionHandlers(
         throw new GantryError('NOT_FOUND', `no migration of ${sourceId} has ${sourcePath} in it`)
       }
       const actionCount = await countActions(connection, record, path)
+      const mapping = leading(record, path)
+      const exclusionId = new Rules(await rules.known(record)).excluding(path, pathFromText(record.path))
       return {
         migrationId: record.migrationId,
         sourcePath,
-        targetPath: sourcePath,
+        targetPath: textFromPath(targetPath({ spec: { mappings: engineMappings(record) } }, path)),
+        ...(mapping === undefined ? {} : { pathMappingId: mapping.id }),
+        ...(exclusionId === undefined ? {} : { exclusionId }),
         inPendingRegion: record.pendingRegions.some((region) => isWithin(pathFromText(region.path), path)),
         scheduled: actionCount > 0,
         actionCount,

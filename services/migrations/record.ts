@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/collection.ts'
 import {
   type ActionPolicy,
@@ -6,6 +7,8 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../subjects/migration-model.ts'
+import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
+import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
@@ -40,11 +43,16 @@ export const MigrationRecord = strict({
   policy: Type.Enum(policies),
   kind: Type.Enum(migrationKinds),
   priority: Type.Enum(migrationPriorities),
+  /** Without them: the defaults. */
+  metadata: Type.Optional(Metadata),
+  links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
+  /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
+  cutShort: Type.Optional(Type.Boolean()),
   /** Whether the root is in the queue: an empty queue means finished only after that. */
   seeded: Type.Boolean(),
   created: Timestamp('When it was made'),
@@ -56,6 +64,11 @@ export const MigrationRecord = strict({
   completed: Type.Optional(Timestamp('When it was completed')),
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
+  /** Ids, in the order in which they decide. */
+  exclusions: Type.Optional(list(Name('Exclusion'), maxRules)),
+  inclusions: Type.Optional(list(Name('Inclusion'), maxRules)),
+  /** As they were when it was made. */
+  pathMappings: Type.Optional(list(PathMapping, maxPathMappings)),
   recurrence: Type.Optional(Recurrence),
   /** Of a live one, in seconds. */
   comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -82,8 +95,15 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
 
 /** The record at the beginning of a new generation: nothing is done yet. */
 export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
-  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
+  const { scanned, completed: _completed, counts: _counts, cutShort: wasCutShort, ...record } = current
+  const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
+  return {
+    ...record,
+    generation: record.generation + 1,
+    ...(cutShort ? { cutShort } : {}),
+    seeded: false,
+    pendingRegions: [],
+  }
 }
 
 /** What every event about a migration says. */

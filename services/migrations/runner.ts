@@ -10,7 +10,7 @@ import { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
+import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
@@ -46,6 +46,8 @@ interface Followed {
   halt: AbortController
   /** Grows with every change of its record. */
   changes: number
+  /** The rules that are worked by (`rulesKey`). */
+  rules: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
   /** Of a live migration. */
@@ -80,7 +82,7 @@ export class Runner {
 
   /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
-    this.#closing.abort(new Error('the platform is stopping'))
+    this.#closing.abort(new ComesAgain('the platform is stopping'))
     await this.#watch?.stop()
     await Promise.all(this.#working)
   }
@@ -97,7 +99,10 @@ export class Runner {
       known.changes += 1
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
-      if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
+      // It goes on at once, by the rules that it has now.
+      const hasOthers = known.rules !== undefined && known.rules !== rulesKey(record)
+      if (!isWorkedOn(state) || isAnother || hasOthers)
+        known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
       return
     }
@@ -105,6 +110,7 @@ export class Runner {
     const followed: Followed = {
       halt: new AbortController(),
       changes: 0,
+      rules: undefined,
       work: undefined,
       following: undefined,
     }
@@ -128,11 +134,9 @@ export class Runner {
         followed.halt = new AbortController()
         const { changes } = followed
         const record = await records.get(migrationId)
-        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) {
-          // Unless it was changed while the question was on its way.
-          if (followed.changes === changes) break
-          continue
-        }
+        // It was changed while the question was on its way.
+        if (followed.changes !== changes) continue
+        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) break
         await this.#work(record, followed, AbortSignal.any([signal, followed.halt.signal]))
         attempt = 0
       } catch (error) {
@@ -141,6 +145,7 @@ export class Runner {
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
         followed.work = undefined
+        followed.rules = undefined
         followed.following = undefined
       }
     }
@@ -152,7 +157,9 @@ export class Runner {
     const { records, resolve, changes } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
+    followed.rules = rulesKey(record)
     const workId = workIdOf(record)
+    followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const spec = await resolve(record)
@@ -163,7 +170,9 @@ export class Runner {
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
-      await records.update(migrationId, (current) => ({ ...current, seeded: true }))
+      await records.update(migrationId, (current) =>
+        workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
+      )
     }
     await queueRegions(records, record, active)
     const scanned = () => this.#scanned(migrationId, workId)
@@ -176,12 +185,13 @@ export class Runner {
         queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
+      // What changed while it was being opened, nobody was told.
+      changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
         if (latest.state === 'RUNNING') await scanned()
       })
-    } else {
-      followed.work = { workId, changed: () => undefined }
-      if (await active.run()) return scanned()
+    } else if (await active.run()) {
+      return scanned()
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
   }
@@ -193,7 +203,7 @@ export class Runner {
       { migration: record.migrationId },
       'The work of a migration was lost; it is scanned from the start.',
     )
-    await records.update(record.migrationId, (current) =>
+    await happen(records, record.migrationId, 'lost', (current) =>
       workIdOf(current) === workIdOf(record)
         ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
         : undefined,
@@ -250,6 +260,10 @@ export class Runner {
     if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
   }
 }
+
+/** Equal for equal rules. */
+const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

@@ -1,11 +1,15 @@
 import type { Output } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 
 type Info = Output<(typeof migrations)['progress']>
@@ -19,8 +23,15 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
   return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
 }
 
-/** A migration as callers see it. */
-export function publicMigration({ record, counts, failed, changes }: WithFigures): Migration {
+/**
+ * A migration as callers see it.
+ * @param iterations how many of its last scans are shown
+ */
+export function publicMigration(
+  { record, counts, failed, changes }: WithFigures,
+  rules: RuleLists,
+  iterations = maxIterations,
+): Migration {
   const {
     migrationId,
     internalId,
@@ -40,6 +51,8 @@ export function publicMigration({ record, counts, failed, changes }: WithFigures
     completed,
     pendingRegions,
     comparisonSeconds,
+    metadata = defaultMetadata,
+    links = defaultLinks,
   } = record
   return {
     migrationId,
@@ -52,7 +65,7 @@ export function publicMigration({ record, counts, failed, changes }: WithFigures
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
     recurringMigration: kind === 'recurring',
-    ...(recurrence === undefined ? {} : publicRecurrence(recurrence)),
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
     migrationPriority: priority,
     targetActionPolicy: actionPolicies[policy],
     migrationCreatedTime: created,
@@ -63,6 +76,9 @@ export function publicMigration({ record, counts, failed, changes }: WithFigures
         filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
         directoriesScanned: counts.foldersScanned,
         bytesScanned: counts.bytesScanned,
+        filesExcluded: counts.filesExcluded,
+        dirsExcluded: counts.foldersExcluded,
+        bytesExcluded: counts.bytesExcluded,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
@@ -78,6 +94,19 @@ export function publicMigration({ record, counts, failed, changes }: WithFigures
     },
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
+    ...publicRules(rules),
+    ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
+    pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
     pendingRegionCount: pendingRegions.length,
   }
@@ -95,22 +124,32 @@ function publicChanges(changes: ChangesView | undefined) {
   }
 }
 
-function publicRecurrence(recurrence: Recurrence) {
+function publicRules({ exclusions, inclusions }: RuleLists) {
+  const shown = exclusions.map((rule) => ruleView('exclusion', rule))
+  return {
+    exclusions: shown,
+    userDefinedExclusions: shown.filter(({ defaultExclusion }) => !defaultExclusion),
+    inclusions: inclusions.map((rule) => ruleView('inclusion', rule)),
+  }
+}
+
+function publicRecurrence(recurrence: Recurrence, iterations: number) {
   const { periodSeconds, schedule, timeZone, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
-    recurringMigrationTracker: trackerOf(recurrence, Date.now()),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
 }
 
 /** How far a migration is. */
 export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
   const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished + counts.failures
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
@@ -130,7 +169,7 @@ export function progressOf({ record, counts, failed, changes }: WithFigures): In
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
-      excludedBytes: 0,
+      excludedBytes: counts.bytesExcluded,
       totalMigratedBytes: counts.bytesMigrated,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,
@@ -138,7 +177,7 @@ export function progressOf({ record, counts, failed, changes }: WithFigures): In
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
-      filesSkipped: counts.filesSkipped,
+      filesSkipped,
       foldersScanned: counts.foldersScanned,
       failedPaths: failed,
       ...publicChanges(changes),

@@ -1,24 +1,37 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
-import { ChangedNames, reconcileItems } from './changed-folders.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { makeFolder, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
-import { hasMode, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
-import { Outcome, storeError } from './outcome.ts'
+import { type FolderJudge, judgeFolder } from './judge.ts'
+import { withLinks } from './links.ts'
+import {
+  hasAttributes,
+  hasSameLink,
+  hasTime,
+  isOwn,
+  isSkipped,
+  isWatched,
+  missingAt,
+  quietMs,
+} from './live.ts'
+import { mappedBelow, targetPath } from './mappings.ts'
+import { changedBy, matchFolder } from './match-folder.ts'
+import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import { mayRemoveAll, mayRemoveOwn, removeTree } from './remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 
 /** A folder whose entries are compared. */
-export interface Place {
+export interface Place extends FolderJudge {
   /** Relative to the migration's path. */
   readonly folder: StorePath
-  /** In the stores. */
+  /** In the source. */
   readonly path: StorePath
   /** Makes it at the target, if it is not there; asks once. */
   readonly make: () => Promise<void>
@@ -36,16 +49,12 @@ interface How {
 export class Applying {
   readonly #run: Run
   readonly #children: Children
-  readonly #outcome: Outcome
+  readonly #account: Account
   readonly #copies: Copies
-  readonly #retry: ChangedFolder[] = []
-  readonly #retryNames = new ChangedNames()
-  /** To be looked at again as soon as may be. */
-  readonly #again = new ChangedNames()
-  /** Large files that somebody writes to, by how long they are left alone. */
-  readonly #busy = new Map<number, ChangedNames>()
   /** Removed once all is copied: after a renaming, the content is then never away from the target. */
   readonly #removals: { place: Place; entry: Entry }[] = []
+  /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
+  readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
   readonly #real = new Set<string>()
   #refusal: string | undefined
@@ -53,44 +62,64 @@ export class Applying {
   constructor(run: Run, attempt: number, children: Children) {
     this.#run = run
     this.#children = children
-    this.#outcome = new Outcome(attempt)
-    this.#copies = new Copies(run, children, this.#outcome.counts)
+    this.#account = new Account(run, attempt)
+    this.#copies = new Copies(run, children, this.#account.counts)
   }
 
-  /** @param folder one that is at the source */
-  async place(folder: StorePath, path: StorePath): Promise<Place> {
+  /**
+   * Undefined for one that a rule leaves out.
+   * @param folder one that is at the source
+   */
+  async place(folder: StorePath, path: StorePath): Promise<Place | undefined> {
+    const judge = judgeFolder(this.#run, path)
+    if (judge.excludedBy !== undefined) return undefined
     let made: Promise<void> | undefined
     const make = () => (made ??= this.#makePlace(folder))
     // What is removed must not be removed through a link.
-    if (this.#run.target.features.symlinks) await make()
-    return { folder, path, make }
+    if (this.#run.target.features.symlinks && judge.isIncluded) await make()
+    this.#compare(path)
+    return { ...judge, folder, path, make }
+  }
+
+  /** The entries of a folder as the migration's choice for symbolic links makes them. */
+  async resolved(place: Place, entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const found = { counts: this.#account.counts, refused: [] as { name: Buffer; error: StoreError }[] }
+    const isExcluded = (link: Entry) => this.#isExcluded(place, link)
+    const resolved = await withLinks(this.#run, place.path, entries, found, isExcluded)
+    for (const { name, error } of found.refused)
+      this.#account.failedForGood(joinPath(place.path, name), error)
+    return resolved
   }
 
   /** Compares what is under a name that somebody was told of. */
   async told(place: Place, name: Buffer, isTree: boolean): Promise<void> {
-    await this.#trying(place, name, isTree, async () => {
+    await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
-      const entry = await this.#run.source.stat(path)
-      const there = await atTarget(this.#run.target.stat(path))
-      if (entry !== undefined) await this.#apply(place, entry, there, { isTold: true, isTree })
-      else if (there !== undefined) this.#removals.push({ place, entry: there })
+      const found = await this.#run.source.stat(path)
+      const [entry] = found === undefined ? [] : await this.resolved(place, [found])
+      const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
+      if (entry !== undefined) await this.#judged(place, entry, there, { isTold: true, isTree })
+      else if (there !== undefined && !this.#isExcluded(place, { ...there, name }))
+        this.#removals.push({ place, entry: { ...there, name } })
     })
   }
 
   /** Compares an entry that a listing of the source has with what the target has beside it. */
   async found(place: Place, entry: Entry, there: Entry | undefined, isTree: boolean): Promise<void> {
-    await this.#trying(place, entry.name, isTree, () =>
-      this.#apply(place, entry, there, { isTold: false, isTree }),
+    await this.#account.trying(place.folder, entry.name, isTree, () =>
+      this.#judged(place, entry, there, { isTold: false, isTree }),
     )
   }
 
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
-    await this.#trying(place, entry.name, true, async () => {
-      // Something may have been made since the source was listed.
+    if (this.#isExcluded(place, entry)) return
+    await this.#account.trying(place.folder, entry.name, true, async () => {
       const now = await this.#run.source.stat(joinPath(place.path, entry.name))
       if (now === undefined) await this.#remove(place, entry, false)
-      else this.#again.add(place.folder, entry.name, true)
+      // Something was made since the source was listed; a link that is left out was there all the time.
+      else if (now.type !== 'symlink' || linksOf(this.#run.spec) === 'keep')
+        this.#account.again(place.folder, entry.name)
     })
   }
 
@@ -104,66 +133,75 @@ export class Applying {
 
   /** A whole folder could not be compared. */
   failedFolder(group: ChangedFolder, error: StoreError): void {
-    if (this.#outcome.failed(joinPath(this.#run.spec.root, group.folder), error)) this.#retry.push(group)
+    this.#account.failedFolder(group, error)
   }
 
   /** Copies, removes what is gone, and tells what came of it all. */
   async finish(): Promise<ItemResult> {
-    const { counts } = this.#outcome
+    const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
     await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry }) =>
-      this.#trying(place, entry.name, true, () => this.#remove(place, entry, true)),
+      this.#account.trying(place.folder, entry.name, true, () => this.#remove(place, entry, true)),
     )
-    const head = this.#outcome.next
+    for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
     this.#children.items({
-      regions: head === undefined ? [] : reconcileItems([...this.#retry, ...this.#retryNames.groups], head),
+      regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
     })
     await this.#children.finish()
     counts.filesChanged += counts.filesMigrated + counts.linksMigrated
     counts.bytesChanged += counts.bytesMigrated
     counts.foldersChanged += counts.foldersMigrated
-    const { failures } = this.#outcome.result(undefined)
-    const putOff = this.#outcome.putOff ?? copied?.putOff ?? this.#refusal
-    return {
-      counts,
-      failures: [...failures, ...(copied?.failures ?? [])],
-      ...(putOff === undefined ? {} : { putOff }),
-      again: [
-        ...this.#again.items(),
-        ...Array.from(this.#busy, ([waitMs, names]) => names.items(Date.now() + waitMs)).flat(),
-        ...(copied?.again ?? []),
-      ],
-      busy: this.#copies.large,
-    }
+    return this.#account.result(copied, { busy: this.#copies.large, warning: this.#refusal })
+  }
+
+  #isExcluded(place: Place, entry: Entry): boolean {
+    const judgement = place.judge(entry)
+    return typeof judgement === 'object' && 'excludedBy' in judgement
+  }
+
+  async #judged(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
+    const judgement = place.judge(entry)
+    if (judgement === 'taken') return this.#apply(place, entry, there, how)
+    // Only on the way to what is included: it is made for the first that it holds.
+    if (judgement === 'walked') {
+      if (how.isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
+    } else if ('error' in judgement)
+      this.#account.failedForGood(joinPath(place.path, entry.name), judgement.error)
   }
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
-    if (isInTheWay && !(await this.#clear(place, there, how))) return
+    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }, how))) return
     const beside = isInTheWay ? undefined : there
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
       const waitMs = how.isTold ? quietMs(this.#run, entry) : 0
-      if (waitMs > 0) return this.#leaveAlone(place, entry, waitMs)
+      if (waitMs > 0) return this.#account.leaveAlone(place.folder, entry.name, waitMs)
       await place.make()
       this.#copies.add(place.folder, entry)
     }
   }
 
-  async #applyFolder(place: Place, entry: Entry, there: Entry | undefined, { isTree }: How): Promise<void> {
+  async #applyFolder(
+    place: Place,
+    entry: Entry,
+    there: Entry | undefined,
+    { isTree, isTold }: How,
+  ): Promise<void> {
     const run = this.#run
+    const { counts } = this.#account
     const path = joinPath(place.path, entry.name)
     if (there === undefined) {
       await place.make()
-      await makeFolder(run, path, entry.mode)
-      const { counts } = this.#outcome
+      countLosses(counts, await makeFolder(run, path, entry.mode))
       counts.foldersScanned++
       counts.foldersMigrated++
       const now = isWatched(run) ? await run.source.stat(path) : entry
-      if (now?.type !== 'folder' || !hasMode(run, now, entry)) this.#again.add(place.folder, entry.name, true)
-    } else if (!hasMode(run, entry, there)) await atTarget(run.target.setAttributes(path, entry))
+      if (now?.type !== entry.type || !hasAttributes(run, now, entry, true))
+        this.#account.again(place.folder, entry.name)
+    } else if (isTold || !hasAttributes(run, entry, there, isTold)) await this.#setAttributes(path)
     // What is new here may be full.
     if (isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
   }
@@ -173,12 +211,15 @@ export class Applying {
     const run = this.#run
     if (entry.type !== there.type || entry.type === 'other') return true
     const path = joinPath(place.path, entry.name)
-    if (entry.type === 'symlink') return !(await hasSameLink(run, path))
+    if (entry.type === 'symlink') {
+      const isDressed = hasTime(run, entry, there) && hasAttributes(run, entry, there, isTold)
+      return !isDressed || !(await hasSameLink(run, path))
+    }
     if (!isTold && isSkipped(run, entry, there)) return false
-    const missing = missingAt(run, entry, there)
-    if (missing !== 'mode') return missing === 'copy'
+    const missing = missingAt(run, entry, there, isTold)
+    if (missing !== 'attributes') return missing === 'copy'
     try {
-      await run.target.setAttributes(path, entry)
+      await this.#setAttributes(path)
       return false
     } catch {
       // A copy needs fewer rights than a change of what is there, and says what is wrong.
@@ -186,54 +227,54 @@ export class Applying {
     }
   }
 
+  async #setAttributes(path: StorePath): Promise<void> {
+    const { source, target, spec } = this.#run
+    const attributes = await source.attributesOf(path, readOptions(spec))
+    if (attributes === undefined) return
+    const set = target.setAttributes(targetPath(this.#run, path), carried(spec, attributes))
+    countLosses(this.#account.counts, await atTarget(set))
+  }
+
   /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
   async #clear(place: Place, there: Entry, { isTold }: How): Promise<boolean> {
+    const run = this.#run
     const path = joinPath(place.path, there.name)
-    const may = isTold ? mayRemoveAll : mayRemoveOwn(this.#run)
-    if (await removeTree(this.#run, path, there, may, this.#outcome.counts)) return true
+    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
+    if (await removeTree(run, targetPath(run, path), there, may, this.#account.counts)) return true
     const what = there.type === 'folder' ? 'a folder' : 'something else'
     const reason = `target: ${what} that was there before the migration is where this should go`
-    this.#outcome.failed(path, new StoreError('unsupported', reason))
+    this.#account.failedForGood(path, new StoreError('unsupported', reason))
     return false
   }
 
   async #remove(place: Place, entry: Entry, isTold: boolean): Promise<void> {
     const run = this.#run
     const path = joinPath(place.path, entry.name)
-    const may = isTold ? mayRemoveAll : mayRemoveOwn(run)
-    await removeTree(run, path, entry, may, this.#outcome.counts)
+    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
+    const { counts } = this.#account
+    await removeTree(run, targetPath(run, path), entry, may, counts)
+    // What is below it, and goes elsewhere by a path mapping, is gone with it.
+    for (const there of mappedBelow(run, path)) {
+      const mapped = await atTarget(run.target.stat(there))
+      if (mapped !== undefined) await removeTree(run, there, mapped, mayRemoveOwn(run, there), counts)
+    }
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    if ((await run.source.stat(path)) !== undefined) this.#again.add(place.folder, entry.name, true)
+    if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
+  }
+
+  #compare(path: StorePath): void {
+    this.#compared.set(path.toString('latin1'), path)
   }
 
   /** Makes a folder that is being compared, those above it too. */
   async #makePlace(folder: StorePath): Promise<void> {
-    const made = await makeRealFolders(this.#run, folder, this.#real)
-    if (made === undefined || !isWatched(this.#run)) return
-    const now = await this.#run.source.stat(storePath(this.#run, made))
-    if (now?.type !== 'folder') this.#again.add(parentOf(made), nameOf(made), true)
-  }
-
-  #leaveAlone({ folder }: Place, { name }: Entry, waitMs: number): void {
-    const names = this.#busy.get(waitMs) ?? new ChangedNames()
-    this.#busy.set(waitMs, names)
-    names.add(folder, name)
-  }
-
-  /** What goes wrong with one name is its own. */
-  async #trying(place: Place, name: Buffer, isTree: boolean, work: () => Promise<void>): Promise<void> {
-    this.#run.stop.check()
-    try {
-      await work()
-    } catch (error) {
-      this.#run.stop.check()
-      const known = storeError(error)
-      // It went while it was looked at, which is told too; a comparison comes again.
-      if (known.failure === 'gone') return
-      if (known.failure === 'changed') this.#again.add(place.folder, name, isTree)
-      else if (this.#outcome.failed(joinPath(place.path, name), known))
-        this.#retryNames.add(place.folder, name, isTree)
-    }
+    const run = this.#run
+    const made = await makeRealFolders(run, folder, this.#real)
+    if (made === undefined) return
+    for (const path of changedBy(folder, made)) this.#compare(storePath(run, path))
+    if (!isWatched(run)) return
+    const now = await run.source.stat(storePath(run, made))
+    if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))
   }
 }

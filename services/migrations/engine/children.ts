@@ -1,3 +1,4 @@
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   encodeItem,
@@ -7,7 +8,7 @@ import {
   maxTransferBytes,
   maxTransferNames,
   type ChangedFolder,
-  type Policy,
+  type Folders,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -15,7 +16,14 @@ import { joinPath } from './paths.ts'
 export interface ChildBatch {
   readonly regions: Uint8Array<ArrayBuffer>[]
   readonly transfers: Uint8Array<ArrayBuffer>[]
+  /** For the end, when all regions and transfers are done. */
+  readonly folders: Uint8Array<ArrayBuffer>[]
 }
+
+const emptyBatch = (): ChildBatch => ({ regions: [], transfers: [], folders: [] })
+
+const lengthOf = ({ regions, transfers, folders }: ChildBatch): number =>
+  regions.length + transfers.length + folders.length
 
 /**
  * Items sent together: a scan begins with few, so that the other threads have something to copy at once, and doubles
@@ -68,22 +76,22 @@ class Groups<G> {
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
-  readonly #policy: { readonly policy?: Policy }
+  readonly #head: typeof first & { readonly policy?: ActionPolicy }
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
   #trees: ChangedFolder[] = []
   #treeBytes = 0
   #batchLength: number = batchLength.first
-  #batch: ChildBatch = { regions: [], transfers: [] }
+  #batch = emptyBatch()
 
   /**
    * @param send resolves when another batch may follow
    * @param policy that of the folders, when it is not the migration's
    */
-  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: Policy) {
+  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: ActionPolicy) {
     this.#send = send
-    this.#policy = policy === undefined ? {} : { policy }
+    this.#head = policy === undefined ? first : { ...first, policy }
   }
 
   /** @param parent one object for all entries of a folder */
@@ -109,15 +117,15 @@ export class Children {
   }
 
   /** Items that are made already. */
-  items(batch: ChildBatch): void {
-    this.#batch.regions.push(...batch.regions)
-    this.#batch.transfers.push(...batch.transfers)
+  items({ regions, transfers }: Pick<ChildBatch, 'regions' | 'transfers'>): void {
+    this.#batch.regions.push(...regions)
+    this.#batch.transfers.push(...transfers)
   }
 
   /** @param folder one object for all entries of a folder */
   file(folder: StorePath, name: Buffer, sizeBytes: number): void {
     if (sizeBytes > largeFileBytes) {
-      this.#batch.transfers.push(encodeItem({ kind: 'large', ...first, path: joinPath(folder, name) }))
+      this.#batch.transfers.push(encodeItem({ kind: 'large', ...this.#head, path: joinPath(folder, name) }))
       return
     }
     if (sizeBytes === 0) return this.other(folder, name)
@@ -133,10 +141,14 @@ export class Children {
     this.#endFullTransfer()
   }
 
+  /** Folders of a region whose attributes are to be set when all is done. */
+  finishFolders(folders: Pick<Folders, 'start' | 'groups'>): void {
+    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, ...folders }))
+  }
+
   /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
   async sendFullBatch(): Promise<void> {
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length >= this.#batchLength) await this.#sendBatch()
+    if (lengthOf(this.#batch) >= this.#batchLength) await this.#sendBatch()
   }
 
   /** Sends what is left. */
@@ -144,8 +156,7 @@ export class Children {
     this.#endRegion()
     this.#endTrees()
     this.#endTransfer()
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length > 0) await this.#sendBatch()
+    if (lengthOf(this.#batch) > 0) await this.#sendBatch()
   }
 
   #groupOf(folder: StorePath, name: Buffer) {
@@ -158,8 +169,7 @@ export class Children {
 
   #endRegion(): void {
     const groups = this.#folders.take()
-    if (groups.length > 0)
-      this.#batch.regions.push(encodeItem({ kind: 'region', ...first, ...this.#policy, groups }))
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...this.#head, groups }))
   }
 
   #endTrees(): void {
@@ -172,12 +182,12 @@ export class Children {
   #endTransfer(): void {
     const groups = this.#files.take()
     this.#fileBytes = 0
-    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...first, groups }))
+    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...this.#head, groups }))
   }
 
   #sendBatch(): Promise<void> {
     const batch = this.#batch
-    this.#batch = { regions: [], transfers: [] }
+    this.#batch = emptyBatch()
     this.#batchLength = Math.min(2 * this.#batchLength, batchLength.most)
     return this.#send(batch)
   }

@@ -68,6 +68,7 @@ export class Copies {
         kind: 'transfer',
         attempt: 1,
         notBeforeMs: 0,
+        policy: 'Overwrite',
         groups: [...this.#groups.values()],
       },
       true,

@@ -18,6 +18,22 @@ const countNames = [
   /** At the target already, by the migration's policy. */
   'filesSkipped',
   'bytesSkipped',
+  /** Symbolic links left out, by the migration's choice. */
+  'linksSkipped',
+  /** Of `bytesMigrated`: parts of large files that a killed process had written; they were not read again. */
+  'bytesResumed',
+  /** Arrived without something that belongs to it; see `NotKept` of the interface. */
+  'timesNotKept',
+  'modesNotKept',
+  'ownersNotKept',
+  'attributesNotKept',
+  /** Links that the target cannot hold: they are failures as well. */
+  'linksNotKept',
+  'hardLinksSplit',
+  /** Left out by the migration's rules: they are not among those scanned. Of a folder's content nothing is known. */
+  'filesExcluded',
+  'bytesExcluded',
+  'foldersExcluded',
   /**
    * Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. In a live
    * migration also what was written to while it was copied: that is found, and counted, once more.

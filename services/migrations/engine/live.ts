@@ -1,6 +1,7 @@
 import type { Driver, Entry, StorePath } from '../../drivers/driver.ts'
-import { atTarget } from './run.ts'
-import type { Run } from './run.ts'
+import { targetPath } from './mappings.ts'
+import { atTarget, grainMsOf, type Run } from './run.ts'
+import { defaultMetadata } from '../../../subjects/migration-metadata.ts'
 
 /** What a live migration needs to know of itself. Plain data. */
 export interface Live {
@@ -15,18 +16,6 @@ const isLocal = ({ features }: Driver) => features.localRoot !== undefined
  * looked at once more.
  */
 export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isLocal(source)
-
-/** Times that differ by less are the same: they are set in microseconds, and a double near the present steps by 0.25 of one. */
-const timeToleranceMs = 0.002
-
-/** Permission bits that a target holds beside the owner, whose rights the others need. */
-const comparedMode = 0o777
-
-/**
- * Within so long of a write another may leave the same time: a tick of the kernel's clock; through a driver, the second
- * that object stores count in, and the time between reading and writing.
- */
-const tickMs = { local: 10, remote: 2_000 } as const
 
 /** Object stores give times of creation in whole seconds. */
 const secondMs = 1_000
@@ -44,7 +33,15 @@ export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean
   a?.sizeBytes === b?.sizeBytes &&
   a?.modifiedMs === b?.modifiedMs &&
   a?.mode === b?.mode &&
+  a?.owner?.uid === b?.owner?.uid &&
+  a?.owner?.gid === b?.owner?.gid &&
   a?.createdMs === b?.createdMs
+
+/**
+ * Within so long of a write another may leave the same time: a tick of the kernel's clock; through a driver, the second
+ * that object stores count in, and the time between reading and writing.
+ */
+const tickMs = { local: 10, remote: 2_000 } as const
 
 /** Whether a file of the source was written to so lately that another write may not have changed its time. */
 export const isYoung = (
@@ -57,29 +54,58 @@ export const isYoung = (
   return modifiedMs + tick > atMs && modifiedMs <= Date.now()
 }
 
-/** What the target's file lacks of the source's: nothing, the permission bits, or what only a copy gives. */
-export function missingAt(run: Run, source: Entry, target: Entry): 'nothing' | 'mode' | 'copy' {
-  if (source.sizeBytes !== target.sizeBytes) return 'copy'
-  const isTimed = source.modifiedMs !== 0
-  if (isTimed && Math.abs(source.modifiedMs - target.modifiedMs) > timeToleranceMs) return 'copy'
+/** Whether two entries have the same time; a store that gives none says 0. */
+export const hasTime = (run: Run, { modifiedMs }: Entry, { modifiedMs: itsMs }: Entry): boolean =>
+  modifiedMs === 0 || itsMs === 0 || Math.abs(modifiedMs - itsMs) <= grainMsOf(run)
+
+/**
+ * What the target's file lacks of the source's: nothing, attributes alone, or what only a copy gives.
+ * @param isTold something about it has changed: attributes that cannot be compared are given once more
+ */
+export function missingAt(
+  run: Run,
+  source: Entry,
+  target: Entry,
+  isTold: boolean,
+): 'nothing' | 'attributes' | 'copy' {
+  if (source.sizeBytes !== target.sizeBytes || !hasTime(run, source, target)) return 'copy'
   // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
   const copiedMs = target.writtenMs ?? target.createdMs
   if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
-  return hasMode(run, source, target) ? 'nothing' : 'mode'
+  const { attributes } = run.spec.metadata ?? defaultMetadata
+  return hasAttributes(run, source, target, isTold) && !(isTold && attributes) ? 'nothing' : 'attributes'
 }
 
-/** Whether the target's entry has the permission bits of the source's, as far as both stores have such. */
-export const hasMode = (run: Run, { mode }: Entry, { mode: itsMode }: Entry): boolean =>
-  mode === undefined ||
-  itsMode === undefined ||
-  !run.target.features.modes ||
-  (mode & comparedMode) === (itsMode & comparedMode)
+const permissionBits = 0o777
+/** Set-user-id, set-group-id and sticky, which a target may not hold, with the owner that they belong to. */
+const allBits = 0o7777
+
+/** Only who may give files away gets the owner right; others would try it in vain with each comparison. */
+const mayGive = process.getuid?.() === 0
+
+/** Whether the target's entry has mode and owner of the source's, as far as they are kept and can be compared. */
+export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: boolean): boolean {
+  const { modes, owners } = run.spec.metadata ?? defaultMetadata
+  const bits = isTold || mayGive ? allBits : permissionBits
+  const [mode, itsMode] = [source.mode, target.mode]
+  const hasMode =
+    !modes ||
+    !run.target.features.modes ||
+    mode === undefined ||
+    itsMode === undefined ||
+    (mode & bits) === (itsMode & bits)
+  return hasMode && (!owners || !(isTold || mayGive) || hasOwner(source, target))
+}
+
+const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean =>
+  owner === undefined || its === undefined || (owner.uid === its.uid && owner.gid === its.gid)
 
 /** Whether both sides have the same symbolic link at a path. */
-export async function hasSameLink({ source, target }: Run, path: StorePath): Promise<boolean> {
+export async function hasSameLink(run: Run, path: StorePath): Promise<boolean> {
+  const { source, target } = run
   if (source.readLink === undefined || target.readLink === undefined) return false
   const link = await source.readLink(path)
-  return link.equals(await atTarget(target.readLink(path)))
+  return link.equals(await atTarget(target.readLink(targetPath(run, path))))
 }
 
 /**
@@ -87,7 +113,7 @@ export async function hasSameLink({ source, target }: Run, path: StorePath): Pro
  * the source's since the migration began.
  */
 export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
-  run.spec.policy === 'skip-if-size-matches' &&
+  run.spec.policy !== 'Overwrite' &&
   source.sizeBytes === target.sizeBytes &&
   source.modifiedMs < (run.spec.live?.startedMs ?? 0) &&
   !isOwn(run, target)

@@ -5,16 +5,19 @@ import type { ItemResult } from './counts.ts'
 import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Reply } from './jobs.ts'
-import { failedLarge, type LargeCopy } from './large.ts'
+import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
 import { fullWeight, halfWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
-import type { MoveSpec } from './run.ts'
+import { firstGeneration, type MoveSpec } from './run.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
 export type { Urgency } from './pool.ts'
 
-/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
-const firstGeneration = 1
+/**
+ * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
+ * written stay, and are gone on with.
+ */
+export class ComesAgain extends Error {}
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
@@ -78,6 +81,12 @@ export class Mover implements AsyncDisposable {
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
   }
 
+  /** Gives the folders of an item their attributes, once nothing else is left to be done. Rejects as `scan` does. */
+  async finishFolders(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
+    const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
   /** Stops all work, whose promises reject, and ends the threads. */
   async close(): Promise<void> {
     await this.#pool.close()
@@ -104,6 +113,7 @@ export class Mover implements AsyncDisposable {
     try {
       const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
       const begun = await this.#pool.run(job, { signal, priority: 'files' })
+      if (begun.kind === 'result') return begun.result
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {
@@ -113,16 +123,15 @@ export class Mover implements AsyncDisposable {
   }
 
   async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
-    const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
     const weight = copy.isLocal ? fullWeight : halfWeight
     const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
     try {
-      await concurrently(Array(partCount).keys(), atOnce, async (index) => {
+      await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
       })
       return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
     } catch (error) {
-      await this.#abandon(spec, copy)
+      if (!(signal.reason instanceof ComesAgain)) await this.#abandon(spec, copy)
       throw error
     }
   }

@@ -30,6 +30,13 @@ export class Outcome {
       this.#putOff = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
       return true
     }
+    this.failedForGood(path, known)
+    return false
+  }
+
+  /** Takes note of what will not be tried again. */
+  failedForGood(path: StorePath, error: unknown): void {
+    const known = storeError(error)
     const message = known.message.slice(0, maxMessageLength)
     this.#failures.push({
       path: textFromPath(path),
@@ -38,7 +45,6 @@ export class Outcome {
       attempts: this.#attempt,
     })
     this.counts.failures++
-    return false
   }
 
   /** The head of an item of what is to be tried again; undefined when nothing is. */

@@ -1,5 +1,6 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { isWatched } from './live.ts'
+import { targetPath } from './mappings.ts'
 import { storeError } from './outcome.ts'
 import type { Run } from './run.ts'
 
@@ -20,7 +21,7 @@ export async function overtaken(
   const isOther =
     now.type === 'folder' ||
     (now.type === 'symlink' && run.target.features.symlinks) ||
-    (await run.target.stat(path))?.type === 'folder'
+    (await run.target.stat(targetPath(run, path)))?.type === 'folder'
   return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
 }
 

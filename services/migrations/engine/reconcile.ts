@@ -5,6 +5,7 @@ import { lookBeside, type Beside } from './beside.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import type { ItemResult } from './counts.ts'
+import { isFolder } from './folders.ts'
 import type { ChangedFolder, Reconcile } from './items.ts'
 import { storeError } from './outcome.ts'
 import { isName } from './paths.ts'
@@ -47,8 +48,9 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
   const there = await run.source.stat(path)
   if (there === undefined) throw new StoreError('gone', 'source: the folder is no longer there')
   // That a name is not there says something only while its folder is.
-  if (there.type !== 'folder' && group.folder.length > 0) return
+  if (group.folder.length > 0 && !isFolder(run, there)) return
   const place = await applying.place(group.folder, path)
+  if (place === undefined) return
   const told = [
     ...group.names.map((name) => ({ name, isTree: false })),
     ...group.trees.map((name) => ({ name, isTree: true })),
@@ -62,6 +64,7 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
 async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying): Promise<void> {
   const path = storePath(run, group.folder)
   const place = await applying.place(group.folder, path)
+  if (place === undefined) return
   const isTree = group.scope === 'tree'
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   let turnEndsMs = performance.now() + turnMs
@@ -76,13 +79,15 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying):
     let batch = await batches.next()
     const isEmpty = batch.done === true
     const beside = await lookBeside(run, path)
-    if (beside === undefined) await place.make()
+    if (beside === undefined && place.isIncluded) await place.make()
     for (; batch.done !== true; batch = await batches.next()) {
-      const there = await beside?.find(batch.value)
-      const usable = batch.value.filter(({ name }) => isName(name))
-      await concurrently(usable, concurrencyOf(run), (entry) =>
-        applying.found(place, entry, there?.get(entry), isTree),
-      )
+      const entries = await applying.resolved(place, batch.value)
+      const there = await beside?.find(entries)
+      await concurrently(entries, concurrencyOf(run), async (entry) => {
+        await applying.found(place, entry, there?.get(entry), isTree)
+        // Patterns of people may take their time.
+        if (run.rules !== undefined) await turn()
+      })
       await turn()
     }
     if (beside === undefined) return

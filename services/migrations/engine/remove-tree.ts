@@ -3,19 +3,25 @@ import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { concurrently } from './concurrently.ts'
 import type { Counts } from './counts.ts'
 import { isOwn } from './live.ts'
+import { isTaken } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
 
-/** Which entries of the target may go. */
+/** Which entries of the target may go, by their paths there. */
 export type MayRemove = (path: StorePath, entry: Entry) => boolean | Promise<boolean>
 
-export const mayRemoveAll: MayRemove = () => true
+/** All but what comes from elsewhere in the source, by a path mapping. */
+export const mayRemoveAll =
+  (run: Run): MayRemove =>
+  (path) =>
+    !isTaken(run, path)
 
 /** What came to the target after the migration began; a folder that the store only knows by what is in it is decided there. */
 export const mayRemoveOwn =
-  (run: Run): MayRemove =>
+  (run: Run, own?: StorePath): MayRemove =>
   async (path, entry) => {
+    if (isTaken(run, path, own)) return false
     if (entry.createdMs !== undefined) return isOwn(run, entry)
     if (entry.type === 'folder') return true
     // A listing tells little about what is neither file nor folder.

@@ -3,12 +3,14 @@ import type { Driver } from '../../drivers/driver.ts'
 import { Children, type ChildBatch } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
+import { finishFolders } from './finish-folders.ts'
 import { malformed, type Item } from './items.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
-import { beginLarge, commitLarge, copyPart } from './large.ts'
+import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
+import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
-import { Stop, type Run } from './run.ts'
+import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -62,8 +64,10 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
 async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
   const { id, stop, credit } = state
   stop.check()
-  const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
-  const run: Run = { spec, source, target, stop, liveThreads: 'item' in job ? job.liveThreads : undefined }
+  const spec = openSpec(job.spec)
+  const liveThreads = 'item' in job ? job.liveThreads : undefined
+  const rules = job.kind === 'scan' || job.kind === 'reconcile' ? await compiledRules(job.spec) : undefined
+  const run: Run = { spec, source, target, rules, stop, liveThreads }
   switch (job.kind) {
     case 'scan': {
       const region = itemOf(job.item, 'region')
@@ -72,13 +76,22 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'result', result: await scan(run, region, children) }
     }
     case 'reconcile': {
-      const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
+      const send = (batch: ChildBatch) => credit.take(() => sendChildren(id, batch))
+      // What was changed is to arrive, whatever happens to what is found by a scan.
+      const children = new Children(send, 'Overwrite')
       return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
-    case 'begin':
-      return { kind: 'begun', copy: await beginLarge(run, itemOf(job.item, 'large')) }
+    case 'folders':
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
+    case 'begin': {
+      const item = itemOf(job.item, 'large')
+      const result = await skipLarge(run, item)
+      return result === undefined
+        ? { kind: 'begun', copy: await beginLarge(run, item) }
+        : { kind: 'result', result }
+    }
     case 'part':
       await copyPart(run, job.copy, job.index)
       return { kind: 'done' }
@@ -91,10 +104,15 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   return { kind: 'done' }
 }
 
+/** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */
+async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
+  return rules === undefined ? undefined : (await import('./rules.ts')).unpackRules(rules)
+}
+
 function sendChildren(id: number, batch: ChildBatch): void {
   send(
     { type: 'children', id, batch },
-    [...batch.regions, ...batch.transfers].map(({ buffer }) => buffer),
+    [...batch.regions, ...batch.transfers, ...batch.folders].map(({ buffer }) => buffer),
   )
 }
 

@@ -4,15 +4,17 @@ import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { ItemResult } from './counts.ts'
+import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders, makeRealFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
+import { changedBy, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { overtaken } from './overtaken.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
+import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
 import { FolderLook } from './source-look.ts'
 
 /**
@@ -21,7 +23,7 @@ import { FolderLook } from './source-look.ts'
  * @param isInline nobody else copies these files at the same time: it is a part of the comparison that found them
  */
 export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
-  const progress = new Progress(run, item.attempt, isInline)
+  const progress = new Progress(run, item, isInline)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
@@ -35,6 +37,8 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
       copyThroughDrivers(run, entry, progress),
     )
   }
+  if (run.spec.live !== undefined && !isInline)
+    for (const { folder } of item.groups) await matchFolder(run, storePath(run, folder), progress.counts)
   return progress.result()
 }
 
@@ -71,41 +75,41 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
 async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promise<void> {
   if (run.spec.live === undefined) return makeFolders(run, storePath(run, folder))
   const made = await makeRealFolders(run, folder, new Set())
-  if (made !== undefined && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
+  if (made === undefined) return
+  for (const path of changedBy(folder, made)) await matchFolder(run, storePath(run, path), progress.counts)
+  if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
     progress.again(parentOf(made), nameOf(made), true)
 }
 
 async function copyGroupLocally(
   run: Run,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  roots: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
 ): Promise<void> {
   const folder = storePath(run, group.folder)
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, folder)
+    copy = new LocalCopy(run, roots, folder, progress.counts)
   } catch (error) {
     const known = isWatched(run) ? await overtaken(run, folder, error, await run.source.stat(folder)) : error
     for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
   }
-  const look = isWatched(run) ? new FolderLook(sourceRoot, folder) : undefined
+  const look = isWatched(run) ? new FolderLook(roots[0], folder) : undefined
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
     const startedMs = Date.now()
     const before = look?.entry(entry.name)
     try {
+      if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
       if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
     } catch (error) {
-      progress.failed(
-        entry,
-        look === undefined
-          ? error
-          : await overtaken(run, progress.pathOf(entry), error, look.entry(entry.name)),
-      )
+      const now = look?.entry(entry.name)
+      const path = progress.pathOf(entry)
+      progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, now))
     }
   }
 }
@@ -118,17 +122,29 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   const startedMs = Date.now()
   const before = await look?.()
   try {
-    progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
+    const copy = entry.isFile ? copyFile : copyOther
+    progress.copied(await copy(run, path, progress.counts))
     if (look !== undefined) progress.compare(entry, startedMs, before, await look())
   } catch (error) {
     progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, await look()))
   }
 }
 
+/** Whether the target has the content of a file already, so that it is not copied. */
+async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
+  const sizeBytes = await sizeOfSame(run, progress.pathOf(entry))
+  if (sizeBytes !== undefined) progress.skipped(sizeBytes)
+  return sizeBytes !== undefined
+}
+
 /** What happened to the names of an item so far. */
 class Progress {
   readonly attempt: number
+  /** Whether the content of a file that is at the target is looked at before it is copied. */
+  readonly readsFirst: boolean
   readonly #run: Run
+  readonly #item: Transfer
   readonly #outcome: Outcome
   readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
   /** Names whose failure is known, so that they are not tried. */
@@ -138,11 +154,18 @@ class Progress {
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
 
-  constructor(run: Run, attempt: number, isInline: boolean) {
+  constructor(run: Run, item: Transfer, isInline: boolean) {
     this.#run = run
     this.#isInline = isInline
-    this.attempt = attempt
-    this.#outcome = new Outcome(attempt)
+    this.#item = item
+    this.attempt = item.attempt
+    this.readsFirst = readsFirst(policyOf(run, item))
+    this.#outcome = new Outcome(item.attempt)
+  }
+
+  /** What the whole item came to so far. */
+  get counts(): Counts {
+    return this.#outcome.counts
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {
@@ -157,6 +180,12 @@ class Progress {
       counts.filesMigrated++
       counts.bytesMigrated += sizeBytes
     }
+  }
+
+  skipped(sizeBytes: number): void {
+    const { counts } = this.#outcome
+    counts.filesSkipped++
+    counts.bytesSkipped += sizeBytes
   }
 
   /** In a live migration that is told of all changes, something is to be looked at again. */
@@ -201,9 +230,7 @@ class Progress {
 
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
-    const result = this.#outcome.result(
-      groups.length === 0 ? undefined : { kind: 'transfer', attempt: 0, notBeforeMs: 0, groups },
-    )
-    return { ...result, again: this.#changed.items() }
+    const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
+    return this.#run.spec.live === undefined ? result : { ...result, again: this.#changed.items() }
   }
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { anew, type MigrationRecord, workIdOf } from '../../../services/migrations/record.ts'
+import {
+  anew,
+  MigrationRecord,
+  recordUpcasters,
+  recordVersion,
+  workIdOf,
+} from '../../../services/migrations/record.ts'
 import { admitted } from '../../../services/migrations/scheduler.ts'
 import { next } from '../../../services/migrations/states.ts'
 import { nextDueMs, turnsOf } from '../../../services/migrations/turns.ts'
@@ -9,6 +15,7 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../../subjects/migration-model.ts'
+import { check } from '../../../subjects/validate.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 
 const now = Date.parse('2026-02-01T00:00:00.000Z')
@@ -165,8 +172,29 @@ describe('who is admitted', () => {
   })
 })
 
+test('leftovers are looked for after a generation that was cut short, until one was not', () => {
+  const running = migrationRecord({ state: 'RUNNING', seeded: true })
+  expect(anew(running).cutShort).toBe(true)
+  // Nothing was begun since.
+  expect(anew(anew(running)).cutShort).toBe(true)
+  expect(anew({ ...anew(running), seeded: true, scanned: running.created }).cutShort).toBeUndefined()
+  expect(anew(migrationRecord()).cutShort).toBeUndefined()
+})
+
 test('the first generation has the name that it always had', () => {
   const first = migrationRecord()
   expect(workIdOf(first)).toBe(first.internalId)
   expect(workIdOf(anew(first))).toBe(`${first.internalId}-2`)
+})
+
+test('a record of the first version is one of a one-time migration', () => {
+  const {
+    kind: _kind,
+    priority: _priority,
+    generation: _first,
+    pendingRegions: _none,
+    ...old
+  } = migrationRecord()
+  const document = recordUpcasters[recordVersion - 1]?.(old)
+  expect(check(MigrationRecord, document, 'record')).toEqual(migrationRecord())
 })

@@ -30,7 +30,7 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     root: new Uint8Array(0),
     source: { kind: 'local', options: { fsRoot: folder.from } },
     target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'overwrite',
+    policy: 'Overwrite',
     live: { startedMs: Date.now() - 60_000 },
     ...options,
   }
@@ -254,7 +254,7 @@ describe('a comparison', () => {
   })
 
   test('with the policy to skip, what stood there before and has the size stays, until it is written to', async () => {
-    using move = createLiveMove({ policy: 'skip-if-size-matches' })
+    using move = createLiveMove({ policy: 'SkipIfSizeMatch' })
     writeFileSync(move.from('file'), 'source')
     writeFileSync(move.to('file'), 'target')
     utimesSync(move.from('file'), 1_000_000, 1_000_000)
