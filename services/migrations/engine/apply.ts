@@ -6,7 +6,7 @@ import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
-import { makeFolder, makeRealFolders } from './folders.ts'
+import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
 import { type FolderJudge, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
@@ -20,7 +20,7 @@ import {
   missingAt,
   quietMs,
 } from './live.ts'
-import { mappedBelow, targetPath } from './mappings.ts'
+import { isMapped, mappedBelow, targetPath } from './mappings.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
 import { joinPath } from './paths.ts'
@@ -106,9 +106,13 @@ export class Applying {
 
   /** Compares an entry that a listing of the source has with what the target has beside it. */
   async found(place: Place, entry: Entry, there: Entry | undefined, isTree: boolean): Promise<void> {
-    await this.#account.trying(place.folder, entry.name, isTree, () =>
-      this.#judged(place, entry, there, { isTold: false, isTree }),
-    )
+    const run = this.#run
+    await this.#account.trying(place.folder, entry.name, isTree, async () => {
+      const path = joinPath(place.path, entry.name)
+      // What goes elsewhere by a path mapping is not beside the others.
+      const its = isMapped(run, path) ? await atTarget(run.target.stat(targetPath(run, path))) : there
+      await this.#judged(place, entry, its, { isTold: false, isTree })
+    })
   }
 
   /** Removes an entry that is only at the target, if the migration brought it there. */
@@ -195,6 +199,7 @@ export class Applying {
     const path = joinPath(place.path, entry.name)
     if (there === undefined) {
       await place.make()
+      if (isMapped(run, path)) await makeParents(run, path)
       countLosses(counts, await makeFolder(run, path, entry.mode))
       counts.foldersScanned++
       counts.foldersMigrated++

@@ -3,6 +3,7 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,6 +15,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { changed, reconcile, tryOnce } from './reconcile-folder.ts'
@@ -272,5 +274,82 @@ describe('a comparison', () => {
     const { counts } = await move.apply(everything)
     expect(counts.filesScanned).toBe(0)
     expect(move.differences()).toEqual([])
+  })
+})
+
+describe('what a migration is told to do', () => {
+  const rules = (lists: Partial<RuleLists>) => {
+    const packed = packRules({ exclusions: [], inclusions: [], ...lists })
+    return packed === undefined ? {} : { rules: packed }
+  }
+  const glob = (pattern: string) =>
+    ({ id: pattern, type: 'regex', patternType: 'GLOB', regex: pattern }) as const
+
+  test('what a rule leaves out is neither copied nor removed', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
+    for (const folder of [move.from('cache'), move.to('cache')]) mkdirSync(folder)
+    for (const path of ['a.tmp', 'cache/file', 'kept']) writeFileSync(move.from(path), 'x')
+    for (const path of ['b.tmp', 'cache/theirs']) writeFileSync(move.to(path), 'x')
+    const told = changed('', { names: ['a.tmp', 'b.tmp', 'cache', 'kept'] })
+    for (const group of [told, changed('cache', { names: ['file', 'theirs'] }), everything])
+      await move.apply(group)
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'b.tmp',
+      'cache',
+      'cache/theirs',
+      'kept',
+    ])
+  })
+
+  test('of what it is confined to, folders on the way are made when they hold something', async () => {
+    using move = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
+    for (const path of ['a/empty', 'a/full/deep', 'other']) mkdirSync(move.from(path), { recursive: true })
+    for (const path of ['a/full/deep/1.data', 'a/full/2.txt', 'other/3.data'])
+      writeFileSync(move.from(path), 'x')
+    await move.apply(changed('', { trees: ['a', 'other'] }))
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'a',
+      'a/full',
+      'a/full/deep',
+      'a/full/deep/1.data',
+    ])
+    rmSync(move.from('a/full/deep/1.data'))
+    await move.apply(changed('a/full/deep', { names: ['1.data'] }))
+    expect(readdirSync(move.to('a/full/deep'))).toEqual([])
+  })
+
+  test('a folder with a path mapping arrives where that leads, and is removed there', async () => {
+    const mapping = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) })
+    using move = createLiveMove({ mappings: [mapping('a/b', 'x/y'), mapping('', '')] })
+    mkdirSync(move.from('a/b/c'), { recursive: true })
+    writeFileSync(move.from('a/b/c/file'), 'x')
+    await move.apply(changed('', { trees: ['a'] }))
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'a',
+      'x',
+      'x/y',
+      'x/y/c',
+      'x/y/c/file',
+    ])
+    // What comes from elsewhere in the source is not taken for something that is too many here.
+    await move.apply(everything)
+    expect(readFileSync(move.to('x/y/c/file'), 'utf8')).toBe('x')
+    rmSync(move.from('a'), { recursive: true })
+    await move.apply(changed('', { names: ['a'] }))
+    expect(readdirSync(move.to(''), { recursive: true })).toEqual(['x'])
+  })
+
+  test('links that are left out leave nothing, links that are followed bring what they lead to', async () => {
+    for (const links of ['skip', 'follow'] as const) {
+      using move = createLiveMove({ links })
+      writeFileSync(move.from('file'), 'content')
+      symlinkSync('file', move.from('link'))
+      writeFileSync(move.to('link'), 'of before')
+      await move.apply(changed('', { names: ['file', 'link'] }))
+      const wanted = links === 'skip' ? ['file'] : ['file', 'link']
+      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+      await move.apply(everything)
+      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+    }
   })
 })
