@@ -3,6 +3,7 @@ import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
+import { diagnostics } from './diagnostics.ts'
 import { exclusions } from './exclusions.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { inclusions } from './inclusions.ts'
@@ -15,7 +16,9 @@ import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
 import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
+import { stats } from './stats.ts'
 import { users } from './users.ts'
+import { verificationEvents, verifications } from './verifications.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
@@ -31,6 +34,9 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  verifications,
+  stats,
+  diagnostics,
   exclusions,
   inclusions,
   pathMappings,
@@ -45,6 +51,8 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
 export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
   Object.values(resource),
 )
-export const eventContracts: readonly EventContract[] = [migrationEvents, settingsEvents].flatMap((events) =>
-  Object.values(events),
-)
+export const eventContracts: readonly EventContract[] = [
+  migrationEvents,
+  settingsEvents,
+  verificationEvents,
+].flatMap((events) => Object.values(events))

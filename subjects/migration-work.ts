@@ -3,6 +3,7 @@ import { definitions } from './contract.ts'
 import { actionPolicies, actionPolicy, Migration, migrationId } from './migration-model.ts'
 import { Count, list, model, Name, Path, strict, Timestamp } from './schemas.ts'
 import { command } from './migration-commands.ts'
+import { targetMatchFields } from './target-match.ts'
 
 const PendingRegion = model('PendingRegion', {
   pendingRegionId: Count('Grows with time'),
@@ -43,6 +44,7 @@ export const migrationWork = definitions({
       migrationId,
       path: Path('The root of the migration, or a folder in it'),
       actionPolicy: actionPolicy('that of the migration'),
+      targetMatch: targetMatchFields.targetMatch,
     }),
     output: Migration,
     ...command,
@@ -52,7 +54,7 @@ export const migrationWork = definitions({
         server: 'migrator',
         method: 'POST',
         path: '/migrations/{migrationId}/addPendingRegion',
-        query: ['path', 'actionPolicy'],
+        query: ['path', 'actionPolicy', 'targetMatch'],
       },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' },
     ],

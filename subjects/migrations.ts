@@ -1,14 +1,17 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
-import { Failures, maxFailures } from './migration-failures.ts'
+import { comparisonPeriodSeconds } from './migration-changes.ts'
+import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { targetMatchFields } from './target-match.ts'
+import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
+import { Count, list, Name, page, Path, strict } from './schemas.ts'
 import { migrationRules } from './rules.ts'
-import { Count, list, Name, page, Path, strict, Timestamp } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
 const byId = strict({ migrationId })
@@ -22,12 +25,13 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
+      ...targetMatchFields,
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
-          description: 'Copy once, without watching for changes; default: as the source is (local: true)',
+          description: 'Copy what is there, and do not follow changes; default: as the source is (scanOnly)',
         }),
       ),
       recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
@@ -35,6 +39,7 @@ export const migrations = resource('migrations', {
       recurringSchedule,
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
+      comparisonPeriodSeconds,
       ...migrationRules,
     }),
     output: Migration,
@@ -71,24 +76,8 @@ export const migrations = resource('migrations', {
   },
   ...migrationCommands,
   ...migrationWork,
-  failures: {
-    summary: 'The paths that did not arrive, each with its reason',
-    input: strict({
-      migrationId,
-      since: Type.Optional(Timestamp('Only those given up after this moment')),
-      after: Type.Optional(Count('Only those with a higher id')),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
-      ),
-    }),
-    output: Failures,
-    errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
-    ],
-    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
-  },
+  ...failureContracts,
+  ...migrationPlan,
   progress: {
     summary: 'How far a migration is',
     input: byId,

@@ -1,3 +1,7 @@
+import { type FailureClass, failureClasses } from '../../subjects/failure-classes.ts'
+
+export type { FailureClass } from '../../subjects/failure-classes.ts'
+
 /**
  * The interface between the engine and a store. Required operations first, optional powers as features: the engine
  * branches on features, never on the kind. Every driver runs inside worker threads, one instance per thread and
@@ -192,34 +196,15 @@ export interface Driver {
    */
   followLink?(path: StorePath): Promise<Entry>
 
+  /**
+   * Gives what stands at a path another one in the same store, a folder with all that is in it. The new path's parent is
+   * there, and nothing stands at the path itself. Not there where a store would have to copy. Throws `gone`.
+   */
+  rename?(path: StorePath, to: StorePath): Promise<void>
+
   /** Releases connections. */
   close(): Promise<void>
 }
-
-/**
- * Why an operation failed, as the engine needs to know it:
- * `gone` nothing there; `changed` another version than before; `permission` this object is not ours to touch;
- * `refused` the credentials are wrong; `unreachable` network or service down; `throttled` asked to slow down;
- * `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry; `full` no space left;
- * `corrupt` what was written is not what the target has; `collision` another path of the source goes to this place of the
- * target; `io` anything else.
- */
-export const failureClasses = {
-  gone: { retryable: false },
-  changed: { retryable: true },
-  permission: { retryable: false },
-  refused: { retryable: true },
-  unreachable: { retryable: true },
-  throttled: { retryable: true },
-  name: { retryable: false },
-  'too-large': { retryable: false },
-  unsupported: { retryable: false },
-  full: { retryable: true },
-  corrupt: { retryable: true },
-  collision: { retryable: false },
-  io: { retryable: true },
-} as const
-export type FailureClass = keyof typeof failureClasses
 
 export class StoreError extends Error {
   readonly failure: FailureClass

@@ -1,5 +1,5 @@
 import { emission } from '../../broker/events.ts'
-import type { Call, Input } from '../../subjects/contract.ts'
+import type { Input } from '../../subjects/contract.ts'
 import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
@@ -11,6 +11,7 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
+import { requireOwnTarget, targetMatchOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { Recurrence } from './recurrence.ts'
@@ -23,7 +24,7 @@ type Create = (typeof migrations)['create']
 /** Defines a migration, once both stores were asked. */
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
-  async (input: Input<Create>, call: Call<Create>): Promise<Migration> => {
+  async (input: Input<Create>): Promise<Migration> => {
     const { records, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
@@ -31,17 +32,15 @@ export const creator =
     const place = await requirePlaces(dependencies, source, target)
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
-    if (kind === 'live') {
-      throw call.fail(
-        'UNSUPPORTED',
-        'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
-      )
-    }
+    if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
+      throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
+    const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     const asked = { migrationId, path, source, target }
     const pathMappings = await mappingsOfNew(dependencies, asked)
     await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    await requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch })
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {
@@ -62,9 +61,13 @@ export const creator =
       created: now,
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
+      ...(input.comparisonPeriodSeconds === undefined
+        ? {}
+        : { comparisonSeconds: input.comparisonPeriodSeconds }),
       ...ruleIds,
       pathMappings,
       pendingRegions: [],
+      ...(targetMatch === undefined ? {} : { targetMatch }),
     }
     await records.create(migrationId, record, [
       emission(migrationEvents.created, migrationId, factOf(record)),

@@ -5,14 +5,18 @@ import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
+import type { ChangesView } from './changes/following.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
+import { failureHandlers } from './failure-handlers.ts'
 import { Figures } from './figures.ts'
+import { targetMatchHandlers } from './plans/target-match.ts'
+import type { Plans } from './plans/plans.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { MappingCollection } from './mappings/handlers.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
-import type { RollingStats } from './rolling-stats.ts'
+import type { RollingStats } from './stats/rolling-stats.ts'
 import type { RuleBook } from './rules/book.ts'
 import type { WorkStores } from './work.ts'
 
@@ -27,9 +31,12 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
     path: StorePath,
     entry: Pick<Entry, 'type' | 'sizeBytes'>,
   ) => Promise<string | undefined>
+  /** How a live migration that is worked on in this process follows its source. */
+  readonly changesOf: (internalId: string) => ChangesView | undefined
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
+  readonly plans: Pick<Plans, 'handlers'>
 }
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
@@ -38,6 +45,9 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     create: creator(dependencies, figures),
     ...commandHandlers(dependencies, figures),
     ...questionHandlers(dependencies, figures),
+    ...failureHandlers({ ...dependencies, figures }),
+    ...targetMatchHandlers(dependencies, figures),
+    ...dependencies.plans.handlers,
   }
 }
 

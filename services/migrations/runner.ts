@@ -8,10 +8,12 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
+import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
+import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
@@ -24,10 +26,12 @@ export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly mover: Mover
   readonly threads: number
+  /** See `walkAll`. */
+  readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
-  readonly changes: (record: MigrationRecord) => Changes | undefined
+  readonly changes: (record: MigrationRecord, spec: MoveSpec) => Promise<Changes>
   readonly onCount: CountListener
   readonly log: Log
 }
@@ -49,6 +53,8 @@ interface Followed {
   rules: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
+  /** Of a live migration. */
+  following: Changes | undefined
 }
 
 /**
@@ -84,6 +90,11 @@ export class Runner {
     await Promise.all(this.#working)
   }
 
+  /** How a live migration that is worked on here follows its source. */
+  changesOf(internalId: string): ChangesView | undefined {
+    return this.#followed.get(internalId)?.following?.view()
+  }
+
   #follow(record: MigrationRecord): void {
     const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
@@ -99,7 +110,13 @@ export class Runner {
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = { halt: new AbortController(), changes: 0, rules: undefined, work: undefined }
+    const followed: Followed = {
+      halt: new AbortController(),
+      changes: 0,
+      rules: undefined,
+      work: undefined,
+      following: undefined,
+    }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -132,6 +149,7 @@ export class Runner {
       } finally {
         followed.work = undefined
         followed.rules = undefined
+        followed.following = undefined
       }
     }
     this.#followed.delete(internalId)
@@ -139,7 +157,7 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes } = this.#options
+    const { records, resolve, changes, failures } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
     followed.rules = rulesKey(record)
@@ -147,8 +165,10 @@ export class Runner {
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
-    const options = { workId, spec: await resolve(record), takeBack, signal }
-    const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
+    const spec = await resolve(record)
+    followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
+    const options = { workId, spec, takeBack, signal, changes: followed.following }
+    const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
@@ -157,7 +177,7 @@ export class Runner {
         workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
       )
     }
-    await queueRegions(records, record, active)
+    await queueRegions(records, record, active, failures)
     const scanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -165,7 +185,7 @@ export class Runner {
       const changed = (next: MigrationRecord) => {
         latest = next
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
+        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
       // What changed while it was being opened, nobody was told.
@@ -174,7 +194,12 @@ export class Runner {
         if (latest.state === 'RUNNING') await scanned()
       })
     } else if (await active.run()) {
-      return scanned()
+      try {
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
+        return
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
   }

@@ -3,13 +3,16 @@ import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
+import type { ChangesView } from './changes/following.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { scannedFiles, scannedFolders } from './stats/wire.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -27,7 +30,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, failed }: WithFigures,
+  { record, counts, failed, changes }: WithFigures,
   rules: RuleLists,
   iterations = maxIterations,
 ): Migration {
@@ -49,6 +52,7 @@ export function publicMigration(
     scanned,
     completed,
     pendingRegions,
+    comparisonSeconds,
     metadata = defaultMetadata,
     links = defaultLinks,
   } = record
@@ -59,6 +63,7 @@ export function publicMigration(
     source,
     target,
     state,
+    stateText: stateText(record, failed),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -71,8 +76,8 @@ export function publicMigration(
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     scannerSummary: {
       progressSummary: {
-        filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned,
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
         bytesScanned: counts.bytesScanned,
         filesExcluded: counts.filesExcluded,
         dirsExcluded: counts.foldersExcluded,
@@ -80,13 +85,18 @@ export function publicMigration(
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
-        byteCount: counts.bytesMigrated,
-        fileCount: counts.filesMigrated + counts.linksMigrated,
-        directoryCount: counts.foldersMigrated,
+        byteCount: counts.bytesMigrated - counts.bytesChanged,
+        fileCount: counts.filesMigrated + counts.linksMigrated - counts.filesChanged,
+        directoryCount: counts.foldersMigrated - counts.foldersChanged,
       },
     },
-    // Changes after the scan: a one-time migration copies none.
-    clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    clientActivitySummary: {
+      byteCount: counts.bytesChanged,
+      fileCount: counts.filesChanged,
+      directoryCount: counts.foldersChanged,
+    },
+    ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
+    ...publicChanges(changes),
     metadata,
     links,
     notKept: {
@@ -101,7 +111,21 @@ export function publicMigration(
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
+    targetMatch: record.targetMatch !== undefined,
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicChanges(changes: ChangesView | undefined) {
+  if (changes === undefined) return {}
+  const { detection, reason, lagSeconds, unscheduled, scheduled } = changes
+  return {
+    changeDetection: detection,
+    ...(reason === undefined ? {} : { changeDetectionReason: reason }),
+    changeLagSeconds: lagSeconds,
+    unscheduledEvents: unscheduled,
+    scheduledEvents: scheduled,
   }
 }
 
@@ -126,11 +150,17 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
-  const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
+  const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated +
+    counts.linksMigrated +
+    filesSkipped +
+    counts.filesVanished +
+    counts.failures -
+    counts.filesRetried -
+    counts.foldersRetried
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
@@ -159,8 +189,9 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
       filesSkipped,
-      foldersScanned: counts.foldersScanned,
-      failedPaths: failedPathCount,
+      foldersScanned: scannedFolders(counts),
+      failedPaths: failed,
+      ...publicChanges(changes),
     },
   }
 }

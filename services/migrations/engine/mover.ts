@@ -4,10 +4,13 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
-import type { Reply } from './jobs.ts'
+import type { Batch, Job, Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
-import { fullWeight, halfWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
+import type { Comparison } from './walk/compare.ts'
+import type { Findings } from './walk/findings.ts'
+import type { Match } from './walk/match.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
@@ -45,7 +48,7 @@ export class Mover implements AsyncDisposable {
   }
 
   /**
-   * Lists the folders of a region item and makes them at the target. What is found comes as batches of encoded items,
+   * Lists the folders of a region item and makes them at the target, or compares those of a reconcile item with it. What is found comes as batches of encoded items,
    * eight batches at once at most; resolves when every `publish` has resolved, rejects when one has rejected. Rejects
    * also with the signal's reason, when the thread ended, and when a driver cannot be opened (GantryError
    * INVALID_INPUT); such an item is to come again.
@@ -59,9 +62,15 @@ export class Mover implements AsyncDisposable {
     signal: AbortSignal,
     redelivered = false,
   ): Promise<ItemResult> {
-    const hasLeftovers = redelivered || spec.generation > firstGeneration
-    const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish }))
+    const isScan = kindOf(item) === 'region'
+    const hasLeftovers = redelivered || (isScan && spec.generation > firstGeneration)
+    const kind = isScan ? 'scan' : 'reconcile'
+    const job = { kind, ...this.#itemJob(spec, item, hasLeftovers) } as const
+    const store = (batch: Batch) =>
+      batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
+    return resultOf(
+      await this.#pool.run(job, { signal, priority: isScan ? 'scans' : 'changes', publish: store }),
+    )
   }
 
   /**
@@ -83,6 +92,54 @@ export class Mover implements AsyncDisposable {
   async finishFolders(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
     const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Walks so many folders at once, one in each thread. */
+  get walksAtOnce(): number {
+    return this.#pool.size
+  }
+
+  /**
+   * Compares folders of source and target, one level, and never writes anything. What is found comes in pieces, eight
+   * at once at most; resolves when every `take` has resolved. Rejects with the signal's reason, and when the thread ended.
+   * @param folders encoded by `encodeFolder`
+   */
+  async compare(
+    spec: MoveSpec,
+    comparison: Comparison,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'compare', spec, comparison, folders }, take, signal)
+  }
+
+  /** Says what a migration would do with folders, one level; like `compare`. @param matchesTarget see `Planner` */
+  async plan(
+    spec: MoveSpec,
+    matchesTarget: boolean,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'plan', spec, matchesTarget, folders }, take, signal)
+  }
+
+  /** Deletes what is only at the target in folders, one level of those that are on both sides; like `compare`. */
+  async match(
+    spec: MoveSpec,
+    match: Match,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'match', spec, match, folders }, take, signal)
+  }
+
+  async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const publish = (batch: Batch) =>
+      batch.type === 'findings' ? take(batch.findings) : Promise.reject(unexpected(batch.type))
+    await this.#pool.run(job, { signal, priority: 'walks', weight: noWeight, publish })
   }
 
   /** Stops all work, whose promises reject, and ends the threads. */
@@ -115,8 +172,7 @@ export class Mover implements AsyncDisposable {
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {
-      if (error instanceof StoreError && !signal.aborted)
-        return failedLarge(Buffer.from(spec.root), item, error)
+      if (error instanceof StoreError && !signal.aborted) return failedLarge(spec, item, error)
       throw error
     }
   }
@@ -145,6 +201,9 @@ export class Mover implements AsyncDisposable {
     }
   }
 }
+
+const unexpected = (type: Batch['type']) =>
+  new Error(`a thread handed over ${type} that its job does not make`)
 
 function resultOf(reply: Reply): ItemResult {
   if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)

@@ -12,9 +12,24 @@ const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then what was just changed, then files, then finding more of them (the lister
+ * outruns the movers), then looking at what is there.
+ */
+const priorities = ['parts', 'changes', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
+
+/**
+ * Work that may take long before it finds a file to copy: of each kind a thread has one at most, so that its other place is
+ * for the files that are found.
+ */
+const longKinds: Partial<Record<Priority, 'listing' | 'walk'>> = {
+  scans: 'listing',
+  changes: 'listing',
+  walks: 'walk',
+}
+/** A walk goes on beside whatever the thread has: it would never begin while there are files to move. */
+export const noWeight = 0
 
 /** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
 const urgencies = ['high', 'normal', 'low'] as const
@@ -40,8 +55,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** At most one: the thread's other place is for the files that it finds. */
-  isScanning: boolean
+  /** Kinds of long work that it has. */
+  readonly long: Set<(typeof longKinds)[Priority]>
 }
 
 /** A job without a thread. */
@@ -115,7 +130,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      pooled.long.delete(longKinds[priority])
       this.#assign()
     }
   }
@@ -157,7 +172,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         waiting.delete(job)
         pooled.load += job.weight
-        if (priority === 'scans') pooled.isScanning = true
+        if (longKinds[priority] !== undefined) pooled.long.add(longKinds[priority])
         job.start(pooled)
       }
     }
@@ -166,7 +181,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (pooled.load + weight > threadCapacity || pooled.long.has(longKinds[priority])) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -182,7 +197,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, isScanning: false }
+      const pooled = { thread, load: 0, long: new Set<(typeof longKinds)[Priority]>() }
       this.#threads.add(pooled)
     }
   }
