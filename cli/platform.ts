@@ -157,6 +157,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.bandwidth, migrations.bandwidthHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,

@@ -2,6 +2,7 @@ import { assignments } from './assignments.ts'
 import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
+import { bandwidth } from './bandwidth.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { keys } from './keys.ts'
@@ -28,6 +29,7 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  bandwidth,
 } as const
 
 /** Requests between the platform's own services. */

@@ -53,7 +53,8 @@ export class Adls2Driver implements Driver {
       symlinks: false,
       modes: true,
       maxPutBytes,
-      partBytes: (sizeBytes) => partBytes(sizeBytes, maxPutBytes),
+      partBytes: (sizeBytes, atMostBytes = maxPutBytes) =>
+        partBytes(sizeBytes, Math.min(maxPutBytes, atMostBytes)),
       concurrency,
     }
   }

@@ -44,7 +44,7 @@ export class LocalDriver implements Driver {
       symlinks: true,
       modes: true,
       maxPutBytes: partBytes,
-      partBytes: () => partBytes,
+      partBytes: (_, atMostBytes = partBytes) => Math.min(partBytes, atMostBytes),
       concurrency: 1,
     }
   }

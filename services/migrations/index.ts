@@ -22,6 +22,7 @@ export interface MigrationDependencies extends PlaceDependencies {
   readonly failures: FailureLedger
   readonly stats: RollingStats
   readonly removeQueue: (internalId: string) => Promise<void>
+  readonly forgetLimit: (migrationId: string) => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
 }
 
@@ -166,6 +167,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
       await dependencies.removeQueue(internalId)
       await progress.forget((migration) => migration === internalId)
       await failures.remove(internalId)
+      await dependencies.forgetLimit(migrationId)
       await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
       return {}
     },

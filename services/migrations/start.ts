@@ -6,10 +6,14 @@ import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { GantryError } from '../../subjects/errors.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { bandwidthHandlers } from './bandwidth/handlers.ts'
+import { Limits } from './bandwidth/limits.ts'
+import { idOf, openPolicies } from './bandwidth/policies.ts'
 import { Mover, type MoveSpec } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
@@ -35,11 +39,13 @@ const enginePolicies = {
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
   const options = { bucket: 'migrations', schema: MigrationRecord, version: 1, events }
-  const [records, progress, failures] = await Promise.all([
+  const [records, progress, failures, policies] = await Promise.all([
     Collection.open(connection, options),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
+    openPolicies(connection),
   ])
+  const limits = new Limits()
   const stats = new RollingStats()
   const threads = availableParallelism()
   const mover = new Mover({ threads, log })
@@ -58,7 +64,15 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     resolve: async ({ internalId, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      return { id: internalId, generation: 1, root, source, target, policy: enginePolicies[policy] }
+      return {
+        id: internalId,
+        generation: 1,
+        root,
+        source,
+        target,
+        policy: enginePolicies[policy],
+        limits: limits.of(record.migrationId, record.target),
+      }
     },
     onCount: (counts) => stats.add(counts),
     log,
@@ -76,6 +90,10 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     removeQueue: (internalId: string) => Queue.deleteByName(connection, internalId),
     publish: (emission: Emission) => events.publish(emission),
+    forgetLimit: async (migrationId: string) => {
+      const id = idOf({ scope: 'migration', name: migrationId })
+      if ((await policies.get(id)) !== undefined) await policies.delete(id)
+    },
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
@@ -83,9 +101,24 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
-    run: () => runner.start(),
+    bandwidthHandlers: bandwidthHandlers({
+      policies,
+      requireMigration: async (migrationId) => {
+        if ((await records.get(migrationId)) === undefined)
+          throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+      },
+      requireTarget: async (fileSystemId) => {
+        if ((await place(fileSystemId)).isSource)
+          throw new GantryError('NOT_FOUND', `${fileSystemId} is a source; there is no target of that name`)
+      },
+    }),
+    run: async () => {
+      await limits.start(policies)
+      await runner.start()
+    },
     stop: async () => {
       await runner.stop()
+      await limits.stop()
       await mover.close()
     },
   }

@@ -7,11 +7,11 @@ import {
   type Upload,
 } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
-import { changed, copyRange, openForReading } from '../../drivers/local-file.ts'
+import { changed, chunkBytes, copyRange, openForReading } from '../../drivers/local-file.ts'
 import { LocalRoot, parentOf } from '../../drivers/local-root.ts'
 import { versionOf } from '../../drivers/local-source-file.ts'
 import { openUpload, uploadPaths } from '../../drivers/local-upload.ts'
-import { checkAccepted } from './copy.ts'
+import { checkAccepted, partBytesOf } from './copy.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
@@ -33,6 +33,9 @@ export interface LargeCopy {
   readonly isLocal: boolean
 }
 
+/** Opening both files costs more than a smaller piece of them. */
+const minPieceBytes = chunkBytes
+
 /** Opens the file and begins the upload. Throws StoreErrors. */
 export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const path = storePath(run, item.path)
@@ -44,7 +47,7 @@ export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
     const { sizeBytes, version, attributes } = file
     checkAccepted(run, path, 'file', sizeBytes)
     const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
-    const partBytes = target.features.partBytes(sizeBytes)
+    const partBytes = partBytesOf(run, sizeBytes)
     const isLocal = source.features.localRoot !== undefined && target.features.localRoot !== undefined
     return { path, upload, sizeBytes, partBytes, version, attributes, isLocal }
   } finally {
@@ -59,9 +62,17 @@ export async function copyPart(run: Run, copy: LargeCopy, index: number): Promis
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
-    copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], offset, length)
+    const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
+    // A limit may have been set since the size of the parts was.
+    for (let done = 0; done < length;) {
+      const piece = Math.min(length - done, Math.max(minPieceBytes, run.pace.sliceBytes(length)))
+      await run.pace.pay(piece)
+      copyPartLocally(run, copy, roots, offset + done, piece)
+      done += piece
+    }
     return
   }
+  await run.pace.pay(length)
   await withVersion(run, copy, async (file) => {
     const bytes = await file.read(offset, length)
     await atTarget(run.target.writePart(copy.upload, index, offset, bytes))
@@ -74,6 +85,23 @@ export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
   return { counts: { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }, failures: [] }
+}
+
+/**
+ * Copies a file in parts, one after the other: under a limit, by which it would go in one lump otherwise. Returns its size.
+ * @param path relative to the migration's path
+ */
+export async function copyInTurn(run: Run, path: StorePath): Promise<number> {
+  const copy = await beginLarge(run, { kind: 'large', attempt: 1, notBeforeMs: 0, path })
+  try {
+    const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
+    for (let index = 0; index < partCount; index++) await copyPart(run, copy, index)
+    await commitLarge(run, copy)
+  } catch (error) {
+    await run.target.abortUpload(copy.upload)
+    throw error
+  }
+  return copy.sizeBytes
 }
 
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */

@@ -6,7 +6,8 @@ import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy } from './large.ts'
-import { fullWeight, halfWeight, ThreadPool, type PoolLog } from './pool.ts'
+import { isSlow } from './pace.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog } from './pool.ts'
 import type { MoveSpec } from './run.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
@@ -17,6 +18,9 @@ const firstGeneration = 1
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
+
+/** Under a limit one part waits while another is moved; more would only wait. */
+const slowPartsAtOnce = 2
 
 /** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
 const partsPerThread = { local: 2, remote: 4 } as const
@@ -52,7 +56,7 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     const hasLeftovers = redelivered || spec.generation > firstGeneration
     const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish }))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish, weight: weightOf(spec) }))
   }
 
   /**
@@ -67,7 +71,7 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec) }))
   }
 
   /** Stops all work, whose promises reject, and ends the threads. */
@@ -107,8 +111,9 @@ export class Mover implements AsyncDisposable {
 
   async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
     const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
-    const weight = copy.isLocal ? fullWeight : halfWeight
-    const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
+    const weight = weightOf(spec, copy.isLocal ? fullWeight : halfWeight)
+    const inThread = copy.isLocal ? partsPerThread.local : partsPerThread.remote
+    const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
     try {
       await concurrently(Array(partCount).keys(), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
@@ -130,6 +135,10 @@ export class Mover implements AsyncDisposable {
     }
   }
 }
+
+/** What mostly waits for its limits takes no place in a thread from what has none. */
+const weightOf = ({ limits = [] }: MoveSpec, weight = fullWeight): number =>
+  isSlow(limits) ? noWeight : weight
 
 function resultOf(reply: Reply): ItemResult {
   if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)

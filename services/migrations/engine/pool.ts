@@ -11,6 +11,8 @@ import type { Publish } from './thread-job.ts'
 const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
+/** Of a job that mostly waits, without keeping the thread. */
+export const noWeight = 0
 
 /** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
 const priorities = ['parts', 'files', 'scans'] as const
@@ -45,6 +47,9 @@ interface Waiting {
   readonly start: (thread: PooledThread) => void
   readonly refuse: (error: unknown) => void
 }
+
+/** Whether a job takes the one place of a thread for listings. */
+const isListing = (priority: Priority, weight: number): boolean => priority === 'scans' && weight > noWeight
 
 const closed = () => new Error('the engine is closed')
 
@@ -91,7 +96,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      if (isListing(priority, weight)) pooled.isScanning = false
       this.#assign()
     }
   }
@@ -128,7 +133,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         this.#waiting[priority].delete(waiting)
         pooled.load += waiting.weight
-        if (priority === 'scans') pooled.isScanning = true
+        if (isListing(priority, waiting.weight)) pooled.isScanning = true
         waiting.start(pooled)
       }
     }
@@ -137,7 +142,8 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      const isFull = pooled.load + weight > threadCapacity && weight > noWeight
+      if (isFull || (isListing(priority, weight) && pooled.isScanning)) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best

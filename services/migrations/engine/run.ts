@@ -4,6 +4,8 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import { targetError } from './outcome.ts'
+import type { Bucket } from './bucket.ts'
+import type { Pace } from './pace.ts'
 import { joinPath } from './paths.ts'
 
 /** What is to be moved, from where to where. Plain data. */
@@ -17,6 +19,8 @@ export interface MoveSpec {
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
   readonly policy: 'overwrite' | 'skip-if-size-matches'
+  /** Limits of this process that hold for it, all of them. */
+  readonly limits?: readonly Bucket[]
 }
 
 /** A spec with its stores opened, for one job in a thread. */
@@ -25,6 +29,7 @@ export interface Run {
   readonly source: Driver
   readonly target: Driver
   readonly stop: Stop
+  readonly pace: Pace
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
 }

@@ -7,6 +7,7 @@ import { malformed, type Item } from './items.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
+import { Pace } from './pace.ts'
 import { Stop, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
@@ -62,7 +63,9 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const { id, stop, credit } = state
   stop.check()
   const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
-  const run: Run = { spec, source, target, stop, liveThreads: 'item' in job ? job.liveThreads : undefined }
+  const pace = new Pace(spec.limits ?? [], stop)
+  const liveThreads = 'item' in job ? job.liveThreads : undefined
+  const run: Run = { spec, source, target, stop, pace, liveThreads }
   switch (job.kind) {
     case 'scan': {
       const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))

@@ -5,7 +5,8 @@ import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
 import type { ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
-import type { FileGroup, Transfer } from './items.ts'
+import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
+import { copyInTurn } from './large.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
@@ -22,7 +23,7 @@ export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
   if (sourceRoot !== undefined && targetRoot !== undefined) {
     const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
     for (const group of item.groups) {
-      if (await prepare(run, group, progress)) copyGroupLocally(run, roots, group, progress)
+      if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
@@ -62,12 +63,12 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   }
 }
 
-function copyGroupLocally(
+async function copyGroupLocally(
   run: Run,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
-): void {
+): Promise<void> {
   let copy: LocalCopy
   try {
     copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
@@ -79,11 +80,25 @@ function copyGroupLocally(
     run.stop.check()
     if (progress.isOver(entry)) continue
     try {
-      progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
+      // Without a limit nothing is waited for: a file would pay for a promise of its own.
+      progress.copied(run.pace.isLimited ? await copyPaced(run, copy, entry) : copyLocally(copy, entry))
     } catch (error) {
       progress.failed(entry, error)
     }
   }
+}
+
+const copyLocally = (copy: LocalCopy, { isFile, name }: TransferEntry): number | undefined =>
+  isFile ? copy.file(name) : copy.other(name)
+
+/** The same under a limit: what takes longer than a second goes in parts. */
+async function copyPaced(run: Run, copy: LocalCopy, entry: TransferEntry): Promise<number | undefined> {
+  const path = joinPath(entry.group.folder, entry.name)
+  const found = entry.isFile ? await run.source.stat(storePath(run, path)) : undefined
+  const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
+  if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path)
+  await run.pace.pay(sizeBytes)
+  return copyLocally(copy, entry)
 }
 
 async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Progress): Promise<void> {

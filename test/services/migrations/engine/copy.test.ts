@@ -18,6 +18,7 @@ import { decodeItem } from '../../../../services/migrations/engine/item-decode.t
 import { startRegion } from '../../../../services/migrations/engine/items.ts'
 import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
+import { Pace } from '../../../../services/migrations/engine/pace.ts'
 import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
 import { scan } from '../../../../services/migrations/engine/scan.ts'
 import { transfer } from '../../../../services/migrations/engine/transfer.ts'
@@ -55,7 +56,8 @@ function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): 
     target: kind,
     policy: 'overwrite',
   } as const
-  return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
+  const stop = new Stop(new Int32Array(1))
+  return { spec, source, target, stop, pace: new Pace([], stop), liveThreads: undefined, ...changes }
 }
 
 /** Works through all items in this thread. */
