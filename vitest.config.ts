@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/nats-server.setup.ts'],
-    // Kills processes for many minutes: `npm run test:crash`.
-    exclude: ['test/crash/**'],
+    // Kill processes for many minutes: `npm run test:crash`; need Java, and others' products: `npm run test:peers`.
+    exclude: ['test/crash/**', 'test/peers/**'],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
     pool: 'forks',
     // Bounds for a machine that does a lot beside; a test takes seconds.

@@ -256,5 +256,6 @@ export class Queue {
   }
 }
 
-const streamName = (name: string) => `WORK_${name}`
+/** Stream of a queue. */
+export const streamName = (name: string) => `WORK_${name}`
 const subject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`

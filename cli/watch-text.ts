@@ -59,7 +59,12 @@ export function endLine(info: Info): string {
         ? `${name} is completed: ${done}`
         : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}`
     }
+    case 'WAITING_FOR_NEXT_RECURRENCE':
+      return `${name} is done until its next time: ${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied`
+    case 'SCHEDULED':
+    case 'RECURRENCE_SCHEDULED':
     case 'RUNNING':
+    case 'LIVE':
     case 'STOPPING':
       return `${name} is ${state}`
   }

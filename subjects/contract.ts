@@ -82,6 +82,9 @@ export interface Definition {
 
 type Named<D extends Definition> = Contract<D['input'], D['output'], D['errors'][number]>
 
+/** Part of a resource's definitions, for a file of its own. */
+export const definitions = <const D extends Record<string, Definition>>(part: D): D => part
+
 /** All contracts of a resource, by verb. */
 export type Resource = Readonly<Record<string, Contract>>
 

@@ -6,15 +6,35 @@ import { Count, Name, strict, Uuid } from './schemas.ts'
 const migrationId = Name('Name of the migration')
 const internalId = Uuid('Another migration of the same name has another')
 
-const fact = { migrationId, internalId, state: Type.Enum(migrationStates) }
+const state = Type.Enum(migrationStates)
+const fact = { migrationId, internalId, state }
+const change = { ...fact, previous: Type.Enum(migrationStates, { description: 'State before' }) }
 
+/** Every change of a state is one of these, and each is told once. */
 export const migrationEvents = events('migrations', {
   created: { summary: 'A migration was defined', payload: strict(fact) },
-  started: { summary: 'A migration began or goes on', payload: strict(fact) },
-  stopped: { summary: 'A migration was stopped', payload: strict(fact) },
+  updated: { summary: 'Priority or recurrence of a migration were changed', payload: strict(fact) },
+  scheduled: {
+    summary:
+      'A migration waits for its turn: it was started, its time has come, or a more urgent one took its place',
+    payload: strict(change),
+  },
+  started: { summary: 'A migration began or goes on', payload: strict(change) },
+  live: {
+    summary: 'All that was there is copied; from now on changes are followed',
+    payload: strict(change),
+  },
+  stopping: { summary: 'A migration is being stopped', payload: strict(change) },
+  stopped: { summary: 'A migration was stopped', payload: strict(change) },
+  waiting: { summary: 'A recurring migration is done until its next time', payload: strict(change) },
   completed: {
     summary: 'A migration has nothing left to do',
-    payload: strict({ ...fact, failedPathCount: Count('Paths that did not arrive') }),
+    payload: strict({ ...change, failedPathCount: Count('Paths that did not arrive') }),
   },
+  reset: {
+    summary: 'What a migration had done was forgotten; it begins from the start',
+    payload: strict(change),
+  },
+  'region-added': { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -21,9 +22,28 @@ export const actionPolicy = Type.Optional(
   }),
 )
 
-/** Wire states. This release makes one-time migrations; those of live and recurring ones come with them. */
-export const migrationStates = ['NONSCHEDULED', 'RUNNING', 'STOPPING', 'STOPPED', 'COMPLETED'] as const
+/** Wire states, those of the existing product but PAUSED: a stopped migration that can go on is STOPPED and resumable. */
+export const migrationStates = [
+  'NONSCHEDULED',
+  'SCHEDULED',
+  'RUNNING',
+  'LIVE',
+  'STOPPING',
+  'STOPPED',
+  'COMPLETED',
+  'RECURRENCE_SCHEDULED',
+  'WAITING_FOR_NEXT_RECURRENCE',
+] as const
 export type MigrationState = (typeof migrationStates)[number]
+
+/** From the most urgent to the least. */
+export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
+export type MigrationPriority = (typeof migrationPriorities)[number]
+export const migrationPriority = Type.Optional(
+  Type.Enum(migrationPriorities, {
+    description: 'A more urgent one takes the place of a less urgent one; default NORMAL',
+  }),
+)
 
 const Matrix = strict({
   byteCount: Count('Bytes'),
@@ -40,7 +60,14 @@ export const Migration = model('Migration', {
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
-  scanOnlyMigration: Type.Boolean({ description: 'One-time: what is there is copied once' }),
+  scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
+  recurringMigration: Type.Boolean({ description: 'Scans again and again' }),
+  recurringPeriodSeconds: Type.Optional(Count('Seconds from the start of one scan to the start of the next')),
+  recurringSchedule,
+  recurringTimeZone,
+  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
+  recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
+  migrationPriority: Type.Enum(migrationPriorities),
   targetActionPolicy: Type.Enum(Object.values(actionPolicies)),
   migrationCreatedTime: Timestamp('When it was made'),
   migrationStartTime: Type.Optional(Timestamp('When it was started first')),
@@ -50,10 +77,12 @@ export const Migration = model('Migration', {
       filesScanned: Count('Files found'),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
+      baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
     }),
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

@@ -1,18 +1,15 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
+import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
-import { actionPolicy, Migration, migrationId } from './migration-model.ts'
-import { Count, list, Name, Nothing, page, Path, strict, Timestamp } from './schemas.ts'
+import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
+import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { migrationWork } from './migration-work.ts'
+import { Count, list, Name, page, Path, strict, Timestamp } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
-const stateErrors = ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'] as const
 const byId = strict({ migrationId })
-
-/** Making a queue and asking both stores takes longer than a look at a record. */
-const commandDeadlineMs = 30_000
-/** What the commands to one migration have in common. */
-const command = { errors: stateErrors, audit, deadlineMs: commandDeadlineMs } as const
 
 export const migrations = resource('migrations', {
   create: {
@@ -29,6 +26,11 @@ export const migrations = resource('migrations', {
           description: 'Copy once, without watching for changes; default: as the source is (local: true)',
         }),
       ),
+      recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
+      recurringPeriod,
+      recurringSchedule,
+      recurringTimeZone,
+      migrationPriority,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
@@ -62,55 +64,8 @@ export const migrations = resource('migrations', {
     ],
     cli: { args: ['migrationId'] },
   },
-  start: {
-    summary: 'Start a migration that was never started, or go on with a stopped one',
-    input: byId,
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/start' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' },
-    ],
-    cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
-  },
-  stop: {
-    summary: 'Stop a migration',
-    description:
-      'Work in hand is finished. With resumable=false what is left of it is forgotten, and it cannot go on.',
-    input: strict({
-      migrationId,
-      resumable: Type.Optional(Type.Boolean({ description: 'Whether it can go on later; default true' })),
-    }),
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/stop', query: ['resumable'] },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
-  resume: {
-    summary: 'Go on with a stopped migration',
-    input: byId,
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/resume' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
-  delete: {
-    summary: 'Forget a migration that is not running; what it copied stays',
-    input: byId,
-    output: Nothing,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
+  ...migrationCommands,
+  ...migrationWork,
   failures: {
     summary: 'The paths that did not arrive, each with its reason',
     input: strict({
@@ -160,6 +115,8 @@ export const migrations = resource('migrations', {
       stopped: InfoList,
       completed: InfoList,
       live: InfoList,
+      waitingForNextRecurrence: InfoList,
+      recurrenceScheduled: InfoList,
     }),
     errors: [],
     http: [

@@ -25,6 +25,10 @@ const readingVerbs = new Set([
   'progress',
   'stats',
   'summary',
+  'pending-regions',
+  'path-status',
+  'oldest-work',
+  'oldest-work-all',
 ])
 
 const events = `${roots.events}.>`

@@ -6,6 +6,12 @@ import { verifyToken } from './oidc-token.ts'
 import type { Person } from './people.ts'
 import { ofProvider, personOfTokens, rulesOf } from './vouched.ts'
 
+/** PKCE: what shows the provider later that whoever has the verifier began. */
+export const challengeOf = async (verifier: string) => ({
+  code_challenge: await client.calculatePKCECodeChallenge(verifier),
+  code_challenge_method: 'S256',
+})
+
 /** Where to send the browser, and what only whoever began may know. @throws GantryError UNAVAILABLE */
 export async function beginCode(
   provider: IdentityProvider,
@@ -19,8 +25,7 @@ export async function beginCode(
   const url = client.buildAuthorizationUrl(clients[kind], {
     redirect_uri: redirectUri,
     scope: provider.config.scopes,
-    code_challenge: await client.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
+    ...(await challengeOf(verifier)),
     state,
     nonce,
   })

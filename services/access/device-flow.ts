@@ -1,5 +1,6 @@
 import * as client from 'openid-client'
 import { GantryError } from '../../subjects/errors.ts'
+import { challengeOf } from './code-flow.ts'
 import type { DeviceFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { Person } from './people.ts'
@@ -27,14 +28,16 @@ export async function beginDevice(provider: IdentityProvider): Promise<DeviceBeg
       'the identity provider has no device codes; sign in with a browser here',
     )
   }
-  const { scopes: scope } = provider.config
-  const begun = await ofProvider('a device code', () => client.initiateDeviceAuthorization(cli, { scope }))
+  const verifier = client.randomPKCECodeVerifier()
+  const asked = { scope: provider.config.scopes, ...(await challengeOf(verifier)) }
+  const begun = await ofProvider('a device code', () => client.initiateDeviceAuthorization(cli, asked))
   return {
     userCode: begun.user_code,
     verificationUri: begun.verification_uri,
     verificationUriComplete: begun.verification_uri_complete,
     secrets: {
       deviceCode: begun.device_code,
+      verifier,
       intervalSeconds: begun.interval ?? defaultIntervalSeconds,
       expires: Date.now() + begun.expires_in * 1_000,
     },
@@ -47,13 +50,17 @@ export async function beginDevice(provider: IdentityProvider): Promise<DeviceBeg
  */
 export async function pollDevice(
   provider: IdentityProvider,
-  { deviceCode, intervalSeconds }: DeviceFlow,
+  { deviceCode, verifier, intervalSeconds }: DeviceFlow,
 ): Promise<Person | number> {
   const discovered = await provider.known()
   const { cli } = discovered.clients
   const answer = await ofProvider('its answer to the device code', async () => {
     try {
-      return await client.genericGrantRequest(cli, grantType, { device_code: deviceCode })
+      return await client.genericGrantRequest(cli, grantType, {
+        device_code: deviceCode,
+        // Where a client must use PKCE, some providers mean device codes as well.
+        code_verifier: verifier,
+      })
     } catch (error) {
       const code = error instanceof client.ResponseBodyError ? error.error : undefined
       if (code === 'authorization_pending') return intervalSeconds

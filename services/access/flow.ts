@@ -29,6 +29,7 @@ export type Flow = Static<typeof Flow>
 /** The same with a device code. */
 const DeviceFlow = strict({
   deviceCode: Type.String({ maxLength: 1_000 }),
+  verifier: Line,
   intervalSeconds: Type.Integer(),
   expires: Type.Integer(),
 })

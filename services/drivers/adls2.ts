@@ -1,5 +1,5 @@
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
-import { fileMetadata, folderMetadata } from './azure-attributes.ts'
+import { fileMetadata, folderMetadata, metadataHeaders } from './azure-attributes.ts'
 import { BlobClient } from './azure-client.ts'
 import { Container, type What } from './azure-container.ts'
 import { blobEndpoint } from './azure-endpoint.ts'
@@ -99,10 +99,10 @@ export class Adls2Driver implements Driver {
     }
     const found = await this.#container.properties(blob, what)
     if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
-    const { isFolder, sizeBytes, attributes } = found
+    const { isFolder, sizeBytes, attributes, times } = found
     return isFolder
-      ? { ...folder, ...attributes }
-      : { name: folder.name, type: 'file', sizeBytes, ...attributes }
+      ? { ...folder, ...attributes, ...times }
+      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times }
   }
 
   async open(path: StorePath): Promise<SourceFile> {
@@ -146,6 +146,40 @@ export class Adls2Driver implements Driver {
     if (await this.#container.putBlob(blob, bytes, { headers, create: true }, what)) return
     await this.#refuseFolder(blob, what)
     await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
+  }
+
+  async remove(path: StorePath): Promise<boolean> {
+    const what = this.#what('remove', path)
+    if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
+    const blob = blobName(path)
+    if (blob === undefined) return false
+    const there = await this.#container.properties(blob, what)
+    if (there?.isFolder === false) return this.#container.deleteBlob(blob, there.etag, what)
+    // An empty folder is a marker, the other way to mark one, or both: nothing else is left of it.
+    const page = await this.#container.listPage({ prefix: `${blob}/`, marker: '', maxResults: 2 }, what)
+    const folding = new Folding(`${blob}/`)
+    if (folding.entries(page).length > 0) throw failed('unsupported', what(), 'the folder is not empty')
+    const other = folding.found ? await this.#container.properties(`${blob}/`, what) : undefined
+    if (other !== undefined) await this.#container.deleteBlob(`${blob}/`, other.etag, what)
+    if (there !== undefined) await this.#container.deleteBlob(blob, there.etag, what)
+    return there !== undefined || other !== undefined
+  }
+
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<void> {
+    const what = this.#what('set attributes of', path)
+    const blob = writable(path, what)
+    const there = await this.#container.properties(blob, what)
+    if (there === undefined) {
+      if (await this.#hasChildren(blob, what)) return this.makeFolder(path, attributes)
+      throw failed('gone', what(), 'nothing is there')
+    }
+    const headers = there.isFolder ? folderMetadata(attributes) : fileMetadata(attributes)
+    await this.#container.putMetadata(
+      blob,
+      there.etag,
+      { ...metadataHeaders(there.metadata), ...headers },
+      what,
+    )
   }
 
   async beginUpload(path: StorePath, sizeBytes: number): Promise<Upload> {

@@ -1,4 +1,4 @@
-import type { FileAttributes } from './driver.ts'
+import type { Entry, FileAttributes } from './driver.ts'
 
 /**
  * Metadata that keeps what a blob has no property for, under the names that other tools use:
@@ -6,10 +6,11 @@ import type { FileAttributes } from './driver.ts'
  * with the bits of the type, are AzCopy's (--preserve-posix-properties); `hdi_isfolder` is Hadoop's and Azure's own, all
  * tools hide such blobs. We write `mtime` and `permissions` and read all four.
  */
+const metadataPrefix = 'x-ms-meta-'
 const header = {
-  mtime: 'x-ms-meta-mtime',
-  permissions: 'x-ms-meta-permissions',
-  folder: 'x-ms-meta-hdi_isfolder',
+  mtime: `${metadataPrefix}mtime`,
+  permissions: `${metadataPrefix}permissions`,
+  folder: `${metadataPrefix}hdi_isfolder`,
 }
 
 const typeBits = { file: 0o100000, folder: 0o040000 }
@@ -54,14 +55,27 @@ export function readAttributes(
   return { modifiedMs: Number.isNaN(modifiedMs) ? 0 : modifiedMs, ...(mode === undefined ? {} : { mode }) }
 }
 
+/** The store's own times of a blob, those that it told (HTTP dates). */
+export type StoreTimes = Pick<Entry, 'createdMs' | 'writtenMs'>
+
+export function storeTimes(created: string, lastModified: string): StoreTimes {
+  const createdMs = Date.parse(created)
+  const writtenMs = Date.parse(lastModified)
+  return { ...(!Number.isNaN(createdMs) && { createdMs }), ...(!Number.isNaN(writtenMs) && { writtenMs }) }
+}
+
+/** Headers that store metadata. */
+export const metadataHeaders = (metadata: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`${metadataPrefix}${name}`, value]))
+
 /** Metadata from the headers of a blob, names in lower case without their prefix. */
 export function headerMetadata(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {
   const metadata: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (name.startsWith('x-ms-meta-') && typeof value === 'string')
-      metadata[name.slice('x-ms-meta-'.length)] = value
+    if (name.startsWith(metadataPrefix) && typeof value === 'string')
+      metadata[name.slice(metadataPrefix.length)] = value
   }
   return metadata
 }

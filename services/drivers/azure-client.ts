@@ -18,7 +18,7 @@ export interface RetryLimits {
 }
 
 export interface BlobRequest {
-  readonly method: 'GET' | 'HEAD' | 'PUT'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
   /** Operation and object for messages, made only when they are needed. */
   readonly what: () => string
   /** The blob's name; without it the request is for the container. */

@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { headerMetadata, isFolderMarker, readAttributes } from './azure-attributes.ts'
+import {
+  headerMetadata,
+  isFolderMarker,
+  readAttributes,
+  storeTimes,
+  type StoreTimes,
+} from './azure-attributes.ts'
 import type { BlobClient } from './azure-client.ts'
 import { failed } from './azure-errors.ts'
 import { type ListPage, type ListedBlock, readBlockList, readListPage, writeBlockList } from './azure-xml.ts'
@@ -13,6 +19,9 @@ export interface BlobProperties {
   readonly isFolder: boolean
   readonly sizeBytes: number
   readonly attributes: FileAttributes
+  readonly times: StoreTimes
+  /** Names in lower case. */
+  readonly metadata: Readonly<Record<string, string>>
   readonly etag: string
 }
 
@@ -109,6 +118,24 @@ export class Container {
     return answer.status !== 409
   }
 
+  /** Deletes the blob of this version; false when nothing stands there. Throws `changed` for another version. */
+  async deleteBlob(blob: string, etag: string, what: What): Promise<boolean> {
+    const { status } = await this.#client.request({
+      method: 'DELETE',
+      blob,
+      ifMatch: etag,
+      what,
+      accept: [404],
+    })
+    return status !== 404
+  }
+
+  /** Replaces all metadata of the blob of this version. Throws `gone`, `changed` for another version. */
+  async putMetadata(blob: string, etag: string, headers: WriteHeaders, what: What): Promise<void> {
+    const query = { comp: 'metadata' }
+    await this.#client.request({ method: 'PUT', blob, query, ifMatch: etag, store: headers, what })
+  }
+
   async putBlock(blob: string, id: string, body: Buffer, what: What): Promise<void> {
     const query = { blockid: id, comp: 'block' }
     const contentMd5 = hash('md5', body, 'base64')
@@ -141,7 +168,15 @@ export class Container {
 function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
   const metadata = headerMetadata(headers)
   const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
-  return { isFolder: isFolderMarker(metadata), sizeBytes, attributes, etag: headers.etag ?? '' }
+  const times = storeTimes(String(headers['x-ms-creation-time'] ?? ''), headers['last-modified'] ?? '')
+  return {
+    isFolder: isFolderMarker(metadata),
+    sizeBytes,
+    attributes,
+    times,
+    metadata,
+    etag: headers.etag ?? '',
+  }
 }
 
 function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {

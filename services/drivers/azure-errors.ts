@@ -34,6 +34,8 @@ const failureOfCode: Readonly<Record<string, FailureClass>> = {
   BlockCountExceedsLimit: 'too-large',
   BlockListTooLong: 'too-large',
   InvalidBlobType: 'unsupported',
+  DirectoryIsNotEmpty: 'unsupported',
+  SnapshotsPresent: 'permission',
 }
 
 const failureOfStatus: Readonly<Record<number, FailureClass>> = {

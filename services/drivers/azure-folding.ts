@@ -1,4 +1,4 @@
-import { isFolderMarker, readAttributes } from './azure-attributes.ts'
+import { isFolderMarker, readAttributes, storeTimes } from './azure-attributes.ts'
 import type { ListPage, ListedBlob } from './azure-xml.ts'
 import type { Entry } from './driver.ts'
 
@@ -39,9 +39,12 @@ export class Folding {
     return entries
   }
 
-  #blob({ name: fullName, sizeBytes, metadata, lastModified }: ListedBlob): Entry | undefined {
+  #blob({ name: fullName, sizeBytes, metadata, created, lastModified }: ListedBlob): Entry | undefined {
     const name = fullName.slice(this.#prefix.length)
-    const attributes = readAttributes(metadata, lastModified)
+    const attributes = {
+      ...readAttributes(metadata, lastModified),
+      ...storeTimes(created, lastModified),
+    }
     if (isFolderMarker(metadata)) return this.#folder(name, attributes)
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.
     if (name === '' && sizeBytes === 0) return undefined

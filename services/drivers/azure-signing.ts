@@ -2,7 +2,7 @@ import { type KeyObject, createHmac, createSecretKey } from 'node:crypto'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
-  readonly method: 'GET' | 'HEAD' | 'PUT'
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
   /** Percent-encoded path as it goes into the request line. */
   readonly path: string
   /** Parameters in the order of their names, values not yet percent-encoded. */

@@ -4,6 +4,8 @@ import { SaxesParser } from 'saxes'
 export interface ListedBlob {
   readonly name: string
   readonly sizeBytes: number
+  /** HTTP dates; empty when the service did not tell. */
+  readonly created: string
   readonly lastModified: string
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
   readonly metadata: Readonly<Record<string, string>>
@@ -30,10 +32,10 @@ export function readListPage(xml: Buffer): ListPage {
   const blobs: ListedBlob[] = []
   const prefixes: string[] = []
   let nextMarker = ''
-  let blob = { name: '', sizeBytes: 0, lastModified: '', metadata: {} as Record<string, string> }
+  let blob = newBlob()
   walk(xml, {
     open: (path) => {
-      if (path === '/Blobs/Blob') blob = { name: '', sizeBytes: 0, lastModified: '', metadata: {} }
+      if (path === '/Blobs/Blob') blob = newBlob()
     },
     close: (path, text, attributes) => {
       switch (path) {
@@ -49,6 +51,9 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Content-Length':
           blob.sizeBytes = Number(text)
           break
+        case '/Blobs/Blob/Properties/Creation-Time':
+          blob.created = text
+          break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
@@ -63,6 +68,14 @@ export function readListPage(xml: Buffer): ListPage {
   })
   return { blobs, prefixes, nextMarker }
 }
+
+const newBlob = () => ({
+  name: '',
+  sizeBytes: 0,
+  created: '',
+  lastModified: '',
+  metadata: {} as Record<string, string>,
+})
 
 const metadataPath = '/Blobs/Blob/Metadata/'
 

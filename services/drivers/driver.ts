@@ -20,6 +20,10 @@ export interface Entry {
   readonly modifiedMs: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
+  /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */
+  readonly createdMs?: number
+  /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
+  readonly writtenMs?: number
 }
 
 /** What of a file's metadata is carried to the target, as far as the target can hold it. */
@@ -102,6 +106,19 @@ export interface Driver {
    * replaced, a folder is not: that throws `unsupported`. `bytes` may be reused by the caller afterwards.
    */
   put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void>
+
+  /**
+   * Removes a file, a symbolic link, anything else that is no folder, or an empty folder; false when nothing is there.
+   * Throws `unsupported` for the root and for a folder that is not empty, `changed` when something else took its place
+   * meanwhile, where the store can tell.
+   */
+  remove(path: StorePath): Promise<boolean>
+
+  /**
+   * Gives what is there other attributes and leaves its content. Only what the store keeps, and no mode where none is
+   * given; a folder's time is left. Throws `gone` when nothing is there, `unsupported` for a symbolic link.
+   */
+  setAttributes(path: StorePath, attributes: FileAttributes): Promise<void>
 
   /** Starts a file in parts. Nothing appears under the name before `commitUpload`. `tag` makes temporary names findable. */
   beginUpload(path: StorePath, sizeBytes: number, tag: string): Promise<Upload>

@@ -144,6 +144,17 @@ export function setModified(fd: number, modifiedMs: number): void {
   futimesSync(fd, time, time)
 }
 
+/** Gives a file other attributes. Throws system errors, ELOOP for a symbolic link. */
+export function setFileAttributes(path: Buffer, { modifiedMs, mode }: FileAttributes): void {
+  const fd = openForReading(path)
+  try {
+    if (mode !== undefined) fchmodSync(fd, mode & fileModeMask)
+    setModified(fd, modifiedMs)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 /** Removes a temporary file; what cannot be removed is found by a sweep later. */
 export function removeFile(path: Buffer): void {
   try {

@@ -45,6 +45,10 @@ function mkdirOrFind(absolutePath: Buffer, mode: number): boolean {
   return false
 }
 
+/** Gives the folder that is there the mode. Throws system errors. */
+export const setFolderMode = (absolutePath: Buffer, mode: number): void =>
+  chmodSync(absolutePath, (mode & folderModeMask) | ownMode)
+
 /** Throws `gone` unless a folder is there. A link to one is one: the root of a filesystem is where its owner says. */
 export function checkRootFolder(absolutePath: Buffer): void {
   const stat = statSync(absolutePath, { throwIfNoEntry: false })

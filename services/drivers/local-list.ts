@@ -59,5 +59,7 @@ export function statEntry(name: Buffer, stat: Stats): Entry {
         ? 'symlink'
         : 'other'
   const sizeBytes = type === 'file' ? stat.size : 0
-  return { name, type, sizeBytes, modifiedMs: stat.mtimeMs, mode: stat.mode & 0o7777 }
+  const { mtimeMs: modifiedMs, birthtimeMs: createdMs } = stat
+  // File systems that do not know it say 0.
+  return { name, type, sizeBytes, modifiedMs, mode: stat.mode & 0o7777, ...(createdMs > 0 && { createdMs }) }
 }

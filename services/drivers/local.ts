@@ -4,9 +4,10 @@ import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
 import { StoreError } from './driver.ts'
 import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
 import { isErrno, localError, locally } from './local-errors.ts'
-import { replaceFile, replaceLink, writeVerified } from './local-file.ts'
-import { checkRootFolder, makeFolder } from './local-folder.ts'
+import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './local-file.ts'
+import { checkRootFolder, makeFolder, setFolderMode } from './local-folder.ts'
 import { listFolder, statEntry } from './local-list.ts'
+import { removeEntry } from './local-remove.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
 import { LocalSourceFile } from './local-source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
@@ -111,6 +112,25 @@ export class LocalDriver implements Driver {
     locally(() => {
       const temporary = this.#beside(path, temporaryName(putTag))
       replaceFile(temporary, this.#confine(path), timed(attributes), (fd) => writeVerified(fd, bytes, 0))
+    })
+  }
+
+  async remove(path: StorePath): Promise<boolean> {
+    if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
+    try {
+      return removeEntry(this.#confine(path))
+    } catch (error) {
+      // What is in a folder that is not there, or below a file, is gone too.
+      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false
+      throw localError(error)
+    }
+  }
+
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<void> {
+    locally(() => {
+      const absolute = this.#confine(path)
+      if (!lstatSync(absolute).isDirectory()) setFileAttributes(absolute, timed(attributes))
+      else if (attributes.mode !== undefined) setFolderMode(absolute, attributes.mode)
     })
   }
 

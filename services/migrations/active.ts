@@ -3,8 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { StorePath } from '../drivers/driver.ts'
+import type { Changes } from './changes/changes.ts'
 import type { ItemResult } from './engine/counts.ts'
-import { notBeforeOf, startRegion } from './engine/items.ts'
+import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
@@ -24,6 +26,8 @@ const retryMs = 1_000
 
 export interface ActiveOptions {
   readonly connection: NatsConnection
+  /** Names the queue, the progress and the failures; see `workIdOf`. */
+  readonly workId: string
   readonly spec: MoveSpec
   readonly mover: Mover
   readonly threads: number
@@ -31,6 +35,8 @@ export interface ActiveOptions {
   readonly onCount: CountListener
   readonly failures: FailureLedger
   readonly log: Log
+  /** Of a live migration. */
+  readonly changes: Changes | undefined
   /** Nobody works on it any more, and what was handed out comes back at once. */
   readonly takeBack: boolean
   /** Ends the work: what is in hand is handed back. */
@@ -64,14 +70,14 @@ export class ActiveMigration {
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
-    const { connection, spec, log, takeBack, progress, onCount } = options
-    const queue = await Queue.open(connection, spec.id, lanes, log, { takeBack })
+    const { connection, workId, log, takeBack, progress, onCount } = options
+    const queue = await Queue.open(connection, workId, lanes, log, { takeBack })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
-    if (queue.isNew) await progress.forget((migration) => migration === spec.id)
+    if (queue.isNew) await progress.forget((migration) => migration === workId)
     const inHand = new Set<number>()
     const book = await WorkerBook.open({
       progress,
-      migration: spec.id,
+      migration: workId,
       worker: crypto.randomUUID(),
       // The queue need not be asked for what is in hand here: most items are made by one that is.
       isOpen: async (sequence) => inHand.has(sequence) || (await queue.has(sequence)),
@@ -80,7 +86,7 @@ export class ActiveMigration {
     return new ActiveMigration(options, queue, book, inHand)
   }
 
-  /** Whether the root was never put into the queue. */
+  /** Whether nothing was ever put into the queue. */
   get isNew(): boolean {
     return this.#queue.isNew
   }
@@ -95,9 +101,18 @@ export class ActiveMigration {
     )
   }
 
-  /** Works until nothing is left (true) or the signal aborts (false). */
-  async run(): Promise<boolean> {
-    const { threads } = this.#options
+  /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
+  async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
+    await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
+  }
+
+  /**
+   * Works until nothing is left (true) or the signal aborts (false).
+   * @param onScanned of a live migration, which goes on then: called whenever nothing is left
+   */
+  async run(onScanned?: () => Promise<void>): Promise<boolean> {
+    const { threads, changes } = this.#options
+    await changes?.start(this.#end.signal)
     // Two jobs a thread keep it busy while the answer to the last one is on its way.
     const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
     const consuming = Promise.all(
@@ -107,7 +122,7 @@ export class ActiveMigration {
     )
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      return await Promise.race([this.#untilEmpty(), consuming.then(() => false)])
+      return await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
     } finally {
       this.#finish()
       await consuming
@@ -119,17 +134,16 @@ export class ActiveMigration {
     this.#wake.resolve()
   }
 
-  async deleteQueue(): Promise<void> {
-    await this.#queue.delete()
-  }
-
-  async #untilEmpty(): Promise<boolean> {
+  async #untilEmpty(onScanned: (() => Promise<void>) | undefined): Promise<boolean> {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) return true
+        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) {
+          if (onScanned === undefined) return true
+          await onScanned()
+        }
       } catch (error) {
-        this.#options.log.debug({ err: error }, 'The queue does not answer; asking again.')
+        this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
       }
       this.#wake = Promise.withResolvers<void>()
       await Promise.race([this.#wake.promise, delay(idleCheckMs, undefined, { ref: false })])
@@ -195,8 +209,8 @@ export class ActiveMigration {
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, spec } = this.#options
-    await noteFailures(ledger, spec.id, { item: item.sequence, failures }, this.#end.signal)
+    const { failures: ledger, workId } = this.#options
+    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#end.signal)
     // Not by its content, which has the time of the next try in it.
     if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
     if (putOff !== undefined) this.#tell(putOff)

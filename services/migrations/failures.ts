@@ -11,7 +11,7 @@ export interface RecordedFailure extends Failure {
 
 export type FailureLedger = Ledger<RecordedFailure>
 
-/** The paths that did not arrive, a book for each migration under its internal id. */
+/** The paths that did not arrive, a book for each migration under its work id. */
 export const openFailures = (connection: NatsConnection, maxFileBytes: number): Promise<FailureLedger> =>
   Ledger.open<RecordedFailure>(connection, { name: 'FAILURES', root: roots.failures, maxFileBytes })
 

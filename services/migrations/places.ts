@@ -1,5 +1,6 @@
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import { invalidField } from './invalid.ts'
 import type { MigrationRecord } from './record.ts'
 
 /** What a migration needs to know of a filesystem. */
@@ -28,9 +29,7 @@ export async function onlySource({ sources }: PlaceDependencies): Promise<string
     only === undefined
       ? 'is required; there is no source yet'
       : `is required; there are ${[only, ...others].join(', ')}`
-  throw new GantryError('INVALID_INPUT', `input: source ${problem}`, {
-    details: [{ field: 'source', problem }],
-  })
+  throw invalidField('source', problem)
 }
 
 /** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */
@@ -85,9 +84,7 @@ export async function requireApart(
         : undefined
   if (relation === undefined) return
   const problem = `must be apart from the source: ${path} in ${target} ${relation} ${path} in ${source}`
-  throw new GantryError('INVALID_INPUT', `input: target ${problem}`, {
-    details: [{ field: 'target', problem }],
-  })
+  throw invalidField('target', problem)
 }
 
 const slash = Buffer.from('/')

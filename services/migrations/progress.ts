@@ -7,7 +7,8 @@ import { add, type Counts, noCounts } from './engine/counts.ts'
 /** What one worker has done for one migration. */
 const WorkerProgress = Type.Object(
   {
-    migration: Type.String({ minLength: 36, maxLength: 36 }),
+    /** Work id of the migration's generation. */
+    migration: Type.String({ minLength: 36, maxLength: 60 }),
     worker: Type.String({ maxLength: 40 }),
     counts: Type.Record(Type.String(), Count('Count')),
     /** Sequences of items that the counts include, and whose acknowledgement may not be stored yet. */

@@ -1,11 +1,34 @@
 import { type Static, Type } from 'typebox'
-import { type ActionPolicy, actionPolicies, migrationStates } from '../../subjects/migration-model.ts'
-import { Count, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import type { Upcaster } from '../../broker/collection.ts'
+import {
+  type ActionPolicy,
+  actionPolicies,
+  migrationPriorities,
+  migrationStates,
+} from '../../subjects/migration-model.ts'
+import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Recurrence } from './recurrence.ts'
+import { migrationKinds } from './states.ts'
 
 const policies = Object.keys(actionPolicies) as ActionPolicy[]
 
 /** What was done, in numbers; see `Counts` of the engine. */
 const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
+
+/** Folders that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
+export const maxPendingRegions = 100
+
+/** A folder that is to be scanned again. */
+const PendingRegion = strict({
+  id: Count('Unique in its migration'),
+  path: Path('In the source'),
+  /** Default: the migration's. */
+  policy: Type.Optional(Type.Enum(policies)),
+  created: Timestamp('When it was asked for'),
+  /** Whether it is in the queue. */
+  queued: Type.Boolean(),
+})
+export type PendingRegion = Static<typeof PendingRegion>
 
 /** A migration as it is stored. */
 export const MigrationRecord = strict({
@@ -15,18 +38,51 @@ export const MigrationRecord = strict({
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   policy: Type.Enum(policies),
+  kind: Type.Enum(migrationKinds),
+  priority: Type.Enum(migrationPriorities),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
+  /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
+  generation: Type.Integer({ minimum: 1 }),
   /** Whether the root is in the queue: an empty queue means finished only after that. */
   seeded: Type.Boolean(),
   created: Timestamp('When it was made'),
+  /** Since when it has waited for its turn, and then for the end: of equal priority, who came first goes first. */
+  scheduled: Type.Optional(Timestamp('When it was asked to run')),
   started: Type.Optional(Timestamp('When it was started first')),
+  /** When the queue was first empty in this generation: all that was there is copied. */
+  scanned: Type.Optional(Timestamp('When the base scan was over')),
   completed: Type.Optional(Timestamp('When it was completed')),
-  /** Totals, once it is completed; until then they are in the progress of the workers. */
+  /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
+  recurrence: Type.Optional(Recurrence),
+  pendingRegions: list(PendingRegion, maxPendingRegions),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
+
+export const recordVersion = 2
+
+/** From one-time migrations alone to all kinds. */
+export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
+  1: (document) => ({
+    kind: 'once',
+    priority: 'NORMAL',
+    generation: 1,
+    pendingRegions: [],
+    ...(document as object),
+  }),
+}
+
+/** Under which queue, progress and failures of a migration's generation are kept. */
+export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'internalId' | 'generation'>) =>
+  generation === 1 ? internalId : `${internalId}-${generation}`
+
+/** The record at the beginning of a new generation: nothing is done yet. */
+export function anew(current: MigrationRecord): MigrationRecord {
+  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
+  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
+}
 
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({

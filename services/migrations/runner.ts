@@ -1,30 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
 import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import { ActiveMigration } from './active.ts'
-import { noCounts } from './engine/counts.ts'
+import type { Changes } from './changes/changes.ts'
+import type { Counts } from './engine/counts.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
-import type { FailureLedger } from './failures.ts'
-import type { Progress } from './progress.ts'
-import { factOf, type MigrationRecord } from './record.ts'
-import { next } from './states.ts'
+import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { ended } from './recurrence.ts'
+import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
+import { entryFacts, happen } from './transition.ts'
+import { countsOf } from './view.ts'
+import { forgetWork, type WorkStores } from './work.ts'
 import type { CountListener } from './worker-book.ts'
 
-export interface RunnerOptions {
-  readonly connection: NatsConnection
+export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
-  readonly progress: Progress
-  readonly failures: FailureLedger
   readonly mover: Mover
   readonly threads: number
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  /** What tells of the changes at the source of a live migration. */
+  readonly changes: (record: MigrationRecord) => Changes | undefined
   readonly onCount: CountListener
   readonly log: Log
 }
@@ -35,11 +37,13 @@ interface Followed {
   halt: AbortController
   /** Grows with every change of its record. */
   changes: number
+  /** The work that is under way. */
+  work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
 }
 
 /**
- * Works on every migration whose record says RUNNING, and on no other: follows the records, and changes them only when
- * its work is done (COMPLETED) or has ended because somebody stopped it (STOPPED).
+ * Works on every migration whose record says RUNNING or LIVE, and on no other: follows the records, and changes them only
+ * when all that was there is copied, or when its work has ended because somebody stopped it (STOPPED).
  */
 export class Runner {
   readonly #options: RunnerOptions
@@ -57,9 +61,8 @@ export class Runner {
 
   /** Clears what processes that died have left, and begins to follow the records. */
   async start(): Promise<void> {
-    const { connection, records, progress, failures } = this.#options
-    for (const name of await sweep({ connection, records, progress, failures })) this.#inherited.add(name)
-    this.#watch = await records.watch((_, record) => {
+    for (const name of await sweep(this.#options)) this.#inherited.add(name)
+    this.#watch = await this.#options.records.watch((_, record) => {
       if (record !== undefined) this.#follow(record)
     })
   }
@@ -71,15 +74,18 @@ export class Runner {
     await Promise.all(this.#working)
   }
 
-  #follow({ migrationId, internalId, state }: MigrationRecord): void {
+  #follow(record: MigrationRecord): void {
+    const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
-      if (state !== 'RUNNING') known.halt.abort(new Error('the migration was stopped'))
+      const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
+      if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
+      else known.work?.changed(record)
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed = { halt: new AbortController(), changes: 0 }
+    const followed: Followed = { halt: new AbortController(), changes: 0, work: undefined }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -101,71 +107,135 @@ export class Runner {
           if (followed.changes === changes) break
           continue
         }
-        await this.#work(record, AbortSignal.any([signal, followed.halt.signal]))
+        await this.#work(record, followed, AbortSignal.any([signal, followed.halt.signal]))
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      } finally {
+        followed.work = undefined
       }
     }
     this.#followed.delete(internalId)
   }
 
-  async #work(record: MigrationRecord, signal: AbortSignal): Promise<void> {
-    const { records, resolve } = this.#options
+  async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
+    const { records, resolve, changes } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
-    const { internalId, migrationId } = record
-    const takeBack = this.#inherited.has(internalId)
-    const active = await ActiveMigration.open({
-      ...this.#options,
-      spec: await resolve(record),
-      takeBack,
-      signal,
-    })
-    this.#inherited.delete(internalId)
-    if (!record.seeded || active.isNew) {
+    const { migrationId } = record
+    const workId = workIdOf(record)
+    const takeBack = this.#inherited.has(workId)
+    const options = { workId, spec: await resolve(record), takeBack, signal }
+    const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
+    this.#inherited.delete(workId)
+    if (active.isNew && isLost(record)) return this.#lost(record)
+    if (!record.seeded) {
       await active.seed()
       await records.update(migrationId, (current) => ({ ...current, seeded: true }))
     }
-    if (await active.run()) await this.#completed(record)
-    else if (!this.#closing.signal.aborted) await this.#drained(record)
+    await queueRegions(records, record, active)
+    const scanned = () => this.#scanned(migrationId, workId)
+    if (record.kind === 'live') {
+      // The latest record, as a live migration is worked on for as long as it lives.
+      let latest = record
+      const changed = (next: MigrationRecord) => {
+        latest = next
+        if (!hasUnqueued(next)) return
+        queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
+      }
+      followed.work = { workId, changed }
+      await active.run(async () => {
+        if (latest.state === 'RUNNING') await scanned()
+      })
+    } else {
+      followed.work = { workId, changed: () => undefined }
+      if (await active.run()) return scanned()
+    }
+    if (!this.#closing.signal.aborted) await this.#halted(record)
   }
 
-  async #completed({ migrationId, internalId }: MigrationRecord): Promise<void> {
-    const { connection, records, progress, failures, log } = this.#options
-    const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(internalId)])
-    const counts = totals.get(internalId) ?? noCounts()
-    const completed = new Date().toISOString()
-    const record = await records.update(
-      migrationId,
-      (current) => {
-        const to = next(current.state, current.resumable, 'finished')
-        return to === 'COMPLETED' ? { ...current, state: to, completed, counts } : undefined
-      },
-      (changed) => [
-        emission(migrationEvents.completed, migrationId, { ...factOf(changed), failedPathCount }),
-      ],
+  /** The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk. */
+  async #lost(record: MigrationRecord): Promise<void> {
+    const { records, log } = this.#options
+    log.warn(
+      { migration: record.migrationId },
+      'The work of a migration was lost; it is scanned from the start.',
     )
-    // Somebody stopped it at the last moment.
-    if (record.state !== 'COMPLETED') return
-    await Queue.deleteByName(connection, internalId)
-    await progress.forget((migration) => migration === internalId)
-    log.info({ migration: migrationId, failedPathCount }, 'A migration is completed.')
+    await records.update(record.migrationId, (current) =>
+      workIdOf(current) === workIdOf(record)
+        ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
+        : undefined,
+    )
+    await forgetWork(this.#options, workIdOf(record))
+  }
+
+  /** All that was in the queue is done. Nothing changes when somebody stopped it meanwhile, or asked for more. */
+  async #scanned(migrationId: string, workId: string): Promise<void> {
+    const { records, connection, progress, failures, log } = this.#options
+    const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(workId)])
+    const record = await happen(
+      records,
+      migrationId,
+      'scanned',
+      (current) =>
+        workIdOf(current) !== workId || hasUnqueued(current)
+          ? undefined
+          : scanned(current, { counts: countsOf(current, totals), failedPathCount }, new Date()),
+      (changed, previous) =>
+        changed.state === 'COMPLETED'
+          ? [
+              emission(migrationEvents.completed, migrationId, {
+                ...factOf(changed),
+                previous,
+                failedPathCount,
+              }),
+            ]
+          : entryFacts(changed, previous),
+    )
+    if (record === undefined) return
+    log.info(
+      { migration: migrationId, state: record.state, failedPathCount },
+      'The scan of a migration is over.',
+    )
+    if (!isBetweenScans(record.state)) return
+    await Queue.deleteByName(connection, workId)
+    await progress.forget((one) => one === workId)
+  }
+
+  /** The work was ended: by a stop, by somebody more urgent, by a reset, which leaves what nobody needs any more. */
+  async #halted(record: MigrationRecord): Promise<void> {
+    await this.#drained(record)
+    const latest = await this.#options.records.get(record.migrationId)
+    const workId = workIdOf(record)
+    if (latest === undefined || workIdOf(latest) !== workId) await forgetWork(this.#options, workId)
   }
 
   async #drained({ migrationId, internalId }: MigrationRecord): Promise<void> {
     const { records, connection } = this.#options
-    const record = await records.update(
-      migrationId,
-      (current) => {
-        const to = next(current.state, current.resumable, 'drained')
-        return to === 'STOPPED' ? { ...current, state: to } : undefined
-      },
-      (changed) => [emission(migrationEvents.stopped, migrationId, factOf(changed))],
+    const record = await happen(records, migrationId, 'drained', (current) =>
+      current.internalId === internalId ? current : undefined,
     )
-    if (record.state === 'STOPPED' && !record.resumable) await Queue.deleteByName(connection, internalId)
+    if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
   }
 }
 
-const isActive = (state: MigrationRecord['state']): boolean => state === 'RUNNING' || state === 'STOPPING'
+/** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
+const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>
+  seeded && (kind === 'live' || scanned === undefined)
+
+/** The record when its queue is empty. */
+function scanned(
+  current: MigrationRecord,
+  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
+  now: Date,
+): MigrationRecord {
+  const time = now.toISOString()
+  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { kind, recurrence } = current
+  if (kind === 'live') return record
+  if (recurrence === undefined) return { ...record, counts, completed: time }
+  const filesMigrated = counts.filesMigrated + counts.linksMigrated
+  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
+  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
+}

@@ -1,15 +1,11 @@
 import type { Collection } from '../../broker/collection.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
 import { Queue } from '../../broker/queue.ts'
-import type { FailureLedger } from './failures.ts'
-import type { Progress } from './progress.ts'
-import type { MigrationRecord } from './record.ts'
+import { type MigrationRecord, workIdOf } from './record.ts'
+import { isActive, isBetweenScans } from './states.ts'
+import type { WorkStores } from './work.ts'
 
-export interface SweepOptions {
-  readonly connection: NatsConnection
+export interface SweepOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
-  readonly progress: Progress
-  readonly failures: FailureLedger
 }
 
 /**
@@ -18,15 +14,14 @@ export interface SweepOptions {
  */
 export async function sweep({ connection, records, progress, failures }: SweepOptions): Promise<string[]> {
   const all = await records.list({ limit: Number.POSITIVE_INFINITY })
-  const inNeed = (needs: (record: MigrationRecord) => boolean) =>
-    new Set(all.filter(needs).map(({ internalId }) => internalId))
+  const inNeed = (needs: (record: MigrationRecord) => boolean) => new Set(all.filter(needs).map(workIdOf))
   const left: string[] = []
   const withQueue = inNeed(needsQueue)
   for (const name of await Queue.names(connection)) {
     if (withQueue.has(name)) left.push(name)
     else await Queue.deleteByName(connection, name)
   }
-  const withProgress = inNeed(({ state }) => state !== 'COMPLETED')
+  const withProgress = inNeed(({ state }) => !isBetweenScans(state))
   await progress.forget((migration) => !withProgress.has(migration))
   const withFailures = inNeed(() => true)
   for (const book of (await failures.counts()).keys()) {
@@ -36,4 +31,4 @@ export async function sweep({ connection, records, progress, failures }: SweepOp
 }
 
 const needsQueue = ({ state, resumable }: MigrationRecord): boolean =>
-  state === 'RUNNING' || state === 'STOPPING' || (state === 'STOPPED' && resumable)
+  isActive(state) || state === 'SCHEDULED' || (state === 'STOPPED' && resumable)

@@ -1,33 +1,56 @@
 import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
-import { type Counts, noCounts } from './engine/counts.ts'
-import type { MigrationRecord } from './record.ts'
+import { add, type Counts, noCounts } from './engine/counts.ts'
+import { type MigrationRecord, workIdOf } from './record.ts'
+import { type Recurrence, trackerOf } from './recurrence.ts'
+import { isBetweenScans, isWorkedOn } from './states.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
-/** What was done for a migration so far: its own totals once it is completed, else the sum over its workers. */
-export const countsOf = (record: MigrationRecord, running: Map<string, Counts>): Counts => ({
-  ...noCounts(),
-  ...(record.counts ?? running.get(record.internalId)),
-})
+/**
+ * What was done for a migration's generation so far: the totals of its last scan, and what its workers have done since.
+ * When a scan is over these are the same, and may not be forgotten yet.
+ */
+export function countsOf(record: MigrationRecord, running: Map<string, Counts>): Counts {
+  const counts = { ...noCounts(), ...record.counts }
+  return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
+}
 
 /** A migration as callers see it. */
 export function publicMigration(record: MigrationRecord, counts: Counts, failedPathCount: number): Migration {
   const {
+    migrationId,
+    internalId,
+    path,
+    source,
+    target,
+    state,
+    resumable,
+    abortReason,
+    kind,
+    priority,
     policy,
-    seeded: _seeded,
+    recurrence,
     created,
     started,
+    scanned,
     completed,
-    counts: _counts,
-    abortReason,
-    ...own
+    pendingRegions,
   } = record
   return {
-    ...own,
+    migrationId,
+    internalId,
+    path,
+    source,
+    target,
+    state,
+    resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
-    scanOnlyMigration: true,
+    scanOnlyMigration: kind !== 'live',
+    recurringMigration: kind === 'recurring',
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence)),
+    migrationPriority: priority,
     targetActionPolicy: actionPolicies[policy],
     migrationCreatedTime: created,
     ...(started === undefined ? {} : { migrationStartTime: started }),
@@ -37,6 +60,7 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
         filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
         directoriesScanned: counts.foldersScanned,
         bytesScanned: counts.bytesScanned,
+        ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
         byteCount: counts.bytesMigrated,
@@ -47,6 +71,18 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
     failedPathCount,
+    pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicRecurrence(recurrence: Recurrence) {
+  const { periodSeconds, schedule, timeZone, nextRun } = recurrence
+  return {
+    ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
+    ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
+    ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now()),
   }
 }
 
@@ -57,10 +93,11 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
-  const seconds = secondsBetween(record.started, record.completed)
+  const [started, completed] = timesOf(record)
+  const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
-    record.state === 'RUNNING' && seconds > 0 && counts.bytesMigrated > 0 && left > 0
+    isWorkedOn(record.state) && seconds > 0 && counts.bytesMigrated > 0 && left > 0
       ? Math.ceil((left / counts.bytesMigrated) * seconds)
       : undefined
   return {
@@ -96,10 +133,20 @@ function percentageOf(
     migratedBytes,
   }: { files: number; settled: number; bytes: number; migratedBytes: number },
 ): number {
-  if (state === 'COMPLETED') return 100
+  if (isBetweenScans(state) || state === 'LIVE') return 100
   const share = (done: number, all: number) => (all === 0 ? 0 : done / all)
   const mean = bytes === 0 ? share(settled, files) : (share(settled, files) + share(migratedBytes, bytes)) / 2
   return Math.max(0, Math.min(99, Math.floor(mean * 100)))
+}
+
+/** When the last scan began and ended. */
+function timesOf({
+  started,
+  completed,
+  recurrence,
+}: MigrationRecord): [string | undefined, string | undefined] {
+  const last = recurrence?.iterations.at(-1)
+  return last === undefined ? [started, completed] : [last.started, last.completed]
 }
 
 const secondsBetween = (start: string | undefined, end: string | undefined): number =>

@@ -3,6 +3,7 @@ import type { Driver } from '../../services/drivers/driver.ts'
 import { linksAreKept } from './driver-links.ts'
 import { foldersAreListed } from './driver-listing.ts'
 import { namesAreKept } from './driver-names.ts'
+import { attributesAreSet, entriesAreRemoved } from './driver-changes.ts'
 import { filesAreRead } from './driver-reading.ts'
 import { uploadsAreWhole } from './driver-uploads.ts'
 import { type Suite, testFolder } from './driver-store.ts'
@@ -49,6 +50,8 @@ export function driverConformance(name: string, startStore: () => Promise<StoreU
       uploadsAreWhole,
       namesAreKept,
       linksAreKept,
+      entriesAreRemoved,
+      attributesAreSet,
     ]) {
       part(suite)
     }

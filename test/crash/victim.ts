@@ -17,26 +17,46 @@ const entry = fileURLToPath(new URL('../../cli/gantry.ts', import.meta.url))
 /** A platform in a process of its own (`gantry up`), to be killed and started again in the same folder. */
 export class Victim implements AsyncDisposable {
   readonly #home: string
+  readonly #environment: NodeJS.ProcessEnv
+  readonly #lines: string[] = []
   #process: ChildProcess | undefined
   #connection: NatsConnection | undefined
 
-  constructor(home: string) {
+  /** @param environment more variables for its process */
+  constructor(home: string, environment: NodeJS.ProcessEnv = {}) {
     this.#home = home
+    this.#environment = environment
+  }
+
+  /** Address of its broker. */
+  get tcpUrl(): string {
+    const { port } = JSON.parse(readFileSync(join(this.#home, files.messaging), 'utf8')) as { port: number }
+    return `nats://127.0.0.1:${port}`
+  }
+
+  /** Whether it has logged such a line: a warning or worse. */
+  hasLogged(pattern: RegExp): boolean {
+    return this.#lines.some((line) => pattern.test(line))
   }
 
   /** Starts it; resolves when it says that it is ready. */
   async start(): Promise<void> {
-    const env = { ...process.env, GANTRY_HOME: this.#home, NATS_SERVER: await natsServerPath() }
-    const child = spawn(process.execPath, [entry, 'up', '--log-level', 'error'], {
+    const env = {
+      ...process.env,
+      GANTRY_HOME: this.#home,
+      NATS_SERVER: await natsServerPath(),
+      ...this.#environment,
+    }
+    const child = spawn(process.execPath, [entry, 'up', '--log-level', 'warn'], {
       env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#process = child
+    createInterface(child.stderr).on('line', (line) => this.#lines.push(line))
     for await (const line of createInterface(child.stdout)) if (line.startsWith('Ctrl-C')) break
     child.stdout.resume()
     const token = readFileSync(join(this.#home, files.credentials), 'utf8').trim()
-    const { port } = JSON.parse(readFileSync(join(this.#home, files.messaging), 'utf8')) as { port: number }
-    this.#connection = await connectWithToken(`nats://127.0.0.1:${port}`, token)
+    this.#connection = await connectWithToken(this.tcpUrl, token)
   }
 
   /** Calls as the local operator; tries on while the broker or a service is away. */

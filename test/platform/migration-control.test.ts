@@ -85,8 +85,8 @@ test('stopped for good, it cannot be started, and nothing is kept but its record
     expect(status).toBe(409)
     expect(body).toMatchObject({
       code: 'NOT_ALLOWED_IN_STATE',
-      message: `for good is STOPPED and not resumable: cannot ${verb}; allowed: delete`,
-      details: { state: 'STOPPED', resumable: false, allowed: ['delete'] },
+      message: `for good is STOPPED and not resumable: cannot ${verb}; allowed: reset, delete`,
+      details: { state: 'STOPPED', resumable: false, allowed: ['reset', 'delete'] },
     })
   }
   const { internalId } = await platform.call(migrations.get, { migrationId })
@@ -104,7 +104,7 @@ test('what runs cannot be deleted; what is deleted leaves nothing', async () => 
   expect(refused.status).toBe(409)
   expect(refused.body).toMatchObject({
     code: 'NOT_ALLOWED_IN_STATE',
-    details: { state: 'RUNNING', resumable: true, allowed: ['stop'] },
+    details: { state: 'RUNNING', resumable: true, allowed: ['stop', 'reset', 'rescan'] },
   })
   const connection = await connectAsPlatform(platform)
   await until('it has a queue and progress', async () => {

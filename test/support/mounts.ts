@@ -8,6 +8,8 @@ export interface Mount extends Disposable {
   readonly path: string
   /** Lets nothing be written any more. */
   makeReadOnly(): void
+  /** Makes it larger; what is in it stays. */
+  grow(sizeBytes: number): void
 }
 
 /** Mounts a file system in memory. Throws when this process may not. */
@@ -19,9 +21,12 @@ export function mountMemory(sizeBytes: number): Mount {
     rmdirSync(path)
     throw error
   }
+  const remount = (option: string) =>
+    execFileSync('mount', ['-o', `remount,${option}`, path], { stdio: 'pipe' })
   return {
     path,
-    makeReadOnly: () => execFileSync('mount', ['-o', 'remount,ro', path], { stdio: 'pipe' }),
+    makeReadOnly: () => remount('ro'),
+    grow: (bytes) => remount(`size=${bytes}`),
     [Symbol.dispose]: () => {
       execFileSync('umount', ['--lazy', path], { stdio: 'pipe' })
       rmdirSync(path)

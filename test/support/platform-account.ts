@@ -5,7 +5,10 @@ import { loadPlatformConfig } from '../../broker/platform-config.ts'
 import { type TestPlatform, testLog } from './platform.ts'
 
 /** Connects as the platform itself, by the identity in its folder. */
-export async function connectAsPlatform({ home, tcpUrl }: TestPlatform): Promise<NatsConnection> {
+export async function connectAsPlatform({
+  home,
+  tcpUrl,
+}: Pick<TestPlatform, 'home' | 'tcpUrl'>): Promise<NatsConnection> {
   const { identity } = await loadPlatformConfig(home, loadMessagingConfig(home), testLog)
   return connectAs('PLATFORM', { url: tcpUrl, identity, name: 'test' })
 }

@@ -30,6 +30,12 @@ export interface TokenShape {
   readonly key?: CryptoKey
 }
 
+/** Where browsers will reach the platform of a configuration folder. */
+export function publicUrlOf(home: string): string {
+  const { host, port } = loadListenOptions(home, 'platform')
+  return `http://${host}:${port}`
+}
+
 /** A real provider whose keys the test has too, so that it can make any token. It can be stopped and started again. */
 export class TestProvider implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'gantry-provider-'))
@@ -51,9 +57,8 @@ export class TestProvider implements AsyncDisposable {
 
   /** A provider for the platform of this configuration folder, which is told of it. */
   static async forHome(home: string, fields: object = {}): Promise<TestProvider> {
-    const { host, port } = loadListenOptions(home, 'platform')
     const { stored, passwords } = await createAccounts()
-    const provider = new TestProvider(`http://${host}:${port}`, passwords, await createKeys())
+    const provider = new TestProvider(publicUrlOf(home), passwords, await createKeys())
     // A port of its own, so that it can come back to it.
     writeAccounts(provider.home, { ...stored, port: await freePort() })
     await provider.start()

@@ -6,6 +6,7 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
+  type Policy,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -66,15 +67,20 @@ class Groups<G> {
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
+  readonly #policy: { readonly policy?: Policy }
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
   #batchLength: number = batchLength.first
   #batch: ChildBatch = { regions: [], transfers: [] }
 
-  /** @param send resolves when another batch may follow */
-  constructor(send: (batch: ChildBatch) => Promise<void>) {
+  /**
+   * @param send resolves when another batch may follow
+   * @param policy that of the folders, when it is not the migration's
+   */
+  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: Policy) {
     this.#send = send
+    this.#policy = policy === undefined ? {} : { policy }
   }
 
   /** @param parent one object for all entries of a folder */
@@ -135,7 +141,8 @@ export class Children {
 
   #endRegion(): void {
     const groups = this.#folders.take()
-    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...first, groups }))
+    if (groups.length > 0)
+      this.#batch.regions.push(encodeItem({ kind: 'region', ...first, ...this.#policy, groups }))
   }
 
   #endTransfer(): void {

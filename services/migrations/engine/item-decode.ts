@@ -3,9 +3,11 @@ import {
   malformed,
   maxRegionFolders,
   maxTransferNames,
+  policies,
   type FileGroup,
   type FolderGroup,
   type Item,
+  type Policy,
 } from './items.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
 
@@ -29,14 +31,14 @@ export function decodeItem(bytes: Uint8Array): Item {
   }
   switch (fields['kind']) {
     case 'region': {
-      checkFields(fields, ['start', 'groups'])
+      checkFields(fields, ['start', 'policy', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
         groups.map(({ names }) => names.length),
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind: 'region', ...head, ...start, groups }
+      return { kind: 'region', ...head, ...start, ...policyOf(fields['policy']), groups }
     }
     case 'transfer': {
       checkFields(fields, ['groups'])
@@ -53,6 +55,13 @@ export function decodeItem(bytes: Uint8Array): Item {
     default:
       throw malformed('no known kind')
   }
+}
+
+function policyOf(json: unknown): { policy?: Policy } {
+  if (json === undefined) return {}
+  const policy = policies.find((known) => known === json)
+  if (policy === undefined) throw malformed('no known policy')
+  return { policy }
 }
 
 function folderGroupOf(json: unknown): FolderGroup {

@@ -13,6 +13,10 @@ export const largeFileBytes = 16 * 1024 * 1024
 /** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */
 export const maxItemTextBytes = 128 * 1024
 
+/** What happens to a file that is at the target already. */
+export const policies = ['overwrite', 'skip-if-size-matches'] as const
+export type Policy = (typeof policies)[number]
+
 interface Head {
   /** 1 for the first try. */
   readonly attempt: number
@@ -39,6 +43,8 @@ export interface Region extends Head {
   readonly kind: 'region'
   /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
   readonly start?: StorePath
+  /** For these folders and all in them; default: the migration's. */
+  readonly policy?: Policy
   readonly groups: readonly FolderGroup[]
 }
 
@@ -69,6 +75,7 @@ function bodyOf(item: Item): object {
     case 'region':
       return {
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
+        ...(item.policy === undefined ? {} : { policy: item.policy }),
         groups: item.groups.map(({ parent, names, modes }) => ({
           parent: jsonFromBytes(parent),
           names: names.map(jsonFromBytes),
@@ -90,8 +97,15 @@ function bodyOf(item: Item): object {
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
-export const startRegion = (path: StorePath = Buffer.alloc(0)): Uint8Array<ArrayBuffer> =>
-  encodeItem({ kind: 'region', attempt: 1, notBeforeMs: 0, start: path, groups: [] })
+export const startRegion = (path: StorePath = Buffer.alloc(0), policy?: Policy): Uint8Array<ArrayBuffer> =>
+  encodeItem({
+    kind: 'region',
+    attempt: 1,
+    notBeforeMs: 0,
+    start: path,
+    ...(policy === undefined ? {} : { policy }),
+    groups: [],
+  })
 
 const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */

@@ -3,6 +3,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
+import type { Policy } from './items.ts'
 import { targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
@@ -18,7 +19,7 @@ export interface MoveSpec {
   readonly root: Uint8Array
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
-  readonly policy: 'overwrite' | 'skip-if-size-matches'
+  readonly policy: Policy
   /** Limits of this process that hold for it, all of them. */
   readonly limits?: readonly Bucket[]
 }

@@ -80,11 +80,11 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ start, attempt, notBeforeMs }: Region, folders: readonly RegionFolder[]): Region {
+function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
   const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { kind: 'region', attempt, notBeforeMs, ...(start === undefined ? {} : { start }), groups }
+  return { ...region, ...(start === undefined ? {} : { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -106,7 +106,8 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside = run.spec.policy === 'overwrite' ? undefined : await lookBeside(run, path)
+    const beside =
+      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
     await makeTarget(run, region, folder, path)
     found.counts.foldersMigrated++
     sweep(run, path)

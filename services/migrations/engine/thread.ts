@@ -68,8 +68,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const run: Run = { spec, source, target, stop, pace, liveThreads }
   switch (job.kind) {
     case 'scan': {
-      const children = new Children((batch) => credit.take(() => sendChildren(id, batch)))
-      return { kind: 'result', result: await scan(run, itemOf(job.item, 'region'), children) }
+      const region = itemOf(job.item, 'region')
+      const send = (batch: ChildBatch) => credit.take(() => sendChildren(id, batch))
+      const children = new Children(send, region.policy)
+      return { kind: 'result', result: await scan(run, region, children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }

@@ -210,3 +210,38 @@ test('a blob under lease is not ours to touch', async () => {
   const put = driver.put(Buffer.from('leased'), Buffer.from('y'), { modifiedMs: 0 })
   expect(await failureOf(put)).toBe('permission')
 })
+
+test('folders are removed in every way that tools mark them; a snapshot is not ours to touch', async () => {
+  await using container = await newContainer()
+  const { driver, theirs } = container
+  const names = async () => (await Array.fromAsync(theirs.listBlobsFlat())).map(({ name }) => name).toSorted()
+  await write(theirs, 'slash/')
+  await write(theirs, 'both', '', { hdi_isfolder: 'true' })
+  await write(theirs, 'both/')
+  await write(theirs, 'implied/file', 'x')
+  await write(theirs, 'twin', 'a file beside blobs below it')
+  await write(theirs, 'twin/file', 'x')
+  for (const name of ['slash', 'both', 'twin']) expect(await driver.remove(Buffer.from(name))).toBe(true)
+  expect(await failureOf(driver.remove(Buffer.from('implied')))).toBe('unsupported')
+  expect(await names()).toEqual(['implied/file', 'twin/file'])
+  expect(await driver.remove(Buffer.from('implied/file'))).toBe(true)
+  expect(await driver.remove(Buffer.from('implied'))).toBe(false)
+  await write(theirs, 'kept', 'x')
+  await theirs.getBlobClient('kept').createSnapshot()
+  expect(await failureOf(driver.remove(Buffer.from('kept')))).toBe('permission')
+})
+
+test('other attributes leave the metadata of other tools; the store tells when it made and wrote a blob', async () => {
+  await using container = await newContainer()
+  const { driver, theirs } = container
+  await write(theirs, 'file', 'x', { theirs: 'kept', mtime: '2020-02-03T04:05:06Z' })
+  await driver.setAttributes(Buffer.from('file'), { modifiedMs: 1_000, mode: 0o600 })
+  const { metadata, createdOn, lastModified } = await theirs.getBlobClient('file').getProperties()
+  expect(metadata).toEqual({
+    theirs: 'kept',
+    mtime: '1970-01-01T00:00:01.000000000Z',
+    permissions: String(0o100600),
+  })
+  const [entry] = await listAll(driver, Buffer.alloc(0))
+  expect(entry).toMatchObject({ createdMs: createdOn?.getTime(), writtenMs: lastModified?.getTime() })
+})

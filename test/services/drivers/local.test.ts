@@ -91,6 +91,8 @@ describe('symbolic links', () => {
       driver.beginUpload(path('out/new'), 5, 'tag'),
       driver.readLink(path('out/link')),
       driver.makeLink(path('out/new'), path('target')),
+      driver.remove(path('out/file')),
+      driver.setAttributes(path('out/file'), { modifiedMs: 1_000, mode: 0o777 }),
     ]
     for (const attempt of attempts) expect(await failureOf(attempt)).toBe('permission')
     expect(readdirSync(store.outside).toSorted()).toEqual(['file', 'link'])

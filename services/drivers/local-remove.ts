@@ -1,0 +1,27 @@
+import { lstatSync, rmdirSync, unlinkSync } from 'node:fs'
+import { StoreError } from './driver.ts'
+import { isErrno } from './local-errors.ts'
+
+/**
+ * Removes what stands at a path, a folder only when it is empty; false when nothing does. Throws `unsupported` for a
+ * folder that is not empty, `changed` when something else took the place meanwhile, and system errors.
+ */
+export function removeEntry(absolutePath: Buffer): boolean {
+  const stat = lstatSync(absolutePath, { throwIfNoEntry: false })
+  if (stat === undefined) return false
+  try {
+    if (stat.isDirectory()) rmdirSync(absolutePath)
+    else unlinkSync(absolutePath)
+    return true
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false
+    if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST')) throw notEmpty(error)
+    if (isErrno(error, 'ENOTDIR') || isErrno(error, 'EISDIR')) throw replaced(error)
+    throw error
+  }
+}
+
+const notEmpty = (cause: unknown) => new StoreError('unsupported', 'the folder is not empty', { cause })
+
+const replaced = (cause: unknown) =>
+  new StoreError('changed', 'something else took its place while it was removed', { cause })

@@ -1,0 +1,108 @@
+import { backoffMs } from '../../broker/backoff.ts'
+import type { Collection } from '../../broker/collection.ts'
+import type { Log } from '../../broker/log.ts'
+import { anew, type MigrationRecord } from './record.ts'
+import { begun } from './recurrence.ts'
+import { happen } from './transition.ts'
+import { nextDueMs, type Turn, turnsOf } from './turns.ts'
+
+export interface SchedulerOptions {
+  readonly records: Collection<typeof MigrationRecord>
+  /** How many migrations may run at once, 0 for any number. */
+  readonly limit: () => Promise<number>
+  readonly log: Log
+}
+
+/** Node's timers take no more; a later time is looked for again. */
+const maxTimerMs = 2 ** 31 - 1
+
+/** Gives migrations their turn: whenever a record changes, when a recurrence is due, and when it is asked to look. */
+export class Scheduler {
+  readonly #options: SchedulerOptions
+  #watch: { stop(): Promise<void> } | undefined
+  #looking: Promise<void> | undefined
+  #again = false
+  #failures = 0
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#watch = await this.#options.records.watch(() => void this.look())
+    await this.look()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#watch?.stop()
+    await this.#looking
+  }
+
+  /** Resolves when all that was stored before has had its turn. Never rejects: what fails is looked at again. */
+  look(): Promise<void> {
+    this.#again = true
+    this.#looking ??= this.#lookOften().finally(() => (this.#looking = undefined))
+    return this.#looking
+  }
+
+  async #lookOften(): Promise<void> {
+    clearTimeout(this.#timer)
+    let waitMs: number | undefined
+    while (this.#again && !this.#isStopped) {
+      this.#again = false
+      try {
+        waitMs = await this.#look()
+        this.#failures = 0
+      } catch (error) {
+        this.#failures += 1
+        waitMs = backoffMs(this.#failures)
+        if (this.#isStopped) return
+        this.#options.log.warn({ err: error }, 'Migrations cannot get their turn at the moment; trying on.')
+      }
+    }
+    if (waitMs === undefined || this.#isStopped) return
+    this.#timer = setTimeout(() => void this.look(), Math.min(Math.max(0, waitMs), maxTimerMs))
+    this.#timer.unref()
+  }
+
+  /** Resolves to the time until the next recurrence, in milliseconds. */
+  async #look(): Promise<number | undefined> {
+    const { records, limit } = this.#options
+    const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+    const now = Date.now()
+    for (const turn of turnsOf(all, await limit(), now)) await this.#take(turn)
+    const due = nextDueMs(all)
+    return due === undefined || due <= now ? undefined : due - now
+  }
+
+  async #take({ migrationId, internalId, trigger }: Turn): Promise<void> {
+    const { records, log } = this.#options
+    const isThis = (current: MigrationRecord) => current.internalId === internalId
+    const now = new Date()
+    const record = await happen(records, migrationId, trigger, (current) => {
+      if (!isThis(current)) return undefined
+      if (trigger === 'due') return { ...current, scheduled: now.toISOString() }
+      return trigger === 'admitted' ? admitted(current, now) : current
+    })
+    if (record === undefined) return
+    log.debug({ migration: migrationId, state: record.state }, 'A migration had its turn.')
+    // What came of it may be somebody's turn: who is due has to be admitted.
+    this.#again = true
+  }
+}
+
+/** A record that begins or goes on to run. A recurrence is a beginning from the root. */
+export function admitted(current: MigrationRecord, now: Date): MigrationRecord {
+  const started = now.toISOString()
+  const record = current.state === 'RECURRENCE_SCHEDULED' ? anew(current) : current
+  const { recurrence } = record
+  return {
+    ...record,
+    started: record.started ?? started,
+    ...(recurrence === undefined || record.seeded ? {} : { recurrence: begun(recurrence, now.getTime()) }),
+  }
+}

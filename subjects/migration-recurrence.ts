@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { form } from './forms.ts'
+import { Count, list, model, strict, Timestamp } from './schemas.ts'
+
+/** Times of a schedule, unless it says otherwise. */
+export const defaultTimeZone = 'UTC'
+
+/** Longest period: what recurs less often than once a year is started by hand. */
+export const maxPeriodSeconds = 366 * 24 * 3600
+
+/** Seconds, or a number with its unit, as the existing product's command line takes it. */
+export const recurringPeriod = Type.Optional(
+  Type.Union(
+    [
+      Type.Integer({ minimum: 0, maximum: maxPeriodSeconds }),
+      Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with its unit: 30S, 10M, 4H or 1D')),
+    ],
+    {
+      description:
+        'Time from the start of one scan to the start of the next: seconds, or 30S, 10M, 4H, 1D; default 0, at once',
+    },
+  ),
+)
+
+/** What they mean, in seconds. */
+const units = { S: 1, M: 60, H: 3_600, D: 86_400 } as const
+
+/** A period as seconds; more than the longest is possible when it has a unit. */
+export function periodSeconds(period: number | string): number {
+  if (typeof period === 'number') return period
+  const unit = period.slice(-1).toUpperCase()
+  return Number(period.slice(0, -1)) * units[unit as keyof typeof units]
+}
+
+export const recurringSchedule = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description:
+      'In place of a period: when scans begin, as cron has it (minute hour day month weekday, or with seconds before them)',
+  }),
+)
+
+export const recurringTimeZone = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 60,
+    description: `Time zone of the schedule, such as Europe/Berlin; default ${defaultTimeZone}`,
+  }),
+)
+
+/**
+ * Iterations that are remembered: those of four days at one in half an hour. Each takes some 150 bytes of a record that is
+ * written with every change of its state.
+ */
+export const maxIterations = 200
+
+export const RecurringMigrationTracker = model('RecurringMigrationTracker', {
+  recurringCount: Count('Scans that were begun'),
+  scansInLastTwentyFourHours: Count('Of the iterations below'),
+  scansInLastSevenDays: Count('Of the iterations below'),
+  avgDurationInSeconds: Count('Of those of them that are over'),
+  iterations: list(
+    strict({
+      iteration: Count('Number, from 1 on'),
+      startTime: Timestamp('When it began'),
+      completeTime: Type.Optional(Timestamp('When it was over')),
+      durationInSeconds: Type.Optional(Count('Seconds')),
+      filesMigrated: Count('Files and links copied'),
+      bytesMigrated: Count('Their bytes'),
+      failedPathCount: Count('Paths that did not arrive'),
+    }),
+    maxIterations,
+  ),
+})

@@ -1,0 +1,167 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { expect, test } from 'vitest'
+import { filesystems } from '../../subjects/filesystems.ts'
+import { migrations } from '../../subjects/migrations.ts'
+import { compareTrees } from '../support/compare-trees.ts'
+import { createFolder } from '../support/migrations.ts'
+import { mountMemory, whyNoMount } from '../support/mounts.ts'
+import { connectAsPlatform } from '../support/platform-account.ts'
+import { createHome } from '../support/platform.ts'
+import { makeTree } from '../support/tree.ts'
+import { until } from '../support/until.ts'
+import { seed } from './kills.ts'
+import { Victim } from './victim.ts'
+
+// What is in the way is said, nothing is lost, and it goes on by itself when the way is free.
+
+const mebi = 2 ** 20
+
+/** A test that needs what this machine may not have; where it has not, its name says so and it shows only that. */
+const testWhere = (reason: () => string | undefined) => {
+  const why = reason()
+  return (name: string, work: () => Promise<void>) =>
+    why === undefined
+      ? test(name, work)
+      : test(`${name} (not shown here: ${why})`, () => expect(reason()).toBe(why))
+}
+
+interface Scene extends AsyncDisposable {
+  readonly victim: Victim
+  readonly home: string
+  readonly from: string
+  readonly to: string
+  /** Waits for a state of the migration, as long as it takes. */
+  reaches(state: string): Promise<void>
+  filesMigrated(): Promise<number>
+}
+
+interface SceneOptions {
+  readonly files: number
+  readonly to?: string
+  readonly messaging?: object
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** A platform in a process of its own that migrates a tree; gone with the scope. */
+async function startScene({ files, to, messaging, environment }: SceneOptions): Promise<Scene> {
+  const folder = createFolder('from', 'to')
+  makeTree(folder.from, { seed, files })
+  const home = await createHome(messaging)
+  const victim = new Victim(home, environment)
+  await victim.start()
+  const places = { from: folder.from, to: to ?? folder.to }
+  await victim.call(filesystems['create-local'], {
+    fileSystemId: 'from',
+    role: 'source',
+    fsRoot: places.from,
+  })
+  await victim.call(filesystems['create-local'], { fileSystemId: 'to', role: 'target', fsRoot: places.to })
+  await victim.call(migrations.create, {
+    migrationId: 'one',
+    path: '/',
+    source: 'from',
+    target: 'to',
+    scanOnlyMigration: true,
+    autoStart: true,
+  })
+  const progress = () => victim.call(migrations.progress, { migrationId: 'one' })
+  return {
+    victim,
+    home,
+    ...places,
+    reaches: async (state) => {
+      while ((await progress()).state !== state) await delay(100)
+    },
+    filesMigrated: async () => (await progress()).progress.filesMigrated,
+    [Symbol.asyncDispose]: async () => {
+      await victim[Symbol.asyncDispose]()
+      rmSync(home, { recursive: true, force: true })
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+async function checkOutcome({ victim, from, to }: Scene): Promise<void> {
+  const { failedPaths } = await victim.call(migrations.failures, { migrationId: 'one' })
+  expect(failedPaths).toEqual([])
+  expect(compareTrees(from, to)).toEqual([])
+}
+
+test('the broker does not answer for a minute', async () => {
+  await using scene = await startScene({ files: 20_000 })
+  await until('the first files', async () => (await scene.filesMigrated()) > 0)
+  const pid = scene.victim.brokerPid()!
+  process.kill(pid, 'SIGSTOP')
+  await delay(60_000)
+  process.kill(pid, 'SIGCONT')
+  await scene.reaches('COMPLETED')
+  await checkOutcome(scene)
+})
+
+testWhere(whyNoMount)('the disk of the target is full', async () => {
+  using disk = mountMemory(16 * mebi)
+  await using scene = await startScene({ files: 20_000, to: disk.path })
+  await until('it is said', () => scene.victim.hasLogged(/no space left/i))
+  const { state } = await scene.victim.call(migrations.get, { migrationId: 'one' })
+  expect(state).toBe('RUNNING')
+  disk.grow(1024 * mebi)
+  await scene.reaches('COMPLETED')
+  await checkOutcome(scene)
+})
+
+test('the storage of the platform is full (max_file)', async () => {
+  const maxFileBytes = 64 * mebi
+  await using scene = await startScene({ files: 20_000, messaging: { max_file: `${maxFileBytes}` } })
+  await until('the first files', async () => (await scene.filesMigrated()) > 0)
+  const connection = await connectAsPlatform({ home: scene.home, tcpUrl: scene.victim.tcpUrl })
+  const manager = await jetstreamManager(connection)
+  await manager.streams.add({ name: 'FILLER', subjects: ['filler'], storage: 'file' })
+  const filler = new Uint8Array(mebi / 2)
+  const isStored = () =>
+    jetstream(connection)
+      .publish('filler', filler)
+      .then(
+        () => true,
+        () => false,
+      )
+  while (await isStored());
+  await until('it is said', () => scene.victim.hasLogged(/max_file/))
+  await manager.streams.delete('FILLER')
+  await connection.close()
+  await scene.reaches('COMPLETED')
+  await checkOutcome(scene)
+})
+
+const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
+const whyNoFakeTime = () =>
+  existsSync(fakeTime) ? undefined : `there is no ${fakeTime}: install the package faketime`
+
+testWhere(whyNoFakeTime)('the clock is stepped back by an hour, and forth by two', async () => {
+  using folder = createFolder('clock')
+  const clock = join(folder.clock, 'offset')
+  const step = (offset: string) => writeFileSync(clock, offset)
+  step('+0')
+  using disk = mountMemory(16 * mebi)
+  await using scene = await startScene({
+    files: 20_000,
+    to: disk.path,
+    environment: {
+      LD_PRELOAD: fakeTime,
+      FAKETIME_TIMESTAMP_FILE: clock,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      NO_FAKE_STAT: '1',
+    },
+  })
+  // Much waits for another try, until a moment of the clock.
+  await until('the disk is full', () => scene.victim.hasLogged(/no space left/i))
+  step('-3600')
+  disk.grow(1024 * mebi)
+  await until('more files', async () => (await scene.filesMigrated()) > 0)
+  step('+7200')
+  await scene.reaches('COMPLETED')
+  await checkOutcome(scene)
+})
