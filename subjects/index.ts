@@ -1,3 +1,5 @@
+import { agentWork } from './agent-work.ts'
+import { agentKeys, agents } from './agents.ts'
 import { assignments } from './assignments.ts'
 import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
@@ -30,6 +32,8 @@ export const resources = {
   filesystems,
   migrations,
   bandwidth,
+  agents,
+  agentKeys,
 } as const
 
 /** Requests between the platform's own services. */
@@ -38,7 +42,11 @@ export const internalResources = { authenticationInternal, filesystemsInternal, 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
   Object.values(resource),
 )
-export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
-  Object.values(resource),
-)
+/** Requests of transfer agents. */
+export const agentResources = { agentWork } as const
+
+export const internalContracts: readonly Contract[] = Object.values({
+  ...internalResources,
+  ...agentResources,
+}).flatMap((resource) => Object.values(resource))
 export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { movedBy } from './agents.ts'
 import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -69,6 +70,7 @@ export const Migration = model('Migration', {
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),
   targetActionPolicy: Type.Enum(Object.values(actionPolicies)),
+  movedBy: Type.Optional(movedBy),
   migrationCreatedTime: Timestamp('When it was made'),
   migrationStartTime: Type.Optional(Timestamp('When it was started first')),
   migrationCompleteTime: Type.Optional(Timestamp('When it was completed')),

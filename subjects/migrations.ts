@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { movedBy } from './agents.ts'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { Failures, maxFailures } from './migration-failures.ts'
@@ -20,6 +21,7 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy,
+      movedBy: Type.Optional(movedBy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({

@@ -1,33 +1,33 @@
-import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
+import { Queue } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { Movers } from '../../subjects/agents.ts'
 import type { StorePath } from '../drivers/driver.ts'
+import type { Offers } from './agents/offers.ts'
+import { Shelf } from './books.ts'
 import type { Changes } from './changes/changes.ts'
-import type { ItemResult } from './engine/counts.ts'
-import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
-import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
-import { stillToWaitMs } from './engine/retry.ts'
-import { type FailureLedger, noteFailures } from './failures.ts'
+import { type Policy, startRegion } from './engine/items.ts'
+import type { Mover, MoveSpec } from './engine/mover.ts'
+import type { FailureLedger } from './failures.ts'
 import { Frontier } from './frontier.ts'
+import { ItemLoop, lanes } from './item-loop.ts'
 import type { Progress } from './progress.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
-const lanes = ['transfer', 'region'] as const
-type Lane = (typeof lanes)[number]
-
 /** Look whether all is done at least so often: the last item may have been another process's. */
 const idleCheckMs = 500
-/** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
-const tellEveryMs = 60_000
-/** An item that failed for a reason of ours, not of a store, waits so long. */
-const retryMs = 1_000
 
 export interface ActiveOptions {
   readonly connection: NatsConnection
   /** Names the queue, the progress and the failures; see `workIdOf`. */
   readonly workId: string
+  readonly migrationId: string
+  /** Name of the target filesystem. */
+  readonly target: string
+  /** Who takes part in the work. */
+  readonly movedBy: Movers
+  readonly agents: Offers
   readonly spec: MoveSpec
   readonly mover: Mover
   readonly threads: number
@@ -43,47 +43,50 @@ export interface ActiveOptions {
   readonly signal: AbortSignal
 }
 
-/**
- * One migration that this process works on: takes its items from the queue, has them done, stores what came of them, and
- * only then takes them off.
- */
+/** One migration that is worked on: its queue, which is this process's, and this process's part of the work. */
 export class ActiveMigration {
   readonly #options: ActiveOptions
   readonly #queue: Queue
-  readonly #book: WorkerBook
+  readonly #shelf: Shelf
   readonly #frontier: Frontier
+  readonly #loop: ItemLoop
   /** Aborts when the work is to end, be it finished or stopped. */
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
-  readonly #inHand: Set<number>
+  readonly #inHand = new Set<number>()
   #wake = Promise.withResolvers<void>()
-  #toldUntilMs = 0
 
-  private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook, inHand: Set<number>) {
-    this.#inHand = inHand
+  private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
     this.#options = options
     this.#queue = queue
-    this.#book = book
+    this.#shelf = shelf
     this.#frontier = new Frontier(options.connection, queue, options.log)
+    this.#loop = new ItemLoop({
+      ...options,
+      queue,
+      book: new WorkerBook({
+        keeper: shelf.keeperOf(crypto.randomUUID()),
+        others: shelf.all(),
+        // The queue need not be asked for what is in hand here: most items are made by one that is.
+        isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
+        onCount: options.onCount,
+      }),
+      room: (signal) => this.#frontier.room(signal),
+      inHand: this.#inHand,
+      onIdle: () => this.#wake.resolve(),
+      signal: this.#end.signal,
+    })
     options.signal.addEventListener('abort', () => this.#finish(), { once: true })
     if (options.signal.aborted) this.#finish()
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
-    const { connection, workId, log, takeBack, progress, onCount } = options
+    const { connection, workId, log, takeBack, progress } = options
     const queue = await Queue.open(connection, workId, lanes, log, { takeBack })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
-    const inHand = new Set<number>()
-    const book = await WorkerBook.open({
-      progress,
-      migration: workId,
-      worker: crypto.randomUUID(),
-      // The queue need not be asked for what is in hand here: most items are made by one that is.
-      isOpen: async (sequence) => inHand.has(sequence) || (await queue.has(sequence)),
-      onCount,
-    })
-    return new ActiveMigration(options, queue, book, inHand)
+    const shelf = await Shelf.open(progress, workId, (sequence) => queue.has(sequence))
+    return new ActiveMigration(options, queue, shelf)
   }
 
   /** Whether nothing was ever put into the queue. */
@@ -111,21 +114,24 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { threads, changes } = this.#options
+    const { changes, movedBy, agents, workId } = this.#options
     await changes?.start(this.#end.signal)
-    // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
-    const consuming = Promise.all(
-      lanes.map((lane) =>
-        this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
-      ),
-    )
+    await agents.offer({
+      ...this.#options,
+      queue: this.#queue,
+      shelf: this.#shelf,
+      room: (signal) => this.#frontier.room(signal),
+    })
+    const consuming = movedBy === 'AGENTS' ? aborted(this.#end.signal) : this.#loop.run(this.#end.signal)
+    let isDone = false
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      return await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      isDone = await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      return isDone
     } finally {
       this.#finish()
       await consuming
+      await agents.withdraw(workId, { waits: !isDone })
     }
   }
 
@@ -150,77 +156,11 @@ export class ActiveMigration {
     }
     return false
   }
-
-  async #work(lane: Lane, item: QueueItem): Promise<void> {
-    const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
-    if (waitMs > 0) {
-      item.later(waitMs)
-      return
-    }
-    this.#inHand.add(item.sequence)
-    try {
-      if (await this.#book.includes(item)) await this.#book.stored()
-      else await this.#record(lane, item, await this.#move(lane, item))
-      await item.done()
-      this.#book.acked(item.sequence)
-    } catch (error) {
-      if (this.#end.signal.aborted || error instanceof QueueGoneError) return
-      this.#options.log.warn(
-        { err: error, migration: this.#options.spec.id },
-        'An item failed; it comes again.',
-      )
-      item.later(retryMs)
-    } finally {
-      this.#inHand.delete(item.sequence)
-      if (this.#inHand.size === 0) this.#wake.resolve()
-    }
-  }
-
-  #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
-    const { mover, spec } = this.#options
-    const { signal } = this.#end
-    if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
-    const publish = async (children: ChildBatch) => {
-      await this.#frontier.room(signal)
-      await Promise.all([
-        ...children.transfers.map((child) => this.#publish('transfer', child, item)),
-        ...children.regions.map((child) => this.#publish('region', child, item)),
-      ])
-    }
-    return mover.scan(spec, item.data, publish, signal, item.redelivered)
-  }
-
-  /**
-   * The id is of the parent's delivery-independent place and the child's content: what a redelivered parent publishes
-   * again is dropped, and what it lists differently now is not.
-   */
-  #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
-    return this.#publishAs(
-      lane,
-      child,
-      `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`,
-    )
-  }
-
-  async #publishAs(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
-    if (this.#book.wasDone(messageId)) return
-    await this.#queue.publish(lane, child, messageId, this.#end.signal)
-  }
-
-  /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
-  async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId } = this.#options
-    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#end.signal)
-    // Not by its content, which has the time of the next try in it.
-    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
-    if (putOff !== undefined) this.#tell(putOff)
-    await this.#book.count(item, counts)
-  }
-
-  #tell(reason: string): void {
-    const { log, spec } = this.#options
-    if (performance.now() < this.#toldUntilMs) return
-    this.#toldUntilMs = performance.now() + tellEveryMs
-    log.warn({ migration: spec.id, reason }, 'Something does not arrive at the moment, and is tried again.')
-  }
 }
+
+/** Resolves when the signal aborts. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -54,6 +54,7 @@ export const creator =
       created: now,
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
+      ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
       pendingRegions: [],
     }
     await records.create(migrationId, record, [

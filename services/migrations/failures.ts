@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Ledger } from '../../broker/ledger.ts'
+import { Ledger, LedgerNotes } from '../../broker/ledger.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { roots } from '../../subjects/names.ts'
 import type { Failure } from './engine/counts.ts'
@@ -10,10 +10,16 @@ export interface RecordedFailure extends Failure {
 }
 
 export type FailureLedger = Ledger<RecordedFailure>
+/** The part of it that every worker has. */
+export type FailureNotes = Pick<FailureLedger, 'append'>
 
 /** The paths that did not arrive, a book for each migration under its work id. */
 export const openFailures = (connection: NatsConnection, maxFileBytes: number): Promise<FailureLedger> =>
   Ledger.open<RecordedFailure>(connection, { name: 'FAILURES', root: roots.failures, maxFileBytes })
+
+/** The same for a worker elsewhere. */
+export const failureNotes = (connection: NatsConnection): FailureNotes =>
+  new LedgerNotes<RecordedFailure>(connection, roots.failures)
 
 /**
  * Notes what of an item did not arrive; resolves when it is stored. A path is noted once, however often its item comes and
@@ -21,7 +27,7 @@ export const openFailures = (connection: NatsConnection, maxFileBytes: number): 
  * @param item its sequence in the queue
  */
 export async function noteFailures(
-  ledger: FailureLedger,
+  ledger: FailureNotes,
   migration: string,
   { item, failures }: { item: number; failures: readonly Failure[] },
   signal: AbortSignal,

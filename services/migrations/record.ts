@@ -6,6 +6,7 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../subjects/migration-model.ts'
+import { movedBy } from '../../subjects/agents.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
@@ -57,6 +58,7 @@ export const MigrationRecord = strict({
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
   recurrence: Type.Optional(Recurrence),
+  movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>

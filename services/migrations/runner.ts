@@ -5,7 +5,9 @@ import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { Movers } from '../../subjects/agents.ts'
 import { ActiveMigration } from './active.ts'
+import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
@@ -27,6 +29,9 @@ export interface RunnerOptions extends WorkStores {
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
   readonly changes: (record: MigrationRecord) => Changes | undefined
+  /** Who moves the files of a migration. */
+  readonly movedBy: (record: MigrationRecord) => Promise<Movers>
+  readonly agents: Offers
   readonly onCount: CountListener
   readonly log: Log
 }
@@ -121,12 +126,13 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes } = this.#options
+    const { records, resolve, changes, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
-    const { migrationId } = record
+    const { migrationId, target } = record
     const workId = workIdOf(record)
     const takeBack = this.#inherited.has(workId)
-    const options = { workId, spec: await resolve(record), takeBack, signal }
+    const who = { workId, migrationId, target, movedBy: await movedBy(record) }
+    const options = { ...who, spec: await resolve(record), takeBack, signal }
     const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
     this.#inherited.delete(workId)
     if (active.isNew && isLost(record)) return this.#lost(record)

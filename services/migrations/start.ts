@@ -8,8 +8,9 @@ import type { Sealer } from '../../broker/seal.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
-import { Mover } from './engine/mover.ts'
+import { type Counts, Mover } from './engine/mover.ts'
 import { openFailures } from './failures.ts'
 import { localFolder } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
@@ -51,6 +52,8 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     return openSecrets(kind, sealed, sealer)
   }
   const bandwidth = await startBandwidth({ connection, records, place })
+  const onCount = (counts: Readonly<Counts>) => stats.add(counts)
+  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
   const runner = new Runner({
     connection,
     records,
@@ -65,7 +68,9 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       return { id: internalId, generation, root, source, target, policy: enginePolicies[policy], limits }
     },
     changes: () => undefined,
-    onCount: (counts) => stats.add(counts),
+    movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
+    agents: agents.offers,
+    onCount,
     log,
   })
   const scheduler = new Scheduler({ records, limit: async () => 0, log })
@@ -92,13 +97,17 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
     bandwidthHandlers: bandwidth.handlers,
+    agentHandlers: agents.handlers,
+    deskHandlers: agents.deskHandlers,
     run: async () => {
       await bandwidth.run()
+      agents.run()
       await runner.start()
       await scheduler.start()
     },
     stop: async () => {
       await scheduler.stop()
+      agents.stop()
       await runner.stop()
       await bandwidth.stop()
       await mover.close()

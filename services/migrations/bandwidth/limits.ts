@@ -1,48 +1,27 @@
 import { subjectToken } from '../../../subjects/names.ts'
-import { type Bucket, newBucket, noRates, type Rates, setRates } from '../engine/bucket.ts'
+import { type Bucket, noRates, type Rates } from '../engine/bucket.ts'
+import { Buckets } from './buckets.ts'
 import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './policies.ts'
 
 /** How often the time of day is looked at; tables have minutes. */
 const checkMs = 1_000
 
-/** The limits of this process, by what they are about; they hold for all of its threads as soon as they are set. */
-export class Buckets {
-  readonly #buckets = new Map<string, Bucket>()
-
-  of(id: string): Bucket {
-    const known = this.#buckets.get(id) ?? newBucket()
-    this.#buckets.set(id, known)
-    return known
-  }
-
-  set(id: string, rates: Rates): void {
-    setRates(this.of(id), rates)
-  }
-}
-
-/** Names of the limits that hold for a migration, as tokens of a subject. */
-const limitsOf = (migrationId: string, target: string): string[] => {
-  const places: Place[] = [
-    { scope: 'global' },
-    { scope: 'migration', name: migrationId },
-    { scope: 'target', name: target },
-  ]
-  return places.map((place) => subjectToken(idOf(place)))
-}
-
 /** Keeps the limits of the platform as its policies and the time of day say. */
 export class Limits {
   readonly #policies = new Map<string, StoredPolicy>()
   readonly #buckets = new Buckets()
+  #workersUnder: (token: string) => number = () => 1
+  #onChange: () => void = () => undefined
   #timer: NodeJS.Timeout | undefined
   #watch: { stop(): Promise<void> } | undefined
 
   /** Begins to follow the policies; resolves when those that are stored hold. */
   async start(policies: Policies): Promise<void> {
     for (const policy of await policies.list({ limit: Number.POSITIVE_INFINITY }))
-      this.#changed(subjectToken(idOf(policy)), policy)
+      this.#policies.set(subjectToken(idOf(policy)), policy)
+    this.refresh()
     this.#watch = await policies.watch((token, policy) => this.#changed(token, policy))
-    this.#timer = setInterval(() => this.#setAll(), checkMs).unref()
+    this.#timer = setInterval(() => this.#lookAtTime(), checkMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -50,23 +29,55 @@ export class Limits {
     await this.#watch?.stop()
   }
 
+  /**
+   * Says that other processes move under the same limits.
+   * @param workersUnder how many there are under a limit, this process included
+   * @param onChange called when a limit has changed
+   */
+  share(workersUnder: (token: string) => number, onChange: () => void): void {
+    this.#workersUnder = workersUnder
+    this.#onChange = onChange
+  }
+
   /** The limits that hold for a migration, for the engine. */
   of(migrationId: string, target: string): Bucket[] {
-    return limitsOf(migrationId, target).map((token) => this.#buckets.of(token))
+    return this.tokensOf(migrationId, target).map((token) => this.#buckets.of(token))
+  }
+
+  /** Names of the limits that hold for a migration, as tokens of a subject. */
+  tokensOf(migrationId: string, target: string): string[] {
+    const places: Place[] = [
+      { scope: 'global' },
+      { scope: 'migration', name: migrationId },
+      { scope: 'target', name: target },
+    ]
+    return places.map((place) => subjectToken(idOf(place)))
+  }
+
+  /** What each process may move under a limit: they are given equal parts. */
+  partOf(token: string): Rates {
+    const policy = this.#policies.get(token)
+    if (policy === undefined) return noRates
+    const { bytesPerSecond, requestsPerSecond } = ratesAt(policy, new Date())
+    const part = (rate: number | undefined) =>
+      rate === undefined ? undefined : Math.max(1, rate / this.#workersUnder(token))
+    return { bytesPerSecond: part(bytesPerSecond), requestsPerSecond: part(requestsPerSecond) }
+  }
+
+  /** Sets what holds now; returns whether something else holds than before. */
+  refresh(): boolean {
+    const changed = [...this.#policies.keys()].map((token) => this.#buckets.set(token, this.partOf(token)))
+    return changed.includes(true)
   }
 
   #changed(token: string, policy: StoredPolicy | undefined): void {
-    if (policy === undefined) {
-      this.#policies.delete(token)
-      this.#buckets.set(token, noRates)
-    } else {
-      this.#policies.set(token, policy)
-      this.#buckets.set(token, ratesAt(policy, new Date()))
-    }
+    if (policy === undefined) this.#policies.delete(token)
+    else this.#policies.set(token, policy)
+    this.#buckets.set(token, this.partOf(token))
+    this.#onChange()
   }
 
-  #setAll(): void {
-    const now = new Date()
-    for (const [token, policy] of this.#policies) this.#buckets.set(token, ratesAt(policy, now))
+  #lookAtTime(): void {
+    if (this.refresh()) this.#onChange()
   }
 }

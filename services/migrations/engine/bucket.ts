@@ -34,21 +34,25 @@ const burstNs = 200_000_000n
 /** A limit that is none yet. */
 export const newBucket = (): Bucket => new SharedArrayBuffer(words * BigInt64Array.BYTES_PER_ELEMENT)
 
-/** Changes what a second allows; all threads see it at once, and what was to be waited for is forgotten. */
-export function setRates(bucket: Bucket, { bytesPerSecond, requestsPerSecond }: Rates): void {
+/**
+ * Changes what a second allows; all threads see it at once, and what was to be waited for is forgotten. Returns whether it
+ * was another before.
+ */
+export function setRates(bucket: Bucket, { bytesPerSecond, requestsPerSecond }: Rates): boolean {
   const longs = new BigInt64Array(bucket)
   const ints = new Int32Array(bucket)
   const before = [Atomics.load(longs, places.bytes.rate), Atomics.load(longs, places.requests.rate)]
   const rates = [bytesPerSecond, requestsPerSecond].map((rate) =>
     rate === undefined ? 0n : BigInt(Math.max(1, Math.floor(rate))),
   ) as [bigint, bigint]
-  if (rates.every((rate, index) => rate === before[index])) return
+  if (rates.every((rate, index) => rate === before[index])) return false
   Atomics.store(longs, places.bytes.rate, rates[0])
   Atomics.store(longs, places.requests.rate, rates[1])
   Atomics.store(longs, places.bytes.free, 0n)
   Atomics.store(longs, places.requests.free, 0n)
   Atomics.store(ints, limitedAt, (rates[0] > 0n ? flags.bytes : 0) | (rates[1] > 0n ? flags.requests : 0))
   Atomics.add(ints, changesAt, 1)
+  return true
 }
 
 /** One thread's view of a bucket. */
