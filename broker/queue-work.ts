@@ -45,20 +45,26 @@ export class QueueWork {
   readonly #office: QueueOffice
   readonly #log: Log
   readonly #handedOut: ReadonlyMap<string, number>
+  readonly #inboxPrefix: string | undefined
 
-  /** @param options `handedOut`: by lane, up to which sequence items were handed out to workers that are gone */
+  /**
+   * @param options `handedOut`: by lane, up to which sequence items were handed out to workers that are gone;
+   *   `inboxPrefix`: the only inbox that the connection may hear, where it may not hear all
+   */
   constructor({
     name,
     connection,
     office,
     log,
     handedOut = new Map<string, number>(),
+    inboxPrefix,
   }: {
     name: string
     connection: NatsConnection
     office: QueueOffice
     log: Log
     handedOut?: ReadonlyMap<string, number>
+    inboxPrefix?: string
   }) {
     this.name = name
     this.#connection = connection
@@ -66,6 +72,7 @@ export class QueueWork {
     this.#office = office
     this.#log = log
     this.#handedOut = handedOut
+    this.#inboxPrefix = inboxPrefix
   }
 
   /**
@@ -115,6 +122,7 @@ export class QueueWork {
       stream: streamName(this.name),
       lane,
       slots,
+      inboxPrefix: this.#inboxPrefix,
       work,
       wasOut: (sequence) => sequence <= (handedOut ?? 0) || forgotten-- > 0,
       remove: (sequence) => this.#office.remove(sequence),

@@ -107,6 +107,7 @@ export const agentWork = agentResource('agent-work', {
     input: strict({
       instance,
       migration,
+      book: Uuid('This life of the agent on this migration'),
       counts: record(Count('Count'), maxCounts, 'What was done, in numbers'),
       counted: list(sequence, maxCounted),
       early: list(messageId, maxEarly),

@@ -98,7 +98,7 @@ test('two agents and the server move a tree together, each file once, and share 
 })
 
 test('a migration that agents alone move waits for one that shares its folders, and stops and goes on with it', async () => {
-  await using without = await startAgent(platform, 'without')
+  await using _without = await startAgent(platform, 'without')
   const { completed, check, migrationId } = await start(20, 'AGENTS')
   expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
     state: 'RUNNING',

@@ -4,6 +4,7 @@ import { call } from '../../../broker/client.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import { agentWork } from '../../../subjects/agent-work.ts'
 import { asAgent, type Contract, type Input, type Output } from '../../../subjects/contract.ts'
+import { inboxPrefix } from '../../../subjects/names.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import type { QueueOffice } from '../../../broker/queue-work.ts'
 import type { Bookkeeper } from '../books.ts'
@@ -19,6 +20,11 @@ export class AgentDesk {
     this.#connection = connection
     this.#keyId = keyId
     this.instance = instance
+  }
+
+  /** Where the agent hears answers, and nothing else. */
+  get inbox(): string {
+    return inboxPrefix(this.#keyId)
   }
 
   /** Asks once. @throws GantryError */
@@ -55,14 +61,16 @@ export class AgentDesk {
     }
   }
 
-  /** Where the agent's book on a migration is kept. */
+  /** Where a book of the agent on a migration is kept: one for each time that it begins with it. */
   keeperOf(migration: string, signal: AbortSignal): Bookkeeper {
     const { instance } = this
+    const book = crypto.randomUUID()
     return {
       look: (sequence) => this.askOn(agentWork.look, { migration, sequence }, signal),
       store: async ({ counts, counted, early }) => {
-        const book = { counts: counts as Counts, counted, early: Object.values(early).flat() }
-        return (await this.askOn(agentWork['store-book'], { instance, migration, ...book }, signal)).refused
+        const content = { counts: counts as Counts, counted, early: Object.values(early).flat() }
+        const input = { instance, migration, book, ...content }
+        return (await this.askOn(agentWork['store-book'], input, signal)).refused
       },
     }
   }

@@ -80,7 +80,7 @@ export class AgentMigration {
       spec: { ...spec, limits },
       mover,
       threads,
-      queue: new QueueWork({ name: migration, connection, office, log }),
+      queue: new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox }),
       book: new WorkerBook({
         keeper: desk.keeperOf(migration, signal),
         asksAlways: true,

@@ -35,9 +35,11 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
   return {
     attend: async (report, { caller }) => {
       const until = Date.now() + attendMs
+      const agent = roster.admit(keyOf(caller), report)
+      if (typeof agent === 'string') return leaving(agent)
       for (;;) {
-        const agent = roster.admit(keyOf(caller), report)
-        if (typeof agent === 'string') return { revision: '', leave: agent, assignments: [], limits: [] }
+        const reason = roster.whyGone(agent)
+        if (reason !== undefined) return leaving(reason)
         const answer = withRevision(offers.assignmentsOf(agent))
         const waitMs = until - Date.now()
         if (answer.revision !== report.revision || waitMs <= 0) return answer
@@ -75,11 +77,11 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
         throw error
       }
     },
-    'store-book': async ({ instance, migration, counts, counted, early }, { caller }) => {
+    'store-book': async ({ instance, migration, book, counts, counted, early }, { caller }) => {
       const { throughput } = agentOf(caller, instance)
       const { shelf } = find(migration)
-      const before = shelf.of(instance)?.counts
-      const refused = await shelf.store(instance, { counts, counted, early: byParent(early) })
+      const before = shelf.of(book)?.counts
+      const refused = await shelf.store(book, { counts, counted, early: byParent(early) })
       if (refused.length === 0) {
         const more = subtract(all(counts), all(before))
         throughput.add(more)
@@ -99,6 +101,8 @@ function keyOf(caller: Caller): string {
   if (caller.kind === 'key') return caller.keyId
   throw new GantryError('DENIED', 'this is for transfer agents')
 }
+
+const leaving = (reason: string): Answer => ({ revision: '', leave: reason, assignments: [], limits: [] })
 
 const withRevision = (answer: Omit<Answer, 'revision'>): Answer => ({
   ...answer,

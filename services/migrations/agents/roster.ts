@@ -99,6 +99,12 @@ export class Roster {
     return this.live().find((agent) => agent.keyId === keyId && agent.report.instance === instance)
   }
 
+  /** Why an agent that was admitted is to end; undefined for one that is there. */
+  whyGone(agent: LiveAgent): string | undefined {
+    if (this.#live.get(agent.report.name) === agent) return undefined
+    return this.#dismissed.get(agent.report.instance) ?? 'it has said that it ends'
+  }
+
   /** An agent says what it is. Returns it, or why it has to end. */
   admit(keyId: string, report: Report): LiveAgent | string {
     const dismissed = this.#dismissed.get(report.instance)
@@ -198,7 +204,7 @@ export class Roster {
       healthy: problem === undefined,
       health: {
         status: problem === undefined ? 'CONNECTED' : 'NOT_VALID',
-        lastStatusUpdateTime: answeredMs,
+        lastStatusUpdateTime: agent.asking > 0 ? Date.now() : answeredMs,
         lastHealthMessage: problem ?? '',
       },
       connected,
