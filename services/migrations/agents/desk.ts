@@ -29,6 +29,7 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
   const agentOf = (caller: Caller, instance: string) => {
     const agent = roster.find(keyOf(caller), instance)
     if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not said that it is there')
+    agent.answeredMs = Date.now()
     return agent
   }
 

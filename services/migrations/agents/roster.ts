@@ -88,7 +88,9 @@ export class Roster {
   }
 
   /** Why an agent is given nothing to do; undefined for one that can work. */
-  problemOf({ report: { version, problem } }: LiveAgent): string | undefined {
+  problemOf({ report: { instance, version, problem } }: LiveAgent): string | undefined {
+    const dismissed = this.#dismissed.get(instance)
+    if (dismissed !== undefined) return dismissed
     if (version !== this.#version)
       return `it is release ${version}, the platform is ${this.#version}: install the same`
     return problem
@@ -101,8 +103,8 @@ export class Roster {
 
   /** Why an agent that was admitted is to end; undefined for one that is there. */
   whyGone(agent: LiveAgent): string | undefined {
-    if (this.#live.get(agent.report.name) === agent) return undefined
-    return this.#dismissed.get(agent.report.instance) ?? 'it has said that it ends'
+    const isThere = this.#live.get(agent.report.name) === agent
+    return this.#dismissed.get(agent.report.instance) ?? (isThere ? undefined : 'it has said that it ends')
   }
 
   /** An agent says what it is. Returns it, or why it has to end. */
@@ -147,8 +149,8 @@ export class Roster {
     const agent = this.#live.get(name)
     const wasSeen = (await this.#seen.get(name)) !== undefined
     if (agent !== undefined) {
+      // It is there until it has said what it had in hand.
       this.#dismiss(agent, 'it was removed by an administrator')
-      this.#live.delete(name)
       this.changed()
     }
     if (wasSeen) await this.#seen.delete(name)
@@ -178,7 +180,7 @@ export class Roster {
     const { name, host } = agent.report
     this.#live.delete(name)
     this.#log.warn({ agent: name, host }, message)
-    this.#remember(agent)
+    if (!this.#dismissed.has(agent.report.instance)) this.#remember(agent)
     this.changed()
   }
 
