@@ -1,9 +1,11 @@
-import { type AuthorizationRequest, encodeAuthorizationResponse } from '@nats-io/jwt'
+import type { AuthorizationRequest } from '@nats-io/jwt'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { addressMarks, addressOfConnection } from './client-address.ts'
+import { addressMarks, originOfConnection } from './client-address.ts'
 import type { Identity } from './identity.ts'
-import { readClaims } from './jwt.ts'
+import { encodeJwt, readClaims } from './jwt.ts'
 import type { Log } from './log.ts'
+import { Tarpit } from './tarpit.ts'
+import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
 
 /** Who a token stands for, and what its connections may do. */
@@ -28,9 +30,11 @@ export interface Refusal {
 }
 
 /** A connection that was refused. */
-export interface RefusedConnection extends Refusal {
+export interface RefusedConnection extends Pick<Refusal, 'reason' | 'keyId'> {
   /** Address of the client. */
   readonly from: string | undefined
+  /** What the client was told, where it is not that its token is wrong. */
+  readonly result?: 'UNAUTHENTICATED' | 'THROTTLED'
 }
 
 const requestSubject = '$SYS.REQ.USER.AUTH'
@@ -56,31 +60,41 @@ export function startAuthCallout(
   },
 ): { stop(): Promise<void> } {
   const marks = addressMarks(identity)
+  const tarpit = new Tarpit()
+  const issuer_account = identity.AUTH.account.getPublicKey()
   const answer = async (message: Msg): Promise<void> => {
     const { nats } = readClaims<AuthorizationRequest>(message.string())
     const { user_nkey, server_id, connect_opts, client_info } = nats as AuthorizationRequest
-    const reply = (data: { jwt: string } | { error: string }) =>
-      encodeAuthorizationResponse(keyOnly(user_nkey), keyOnly(server_id.id), identity.AUTH.account, data, {
-        signer: identity.AUTH.signing,
-      })
+    const respond = (data: { jwt: string } | { error: string }) => {
+      const type = 'authorization_response'
+      const claims = { sub: user_nkey, aud: server_id.id, nats: { type, issuer_account, ...data } }
+      message.respond(encodeJwt(claims, identity.AUTH.signing))
+    }
     const { auth_token: token = '', name } = connect_opts
     const verdict = await authorise(token)
     if ('refused' in verdict) {
-      onRefusal({ ...verdict, from: addressOfConnection(marks, { name, host: client_info.host, token }) })
-      log.warn(
-        { host: client_info.host, client: client_info.kind, reason: verdict.refused },
-        'Refused a connection.',
-      )
-      message.respond(await reply({ error: 'the token is not valid here' }))
+      const { host } = client_info
+      const keyId = keyIdOf(token)
+      const { address, isEdge } = originOfConnection(marks, { name, host, keyId })
+      onRefusal({
+        reason: verdict.reason,
+        from: address,
+        ...(verdict.keyId === undefined ? {} : { keyId: verdict.keyId }),
+      })
+      const refuse = () => respond({ error: 'the token is not valid here' })
+      // The edge holds up by itself who guesses there.
+      if (isEdge) refuse()
+      else if (!tarpit.refuse({ address: address ?? '', keyId }, refuse)) return
+      log.warn({ host, client: client_info.kind, reason: verdict.refused }, 'Refused a connection.')
       return
     }
-    const jwt = await userJwt(identity, verdict.account, {
+    const jwt = userJwt(identity, verdict.account, {
       publicKey: user_nkey,
       name: verdict.keyId,
       capabilities: verdict.capabilities,
       ...(verdict.expires === undefined ? {} : { expires: verdict.expires }),
     })
-    message.respond(await reply({ jwt }))
+    respond({ jwt })
   }
   const subscription = connection.subscribe(requestSubject, {
     queue,
@@ -95,9 +109,10 @@ export function startAuthCallout(
       )
     },
   })
-  return { stop: () => subscription.drain() }
+  return {
+    stop: async () => {
+      await subscription.drain()
+      tarpit.close()
+    },
+  }
 }
-
-/** The JWT package wants keys; for the subject of a JWT only the public form is read. */
-const keyOnly = (publicKey: string) =>
-  publicKey as unknown as Parameters<typeof encodeAuthorizationResponse>[0]

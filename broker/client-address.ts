@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { isIPv6 } from 'node:net'
 import type { Msg } from '@nats-io/transport-node'
 import { crossAccountReply, onlyLine, requestInfo } from './caller.ts'
 import { clientAddressHeader } from './headers.ts'
@@ -33,6 +34,21 @@ export function addressMarks(identity: Pick<Identity, 'derive'>): AddressMarks {
 /** An IPv4 address is shown as one, also where the socket takes both kinds. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
+/** Groups of an IPv6 address that name a network; whoever has one has all addresses in it. */
+const networkGroups = 4
+
+/** What one guesser has: an IPv4 address, or a network of IPv6. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address)
+  // What follows takes longer than all else that a refused request needs here.
+  if (!plain.includes(':') || !isIPv6(plain)) return plain
+  const [head = '', tail = ''] = plain.split('::')
+  const groups = (text: string) => text.split(':').filter((group) => group !== '')
+  const missing = 8 - groups(head).length - groups(tail).length
+  const all = [...groups(head), ...Array.from({ length: missing }, () => '0'), ...groups(tail)]
+  return all.slice(0, networkGroups).join(':')
+}
+
 /**
  * Where a request comes from: by the edge's word where it has passed it on, else by the broker's, which tells the address
  * of the connection. undefined for the platform itself.
@@ -56,11 +72,20 @@ const edge = 'edge'
 export const edgeName = (marks: AddressMarks, address: string, token: string): string =>
   `${edge} ${marks.mark(plainAddress(address), keyIdOf(token) ?? '')}`
 
-/** The same for a connection that is being opened, of which the broker tells its name and host. */
-export function addressOfConnection(
+/**
+ * The same for a connection that is being opened, of which the broker tells its name and host; and whether it is the edge
+ * that opens it.
+ */
+export function originOfConnection(
   marks: AddressMarks,
-  { name = '', host, token }: { name?: string | undefined; host: string | undefined; token: string },
-): string | undefined {
+  {
+    name = '',
+    host,
+    keyId = '',
+  }: { name?: string | undefined; host?: string | undefined; keyId?: string | undefined },
+): { address: string | undefined; isEdge: boolean } {
   const passedOn = name.startsWith(`${edge} `) ? name.slice(edge.length + 1) : ''
-  return marks.read(passedOn, keyIdOf(token) ?? '') ?? (host === undefined ? undefined : plainAddress(host))
+  const address = marks.read(passedOn, keyId)
+  if (address !== undefined) return { address, isEdge: true }
+  return { address: host === undefined ? undefined : plainAddress(host), isEdge: false }
 }

@@ -118,7 +118,8 @@ export function brokerError(error: unknown, subject: string): GantryError {
   if (
     cause instanceof ClosedConnectionError ||
     cause instanceof DrainingConnectionError ||
-    cause instanceof ConnectionError
+    cause instanceof ConnectionError ||
+    isOfSocket(cause)
   ) {
     return new GantryError('UNAVAILABLE', 'the broker cannot be reached', { cause })
   }
@@ -128,3 +129,6 @@ export function brokerError(error: unknown, subject: string): GantryError {
   }
   return new GantryError('INTERNAL', 'the call failed', { cause: error })
 }
+
+/** What the system says of a socket (`ECONNRESET`), which the client passes on as it is when it is connecting. */
+const isOfSocket = (error: unknown): boolean => error instanceof Error && 'syscall' in error

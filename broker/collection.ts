@@ -7,6 +7,7 @@ import { subjectToken } from '../subjects/names.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'
 import type { Emission, Events } from './events.ts'
+import { GroupIndex } from './group-index.ts'
 import { isApiError, isStorageFull, jetStreamCodes, lastOfEach, followLast } from './jetstream.ts'
 
 /** A document of an older version, brought one version up. */
@@ -22,6 +23,8 @@ export interface CollectionOptions<S extends TSchema> {
   readonly upcasters?: Readonly<Record<number, Upcaster>>
   /** Where facts about changes go. */
   readonly events?: Events
+  /** The group by which a value is found with others, which never changes; undefined for a value without one. */
+  readonly groupOf?: (value: Static<S>) => string | undefined
 }
 
 /** What is stored: the document, and facts that were not yet published when the writer died. */
@@ -44,15 +47,17 @@ export class Collection<S extends TSchema> {
   readonly #js: JetStreamClient
   readonly #connection: NatsConnection
   readonly #options: CollectionOptions<S>
+  readonly #groups: GroupIndex
 
   private constructor(kv: KV, connection: NatsConnection, options: CollectionOptions<S>) {
     this.#kv = kv
     this.#js = jetstream(connection)
     this.#connection = connection
     this.#options = options
+    this.#groups = new GroupIndex(kv, connection, options.bucket)
   }
 
-  /** Opens the bucket, makes it if need be, and publishes what a writer that died left in an outbox. */
+  /** Opens the bucket, makes it if need be, completes its groups, and publishes what a writer that died left in an outbox. */
   static async open<S extends TSchema>(
     connection: NatsConnection,
     options: CollectionOptions<S>,
@@ -60,6 +65,7 @@ export class Collection<S extends TSchema> {
     const kv = await new Kvm(connection).create(options.bucket, { history: 1 })
     const collection = new Collection<S>(kv, connection, options)
     if (options.events !== undefined) await collection.#relayAll()
+    if (options.groupOf !== undefined) await collection.#groupAll()
     return collection
   }
 
@@ -79,6 +85,13 @@ export class Collection<S extends TSchema> {
       .map((id) => values.get(id)!)
   }
 
+  /** The values of a group, ordered by id. */
+  async listGroup(group: string): Promise<Static<S>[]> {
+    const ids = await this.#groups.idsOf(group)
+    const found = await Promise.all(ids.map((id) => this.#read(id)))
+    return found.flatMap((each) => (each === undefined ? [] : [each.value]))
+  }
+
   async #all(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
     await this.#eachEnvelope((envelope) => values.set(envelope.id, this.#decode(envelope)))
@@ -89,6 +102,7 @@ export class Collection<S extends TSchema> {
   async create(id: string, value: Static<S>, emit: readonly Emission[] = []): Promise<void> {
     const envelope = this.#encode(id, value, emit)
     try {
+      await this.#group(id, value)
       const revision = await this.#kv.create(subjectToken(id), JSON.stringify(envelope))
       await this.#relay(id, envelope, revision)
     } catch (error) {
@@ -102,6 +116,7 @@ export class Collection<S extends TSchema> {
   /** Writes a value that has one writer only, whatever is there. */
   async put(id: string, value: Static<S>): Promise<void> {
     try {
+      await this.#group(id, value)
       await this.#kv.put(subjectToken(id), JSON.stringify(this.#encode(id, value, [])))
     } catch (error) {
       throw storageError(error)
@@ -135,12 +150,16 @@ export class Collection<S extends TSchema> {
   }
 
   /** Makes the value, or replaces it by what `change` makes of it. `change` may run several times. @throws CONFLICT */
-  async upsert(id: string, change: (current: Static<S> | undefined) => Static<S>): Promise<Static<S>> {
+  async upsert(
+    id: string,
+    change: (current: Static<S> | undefined) => Static<S>,
+    emit: (next: Static<S>) => readonly Emission[] = () => [],
+  ): Promise<Static<S>> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       try {
-        if ((await this.#read(id)) !== undefined) return await this.update(id, change)
+        if ((await this.#read(id)) !== undefined) return await this.update(id, change, emit)
         const first = change(undefined)
-        await this.create(id, first)
+        await this.create(id, first, emit(first))
         return first
       } catch (error) {
         if (!isGantryError(error, 'ALREADY_EXISTS') && !isGantryError(error, 'NOT_FOUND')) throw error
@@ -182,7 +201,7 @@ export class Collection<S extends TSchema> {
     onChange: (token: string, value: Static<S> | undefined) => void,
   ): Promise<{ stop(): Promise<void> }> {
     const prefix = `$KV.${this.#options.bucket}.`
-    return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}>`, (message) => {
+    return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}*`, (message) => {
       const token = message.subject.slice(prefix.length)
       const deleted = Boolean(message.headers?.get('KV-Operation'))
       onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
@@ -234,6 +253,16 @@ export class Collection<S extends TSchema> {
     for (const emission of outbox) await this.#options.events?.publish(emission)
   }
 
+  async #group(id: string, value: Static<S>): Promise<void> {
+    const group = this.#options.groupOf?.(value)
+    if (group !== undefined) await this.#groups.add(group, id)
+  }
+
+  async #groupAll(): Promise<void> {
+    const all = [...(await this.#all())].map(([id, value]) => ({ id, group: this.#options.groupOf?.(value) }))
+    await this.#groups.complete(all.flatMap(({ id, group }) => (group === undefined ? [] : [{ id, group }])))
+  }
+
   async #relayAll(): Promise<void> {
     const left: string[] = []
     await this.#eachEnvelope((envelope) => {
@@ -248,7 +277,7 @@ export class Collection<S extends TSchema> {
   /** Every document that is stored, as it is stored. */
   #eachEnvelope(take: (envelope: Envelope) => void): Promise<void> {
     const { bucket } = this.#options
-    return lastOfEach(this.#connection, `KV_${bucket}`, `$KV.${bucket}.>`, (message) => {
+    return lastOfEach(this.#connection, `KV_${bucket}`, `$KV.${bucket}.*`, (message) => {
       if (!message.headers?.get('KV-Operation')) take(message.json<Envelope>())
     })
   }

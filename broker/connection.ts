@@ -52,7 +52,7 @@ export async function connectAs(
     name,
     ...(capabilities === undefined ? {} : { capabilities }),
   }
-  const jwt = await userJwt(identity, account, user)
+  const jwt = userJwt(identity, account, user)
   return connect({
     servers: url,
     name,

@@ -1,5 +1,28 @@
 import type { ClaimsData } from '@nats-io/jwt'
-import { verifySignature } from './ed25519.ts'
+import { type NativeKeyPair, verifySignature } from './ed25519.ts'
+
+const header = Buffer.from(JSON.stringify({ typ: 'JWT', alg: 'ed25519-nkey' })).toString('base64url')
+
+/** What a JWT says beside who signed it and when: of whom (a public key), and what. */
+export interface NewClaims {
+  readonly sub: string
+  readonly aud: string
+  readonly name?: string
+  /** Seconds since 1970. */
+  readonly exp?: number
+  readonly nats: object
+}
+
+/**
+ * A NATS JWT (version 2). Made here for those that each connect needs two of: the package hashes every one for an id that
+ * nobody asks for, in another thread, and checks keys that are our own.
+ */
+export function encodeJwt({ nats, ...claims }: NewClaims, signer: NativeKeyPair): string {
+  const iat = Math.floor(Date.now() / 1_000)
+  const body = { ...claims, iss: signer.getPublicKey(), iat, nats: { ...nats, version: 2 } }
+  const text = `${header}.${Buffer.from(JSON.stringify(body)).toString('base64url')}`
+  return `${text}.${Buffer.from(signer.sign(Buffer.from(text))).toString('base64url')}`
+}
 
 /** The claims of a NATS JWT, its signature not looked at: for tokens that only the server itself can have sent. */
 export function readClaims<T>(jwt: string): ClaimsData<T> {

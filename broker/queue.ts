@@ -10,10 +10,10 @@ import { roots } from '../subjects/names.ts'
 import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { ackWaitMs } from './queue-item.ts'
-import { laneSubject, type QueueOffice, QueueWork, streamName } from './queue-work.ts'
+import { laneSubject, QueueGoneError, type QueueOffice, QueueWork, streamName } from './queue-work.ts'
 
 export type { QueueItem } from './queue-item.ts'
-export { QueueGoneError } from './queue-work.ts'
+export { QueueGoneError }
 
 /** Items handed out at once over all workers, those included that were handed back to come later. */
 const maxOutstanding = 1_024
@@ -104,13 +104,15 @@ export class Queue extends QueueWork {
     }
   }
 
-  /** Items that are not done, exactly. A queue that is gone has none. */
+  /**
+   * Items that are not done, exactly.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pending(): Promise<number> {
     try {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 

@@ -65,6 +65,7 @@ export function serve<R extends Resource>(
       const requestId = requestIdOf(message)
       inHand.add()
       let recording: Recording | undefined
+      let call: ServedCall | undefined
       try {
         if (inHand.count > concurrency) {
           throw new GantryError(
@@ -81,7 +82,7 @@ export function serve<R extends Resource>(
         if (caller === undefined)
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
-        const call = new ServedCall(caller, requestId, address)
+        call = new ServedCall(caller, requestId, address)
         const output = answer(contract, handler, message, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
@@ -95,6 +96,8 @@ export function serve<R extends Resource>(
         if (recording !== undefined) await recording.failed(known)
         const { body, headers } = errorReply(known, requestId, maxReplyBytes())
         message.respond(body, { headers })
+        // A refusal can have ended something, too.
+        call?.answered(connection, log)
         stats.count(started, known)
       } finally {
         inHand.remove()

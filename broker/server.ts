@@ -33,6 +33,8 @@ const watchdog =
 export interface BrokerServer {
   readonly tcpUrl: string
   readonly websocketUrl: string
+  /** Path of nats-server's own log. */
+  readonly logFile: string
   /** Process id of nats-server itself, which changes when it was restarted. */
   pid(): number | undefined
   stop(): Promise<void>
@@ -110,6 +112,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   return {
     tcpUrl: `nats://${hostAndPort(host, port)}`,
     websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
+    logFile,
     pid: () => readPid(pidFile),
     stop,
   }

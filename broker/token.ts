@@ -55,6 +55,12 @@ export function parseToken(
 /** The key id in a token, for the inbox of a connection; says nothing about whether the token is right. */
 export const keyIdOf = (token: string): string | undefined => parseToken(token)?.keyId
 
+/** Whether a text, parted by dots as subjects are, has a token in it: it is then not to be shown to anybody. */
+export function hidesToken(text: string): boolean {
+  const parts = text.split('.')
+  return parts.some((part, at) => part === prefix && keyIdOf(parts.slice(at, at + 4).join('.')) !== undefined)
+}
+
 /** Whether a secret is the one whose keyed hash is stored; takes the same time whichever byte differs. */
 export function secretMatches(salt: string, secret: string, storedHash: string): boolean {
   const given = Buffer.from(keyedHash(salt, secret))

@@ -1,7 +1,10 @@
-import { encodeUser, type User } from '@nats-io/jwt'
 import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
 import { denyBeyond } from '../subjects/patterns.ts'
 import type { Identity } from './identity.ts'
+import { encodeJwt } from './jwt.ts'
+
+/** Without these the server would take every number for 0. */
+const unlimited = { subs: -1, data: -1, payload: -1 } as const
 
 /** What a connection may publish and subscribe to. */
 export interface Capabilities {
@@ -32,19 +35,19 @@ export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permis
  * A user's JWT; its name is the key id. Without capabilities it is one of the platform's own, with no bounds.
  * @param expires seconds since 1970
  */
-export async function userJwt(
+export function userJwt(
   identity: Identity,
   account: AccountName,
   user: { publicKey: string; name: string; capabilities?: Capabilities; expires?: number },
-): Promise<string> {
+): string {
   const keys = identity[account]
-  const permissions: Partial<User> =
-    user.capabilities === undefined ? {} : permissionsOf(user.name, user.capabilities)
-  return encodeUser(
-    user.name,
-    user.publicKey,
-    keys.account,
-    permissions,
-    user.expires === undefined ? { signer: keys.signing } : { signer: keys.signing, exp: user.expires },
-  )
+  const permissions = user.capabilities === undefined ? {} : permissionsOf(user.name, user.capabilities)
+  const claims = {
+    sub: user.publicKey,
+    aud: 'NATS',
+    name: user.name,
+    ...(user.expires === undefined ? {} : { exp: user.expires }),
+    nats: { type: 'user', ...unlimited, ...permissions, issuer_account: keys.account.getPublicKey() },
+  }
+  return encodeJwt(claims, keys.signing)
 }

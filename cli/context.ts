@@ -38,6 +38,16 @@ export async function withSession<T>(
 /** What the process, or a test, gives a command to begin with. */
 export type Surroundings = Pick<Context, 'env' | 'cwd' | 'terminal' | 'readStdin'>
 
+async function refreshUserSession(session: Session, { env }: Surroundings): Promise<void> {
+  try {
+    const { refreshWhenDue } = await import('./refresh.ts')
+    await refreshWhenDue(session, env)
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
 /** A context whose connections present the token that is found there. */
 export function createContext(surroundings: Surroundings): Context {
   return {
@@ -48,7 +58,10 @@ export function createContext(surroundings: Surroundings): Context {
         import('./token.ts'),
         import('./session.ts'),
       ])
-      return openSession(findToken({ ...surroundings, tokenFile }), server)
+      const found = findToken({ ...surroundings, tokenFile })
+      const session = await openSession(found, server)
+      if (found.isUserSession) await refreshUserSession(session, surroundings)
+      return session
     },
     exitCode: 0,
   }

@@ -33,7 +33,7 @@ export async function login(
   const { terminal, env } = context
   const platformUrl = requireUrl(url ?? presentUrl(context, globals))
   const session = await (device ? byDevice(terminal, platformUrl) : byBrowser(terminal, platformUrl, browser))
-  const path = writeUserSession(env, session.token)
+  const path = writeUserSession(env, session)
   const { token: _secret, ...shown } = session
   const { name, subject, roles } = session.user
   const who = `${printable(name ?? subject)} (${roles.length === 0 ? 'no roles' : roles.join(', ')})`

@@ -13,6 +13,7 @@ import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
 import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
+import { watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
@@ -118,7 +119,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     stops.push(() => trail.close())
+    const events = await Events.open(platform, messaging)
     const access = await startAccess({
+      events,
       connections: { platform, auth, system },
       identity,
       salt,
@@ -132,11 +135,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     })
     stops.push(() => access.stop())
 
+    const marks = addressMarks(identity)
+    const { onViolation, onRefusal } = access
+    const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
+    stops.push(() => violations.stop())
+
     const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     const sealer = createSealer(identity)
-    const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
     const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
@@ -194,11 +201,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const edge = await startEdge({
       listen,
       brokerUrl: broker.tcpUrl,
-      marks: addressMarks(identity),
+      marks,
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
       publicUrl,
+      onRefusal,
+      onViolation,
       version,
       log,
     })

@@ -11,6 +11,8 @@ export interface FoundToken {
   /** `--token-file x`, `GANTRY_TOKEN` or the path of the file that it was in. */
   readonly source: string
   readonly location: TokenLocation
+  /** Whether it is the session that `login` keeps. */
+  readonly isUserSession?: true
 }
 
 export interface TokenPlaces {
@@ -36,7 +38,7 @@ export function findToken({ env, cwd, tokenFile }: TokenPlaces): FoundToken {
   if (fromEnvironment) return parsed(fromEnvironment, tokenVariable)
   const sessionPath = userSessionPath(env)
   const session = sessionPath === undefined ? undefined : read(sessionPath)?.trim()
-  if (session) return parsed(session, `${sessionPath} (of "${product} login")`)
+  if (session) return { ...parsed(session, `${sessionPath} (of "${product} login")`), isUserSession: true }
   const path = join(homeFolder({ env, cwd }), files.credentials)
   const stored = read(path)?.trim()
   if (stored) return parsed(stored, path)

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeSecretFile } from '../broker/files.ts'
+import { readTextFile, writeSecretFile } from '../broker/files.ts'
 import { GantryError } from '../subjects/errors.ts'
 import { product } from '../subjects/names.ts'
 
@@ -14,13 +14,20 @@ export function userSessionPath(env: NodeJS.ProcessEnv): string | undefined {
   return folder === undefined ? undefined : join(folder, product, 'session')
 }
 
+/** When to refresh the session of a path; the session file has the token alone, so that other programs can read it. */
+const refreshPathOf = (path: string): string => `${path}.refresh-after`
+
 /** @throws GantryError INVALID_INPUT when it cannot be kept */
-export function writeUserSession(env: NodeJS.ProcessEnv, token: string): string {
+export function writeUserSession(
+  env: NodeJS.ProcessEnv,
+  { token, refreshAfter }: { token: string; refreshAfter?: string | undefined },
+): string {
   const path = userSessionPath(env)
   if (path === undefined) throw new GantryError('INVALID_INPUT', 'HOME is not set, where the session is kept')
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeSecretFile(path, `${token}\n`)
+    writeRefreshAfter(path, refreshAfter)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new GantryError('INVALID_INPUT', `${path} cannot be written (${code})`, { cause })
@@ -28,4 +35,19 @@ export function writeUserSession(env: NodeJS.ProcessEnv, token: string): string 
   return path
 }
 
-export const removeUserSession = (path: string): void => rmSync(path, { force: true })
+/** undefined: never. */
+export function writeRefreshAfter(path: string, time: string | undefined): void {
+  if (time === undefined) rmSync(refreshPathOf(path), { force: true })
+  else writeSecretFile(refreshPathOf(path), `${time}\n`)
+}
+
+/** Whether the session is to be refreshed by now. */
+export function isRefreshDue(path: string): boolean {
+  const time = readTextFile(refreshPathOf(path))?.trim()
+  return time !== undefined && Date.parse(time) <= Date.now()
+}
+
+export function removeUserSession(path: string): void {
+  rmSync(path, { force: true })
+  writeRefreshAfter(path, undefined)
+}

@@ -85,11 +85,9 @@ export const byCredentials =
       )
     }
     if (keyIdOf(bearer) !== undefined) return pool.get(bearer, request.ip)
-    const { token } = await call(
-      service,
-      authenticationInternal.bearer,
-      { jwt: bearer },
-      contextOf(authenticationInternal.bearer),
+    const { bearer: contract } = authenticationInternal
+    const { token } = await pool.guard.judgedJwt(bearer, request.ip, () =>
+      call(service, contract, { jwt: bearer }, contextOf(contract)),
     )
     return pool.get(token)
   }

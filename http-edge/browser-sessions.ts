@@ -1,10 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GantryError } from '../subjects/errors.ts'
 import { product } from '../subjects/names.ts'
-import { loginPath } from '../subjects/sign-in.ts'
+import { maxSessionHours } from '../subjects/settings.ts'
+import { loginPath, refreshAgainMs } from '../subjects/sign-in.ts'
+
+/** A session, as the contracts of sign-in tell of it. */
+interface Session {
+  readonly token: string
+  readonly expires: string
+  /** From when on to refresh it; undefined: never. */
+  readonly refreshAfter?: string | undefined
+}
 
 /**
- * Cookies of browsers: the session of somebody who has signed in, and the flow of somebody who is about to. They hold
+ * Cookies of browsers: the session of somebody who has signed in with the time to refresh it, and the flow of somebody who is about to. They hold
  * what is said here and nothing else. A cookie comes along with every request of the browser, whoever caused it, so a
  * session counts only where the request shows that a page of the platform did.
  */
@@ -12,7 +21,10 @@ export class BrowserSessions {
   readonly #origin: string
   readonly #attributes: string
   readonly #session: string
+  readonly #refresh: string
   readonly #flow = `${product}-sign-in`
+  /** Requests whose session turned out to be over. */
+  readonly #over = new WeakSet<FastifyRequest>()
 
   /** @param publicUrl where browsers reach the platform */
   constructor(publicUrl: string) {
@@ -20,12 +32,14 @@ export class BrowserSessions {
     const isSecure = publicUrl.startsWith('https:')
     this.#attributes = `; HttpOnly${isSecure ? '; Secure' : ''}`
     // With this prefix no other server of the domain can set the cookie.
-    this.#session = `${isSecure ? '__Host-' : ''}${product}-session`
+    const prefix = isSecure ? '__Host-' : ''
+    this.#session = `${prefix}${product}-session`
+    this.#refresh = `${prefix}${product}-refresh`
   }
 
   /** The token of the session in the cookie: for pages, which no other page can read, wherever the visitor comes from. */
   heldBy(request: FastifyRequest): string | undefined {
-    return cookieOf(request, this.#session)
+    return this.#over.has(request) ? undefined : cookieOf(request, this.#session)
   }
 
   /**
@@ -49,12 +63,41 @@ export class BrowserSessions {
     return method === 'GET' || method === 'HEAD' || origin !== undefined
   }
 
-  begin(reply: FastifyReply, token: string, expires: string): void {
+  /** Whether the session is to be refreshed by now, as the browser was told to say. */
+  isDue(request: FastifyRequest): boolean {
+    const after = cookieOf(request, this.#refresh)
+    return after !== undefined && Date.parse(after) <= Date.now()
+  }
+
+  /** A session that has begun, or was refreshed. */
+  begin(reply: FastifyReply, { token, expires, refreshAfter }: Session): void {
     this.#set(reply, `${this.#session}=${token}; Path=/; SameSite=Strict; ${until(expires)}`)
+    if (refreshAfter === undefined) this.cannotRefresh(reply)
+    else this.#refreshAfter(reply, refreshAfter)
   }
 
   end(reply: FastifyReply): void {
     this.#set(reply, `${this.#session}=; Path=/; SameSite=Strict; Max-Age=0`)
+    this.cannotRefresh(reply)
+  }
+
+  /** The same in the middle of a request, which goes on as one of nobody. */
+  endWith(request: FastifyRequest, reply: FastifyReply): void {
+    this.#over.add(request)
+    this.end(reply)
+  }
+
+  refreshLater(reply: FastifyReply): void {
+    this.#refreshAfter(reply, new Date(Date.now() + refreshAgainMs).toISOString())
+  }
+
+  cannotRefresh(reply: FastifyReply): void {
+    this.#set(reply, `${this.#refresh}=; Path=/; SameSite=Strict; Max-Age=0`)
+  }
+
+  #refreshAfter(reply: FastifyReply, time: string): void {
+    // It means nothing without the session, and may outlast it.
+    this.#set(reply, `${this.#refresh}=${time}; Path=/; SameSite=Strict; Max-Age=${maxSessionHours * 3_600}`)
   }
 
   flowOf(request: FastifyRequest): string | undefined {

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { type AddressMarks, edgeName } from '../broker/client-address.ts'
+import { type AddressMarks, edgeName, plainAddress } from '../broker/client-address.ts'
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { Violation } from '../broker/violations.ts'
 import { contracts } from '../subjects/index.ts'
 import {
   hostInUrl,
@@ -14,6 +15,7 @@ import {
 import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
+import { Guard, type OnRefusal } from './guard.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions } from './properties.ts'
 import { createHttpServer } from './server.ts'
@@ -33,6 +35,10 @@ export interface EdgeOptions {
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
+  /** Hears of everybody whom the edge turns away by itself. */
+  readonly onRefusal: OnRefusal
+  /** Hears of calls that the broker does not let a key make. */
+  readonly onViolation: (violation: Violation) => void
   readonly version: string
   readonly log: Log
 }
@@ -45,8 +51,11 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { version, log } = options
-  const pool = new ConnectionPool(brokerUrl, { nameFor: (address, token) => edgeName(marks, address, token) })
+  const { onRefusal, onViolation, version, log } = options
+  const pool = new ConnectionPool(brokerUrl, {
+    nameFor: (address, token) => edgeName(marks, address, token),
+    guard: new Guard(onRefusal),
+  })
   const sessions = new BrowserSessions(publicUrl)
   const authorities = {
     platform: byTokenOrSession(pool, sessions),
@@ -70,11 +79,17 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         marks,
+        onDenied: (connection, subject, address) => {
+          const keyId = pool.keyIdOf(connection)
+          if (keyId !== undefined)
+            onViolation({ keyId, action: 'publish', subject, from: plainAddress(address) })
+        },
         log,
       })
       apps.push(app)
       await addDocs(app, server, version)
-      if (server === 'platform') await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, log })
+      if (server === 'platform')
+        await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
       urls[server] = await listenOn(app, server, listen[server])
     }
   } catch (error) {

@@ -1,8 +1,9 @@
-import { brokerError, invalidToken } from '../broker/client.ts'
+import { brokerError } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/connection.ts'
-import { Throttle } from '../broker/throttle.ts'
 import { keyIdOf } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
+import { loopback } from '../subjects/names.ts'
+import { Guard } from './guard.ts'
 
 export interface PoolLimits {
   /** Each pooled connection costs the server some 80 kB. */
@@ -41,11 +42,17 @@ export class ConnectionPool {
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
-  readonly #throttle = new Throttle()
+  readonly #keyIds = new WeakMap<NatsConnection, string>()
+  /** Who stands before the pool. */
+  readonly guard: Guard
   readonly #sweeper: NodeJS.Timeout
 
-  constructor(url: string, { nameFor, ...limits }: Partial<PoolLimits> & { nameFor?: NameFor } = {}) {
+  constructor(
+    url: string,
+    { nameFor, guard, ...limits }: Partial<PoolLimits> & { nameFor?: NameFor; guard?: Guard } = {},
+  ) {
     this.#url = url
+    this.guard = guard ?? new Guard()
     this.#nameFor = nameFor
     this.#limits = { ...defaultLimits, ...limits }
     this.#sweeper = setInterval(() => this.#closeIdle(), this.#limits.sweepMs).unref()
@@ -54,6 +61,11 @@ export class ConnectionPool {
   /** Connections that are kept. */
   get size(): number {
     return this.#byToken.size
+  }
+
+  /** The key of a connection from here. */
+  keyIdOf(connection: NatsConnection): string | undefined {
+    return this.#keyIds.get(connection)
   }
 
   /**
@@ -65,11 +77,12 @@ export class ConnectionPool {
     let pooled = this.#byToken.get(token)
     if (pooled === undefined) {
       const keyId = keyIdOf(token)
-      // What is no token of any instance is not worth a connection.
-      if (keyId === undefined) throw new GantryError('UNAUTHENTICATED', 'this is no API token')
-      if (address !== undefined) this.#admit(address, keyId, token)
+      if (keyId === undefined) this.guard.refuseGarbage(address)
+      const presented = { token, address, keyId }
+      this.guard.admit(presented)
       this.#makeRoom()
-      pooled = { connection: this.#judged(token, { address, keyId }), lastUsedMs: 0 }
+      const connection = this.guard.judged(presented, () => this.#open(token, address))
+      pooled = { connection, lastUsedMs: 0 }
     } else {
       this.#byToken.delete(token)
     }
@@ -83,6 +96,7 @@ export class ConnectionPool {
       const connection = await pooled.connection
       if (pooled.open === undefined) {
         pooled.open = connection
+        this.#keyIds.set(connection, keyIdOf(token)!)
         void connection.closed().then(() => this.#forget(token, pooled))
       }
       if (!connection.isClosed()) return connection
@@ -94,37 +108,9 @@ export class ConnectionPool {
     return this.get(token, address)
   }
 
-  /** @throws GantryError UNAUTHENTICATED for a token that was refused just now, THROTTLED after too many refusals */
-  #admit(address: string, keyId: string, token: string): void {
-    switch (this.#throttle.judge(address, keyId, token)) {
-      case 'ask':
-        return
-      case 'refuse':
-        throw invalidToken()
-      case 'wait':
-        throw new GantryError('THROTTLED', 'too many refused tokens came from this address; wait a little')
-    }
-  }
-
-  /** Opens a connection, and takes note of what came of it. */
-  async #judged(
-    token: string,
-    { address, keyId }: { address: string | undefined; keyId: string },
-  ): Promise<NatsConnection> {
-    try {
-      const connection = await this.#open(token, address)
-      this.#throttle.wasRight(token)
-      return connection
-    } catch (error) {
-      if (address !== undefined && brokerError(error, 'the broker').code === 'UNAUTHENTICATED')
-        this.#throttle.wasRefused(address, keyId, token)
-      throw error
-    }
-  }
-
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
   async #open(token: string, address?: string): Promise<NatsConnection> {
-    const name = address === undefined ? 'edge' : (this.#nameFor?.(address, token) ?? 'edge')
+    const name = this.#nameFor?.(address ?? loopback, token) ?? 'edge'
     const connect = () =>
       connectWithToken(this.#url, token, { name, reconnect: false, timeoutMs: connectTimeoutMs })
     const began = performance.now()

@@ -1,11 +1,12 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { isError, replyError, send } from '../broker/client.ts'
 import type { AddressMarks } from '../broker/client-address.ts'
+import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
-import { GantryError } from '../subjects/errors.ts'
+import { GantryError, isGantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
 import { markedAddress } from './client-address.ts'
@@ -17,6 +18,13 @@ const requestTimeoutMs = 60_000
 /** Longer than the longest deadline of a contract, so that its own answer arrives. */
 const connectionTimeoutMs = 120_000
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** On whose connection the request goes on; known from the first hook on. */
+    caller: NatsConnection | null
+  }
+}
+
 export interface HttpServerOptions {
   readonly server: HttpServerName
   readonly contracts: readonly Contract[]
@@ -27,6 +35,8 @@ export interface HttpServerOptions {
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
   readonly marks: AddressMarks
+  /** Hears of a call that the broker did not let a connection make, and from which address it came. */
+  readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   readonly log: Log
 }
 
@@ -48,6 +58,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       void sendError(reply, toGantryError(error, options.log, request), request.id)
     },
   })
+  app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -100,18 +111,37 @@ function addRoute(
   const authority = route.public ? options.publicAuthority : options.authority
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
+  // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
+  const isFromSomewhere =
+    contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    // Who may not call is told so before the body is read.
+    onRequest: (request, _, done) => {
+      const go = (connection: NatsConnection) => {
+        request.caller = connection
+        done()
+      }
+      try {
+        const found = authority(request)
+        if (found instanceof Promise) found.then(go, done)
+        else go(found)
+      } catch (error) {
+        done(error as Error)
+      }
+    },
     handler: async (request, reply) => {
-      const found = authority(request)
-      const connection = found instanceof Promise ? await found : found
-      const message = await send(connection, contract, bodyOf(readInput(request)), {
+      const { caller } = request
+      // A body may come so slowly that the connection is not there any more.
+      const connection = caller === null || caller.isClosed() ? await authority(request) : caller
+      const input = bodyOf(readInput(request))
+      const message = await send(connection, contract, input, {
         requestId: request.id,
-        // The broker sees the edge as the client; who is behind it counts where it is recorded.
-        ...(contract.audit === undefined && route.public !== 'credentials'
-          ? {}
-          : markedAddress(options.marks, contract, request)),
+        ...(isFromSomewhere ? markedAddress(options.marks, contract, request) : {}),
+      }).catch((error: unknown) => {
+        if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
+        throw error
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       // The service has checked its reply against the schema; the edge passes it on as it is.

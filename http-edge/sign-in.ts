@@ -2,23 +2,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { call } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { Contract } from '../subjects/contract.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { escapeHtml, messagePage, plainPage, plainPagePolicy } from '../subjects/html.ts'
 import { httpServers, isLoopbackHost, title } from '../subjects/names.ts'
 import { callbackPath, loginPath, signIn } from '../subjects/sign-in.ts'
 import { type User, users } from '../subjects/users.ts'
-import type { BrowserSessions } from './browser-sessions.ts'
+import { markedAddress } from './client-address.ts'
 import { toGantryError } from './failures.ts'
-import type { ConnectionPool } from './pool.ts'
+import { addSessionRefresh, type SessionRefreshOptions } from './session-refresh.ts'
 
-export interface SignInPages {
+export interface SignInPages extends SessionRefreshOptions {
   /** Where browsers reach the platform. */
   readonly publicUrl: string
   /** For what nobody needs a token. */
   readonly edgeConnection: NatsConnection
-  readonly pool: ConnectionPool
-  readonly sessions: BrowserSessions
-  readonly log: Log
 }
 
 const logoutPath = '/logout'
@@ -27,7 +25,13 @@ const sessionPath = '/api/v1/session'
 
 /** Sign-in for browsers: redirects, cookies and the few pages around them. What a person may do is decided elsewhere. */
 export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Promise<void> {
-  const { edgeConnection, sessions } = pages
+  const { edgeConnection, sessions, marks } = pages
+  addSessionRefresh(edge, pages)
+  /** What each of our own calls says of the request that it is made for. */
+  const about = (contract: Contract, request: FastifyRequest) => ({
+    requestId: request.id,
+    ...markedAddress(marks, contract, request),
+  })
   edge.get(sessionPath, (request) => ownToken(request, pages))
   await edge.register((scope, _, done) => {
     scope.setErrorHandler((error, request, reply) => sendProblem(reply, error, request, pages.log))
@@ -41,8 +45,8 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
       const elsewhere = ownAddress(request, pages)
       if (elsewhere !== undefined) return reply.redirect(`${elsewhere}${loginPath}`)
       const redirectUri = `${pages.publicUrl}${callbackPath}`
-      const options = { requestId: request.id }
-      const begun = await call(edgeConnection, signIn.begin, { client: 'ui', redirectUri }, options)
+      const asked = { client: 'ui', redirectUri } as const
+      const begun = await call(edgeConnection, signIn.begin, asked, about(signIn.begin, request))
       sessions.beginFlow(reply, begun.flow, begun.expires)
       return reply.redirect(begun.authorizationUrl)
     })
@@ -51,9 +55,9 @@ export async function addSignIn(edge: FastifyInstance, pages: SignInPages): Prom
       if (flow === undefined) throw new GantryError('INVALID_INPUT', 'this sign-in is over; begin again')
       sessions.endFlow(reply)
       const callback = request.url.slice(callbackPath.length + 1)
-      const options = { requestId: request.id }
-      const session = await call(edgeConnection, signIn.complete, { flow, callback }, options)
-      sessions.begin(reply, session.token, session.expires)
+      const asked = { flow, callback }
+      const session = await call(edgeConnection, signIn.complete, asked, about(signIn.complete, request))
+      sessions.begin(reply, session)
       // Not a redirect: the browser would take it for one of the provider, and leave the new cookie at home.
       return sendPage(reply, plainPage('Signed in', '<p><a href="/">Go on</a></p>', '/'))
     })

@@ -18,8 +18,11 @@ import {
 export const auditedActions = {
   /** Somebody signed in, or was not let in. */
   signIn: 'sign-in',
-  /** The broker refused a connection. */
+  /** A connection was refused. */
   connect: 'connect',
+  /** The broker did not let a key publish to a subject, or subscribe to one. */
+  publish: 'publish',
+  subscribe: 'subscribe',
 } as const
 
 /** `ok`, or the code of the error that the caller was told. */
@@ -34,7 +37,10 @@ const maxAddressLength = 100
 const maxRequestIdLength = 64
 
 const What = (description: string) => Type.String({ minLength: 1, maxLength: maxWhatLength, description })
-const ObjectId = Type.String({ maxLength: maxIdLength, description: 'Id or name of the object' })
+const ObjectId = Type.String({
+  maxLength: maxIdLength,
+  description: 'Id or name of the object; the subject that was refused',
+})
 
 const fields = {
   time: Timestamp('When its outcome was known'),
@@ -43,7 +49,9 @@ const fields = {
   }),
   key: Type.Optional(KeyId),
   user: Type.Optional(Subject('Owner of the key')),
-  what: What('Subject of the contract, sign-in or connect'),
+  what: What(
+    'Subject of the contract; sign-in, connect; publish or subscribe, where the broker refused that',
+  ),
   object: Type.Optional(ObjectId),
   from: Type.Optional(Type.String({ maxLength: maxAddressLength, description: 'Address of the client' })),
   result: Type.Enum(results, { description: 'ok, or the code of the error' }),
@@ -72,7 +80,9 @@ const listInput = {
   until: Type.Optional(Timestamp('Only until this moment')),
   user: Type.Optional(Subject('Only of this user')),
   key: Type.Optional(KeyId),
-  what: Type.Optional(What('Only what begins so: a subject or the start of one, sign-in, connect')),
+  what: Type.Optional(
+    What('Only what begins so: a subject or the start of one, sign-in, connect, publish, subscribe'),
+  ),
   object: Type.Optional(ObjectId),
   result: Type.Optional(
     Type.Enum([...results, 'refused'], { description: 'Only with this result; refused: all but ok' }),

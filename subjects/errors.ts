@@ -26,7 +26,7 @@ export const errors = {
   THROTTLED: {
     status: 429,
     retryable: true,
-    meaning: 'Too many wrong tokens or passwords came from this address; wait a little.',
+    meaning: 'Too many wrong tokens or passwords, or sign-ins begun, came from this address; wait a little.',
   },
   INTERNAL: { status: 500, retryable: false, meaning: 'The service failed; its log has the request id.' },
   STORE_UNREACHABLE: { status: 502, retryable: true, meaning: 'The store did not answer.' },

@@ -13,7 +13,7 @@ import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
-import { settings } from './settings.ts'
+import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { users } from './users.ts'
 
@@ -49,4 +49,6 @@ export const internalContracts: readonly Contract[] = Object.values({
   ...internalResources,
   ...agentResources,
 }).flatMap((resource) => Object.values(resource))
-export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)
+export const eventContracts: readonly EventContract[] = [migrationEvents, settingsEvents].flatMap((events) =>
+  Object.values(events),
+)

@@ -96,7 +96,7 @@ export const migrationCommands = definitions({
       'Its queue, figures and failures are gone; what it copied stays. One that was never started still waits for its start.',
     input: strict({
       migrationId,
-      actionPolicy,
+      actionPolicy: actionPolicy('as before'),
       reloadMappings: Type.Optional(
         Type.Boolean({ description: 'Take path mappings as they are now; default false' }),
       ),
@@ -119,7 +119,7 @@ export const migrationCommands = definitions({
     description: 'A period takes the place of a schedule, and a schedule that of a period.',
     input: strict({
       migrationId,
-      migrationPriority,
+      migrationPriority: migrationPriority('as before'),
       recurringPeriodSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,

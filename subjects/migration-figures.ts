@@ -23,6 +23,7 @@ export const Info = model('MigrationProgress', {
   internalId,
   path: Path('Folder that is migrated'),
   state: Type.Enum(migrationStates),
+  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   progress: Progress,
 })
 export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })

@@ -17,11 +17,13 @@ export const actionPolicies = {
 export type ActionPolicy = keyof typeof actionPolicies
 
 const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
-export const actionPolicy = Type.Optional(
-  Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
-    description: 'What happens to a file that is at the target already; default Overwrite',
-  }),
-)
+/** @param usual what holds when none is given */
+export const actionPolicy = (usual: string) =>
+  Type.Optional(
+    Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
+      description: `What happens to a file that is at the target already; default ${usual}`,
+    }),
+  )
 
 /** Wire states, those of the existing product but PAUSED: a stopped migration that can go on is STOPPED and resumable. */
 export const migrationStates = [
@@ -40,11 +42,13 @@ export type MigrationState = (typeof migrationStates)[number]
 /** From the most urgent to the least. */
 export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
 export type MigrationPriority = (typeof migrationPriorities)[number]
-export const migrationPriority = Type.Optional(
-  Type.Enum(migrationPriorities, {
-    description: 'A more urgent one takes the place of a less urgent one; default NORMAL',
-  }),
-)
+/** @param usual what holds when none is given */
+export const migrationPriority = (usual: string) =>
+  Type.Optional(
+    Type.Enum(migrationPriorities, {
+      description: `A more urgent one takes the place of a less urgent one; default ${usual}`,
+    }),
+  )
 
 const Matrix = strict({
   byteCount: Count('Bytes'),

@@ -37,7 +37,11 @@ export const migrationWork = definitions({
     summary: 'Scan a folder of a migration again',
     description:
       'A completed migration runs again until that is done; one that runs does it in between or afterwards. The root of the migration scans all of it.',
-    input: strict({ migrationId, path: Path('The root of the migration, or a folder in it'), actionPolicy }),
+    input: strict({
+      migrationId,
+      path: Path('The root of the migration, or a folder in it'),
+      actionPolicy: actionPolicy('that of the migration'),
+    }),
     output: Migration,
     ...command,
     errors: [...command.errors, 'STORE_REFUSED', 'STORE_UNREACHABLE'],

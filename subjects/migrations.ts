@@ -20,7 +20,7 @@ export const migrations = resource('migrations', {
       path: Path('Folder to migrate, the same in source and target'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
-      actionPolicy,
+      actionPolicy: actionPolicy('Overwrite'),
       movedBy: Type.Optional(movedBy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
@@ -32,7 +32,7 @@ export const migrations = resource('migrations', {
       recurringPeriod,
       recurringSchedule,
       recurringTimeZone,
-      migrationPriority,
+      migrationPriority: migrationPriority('NORMAL'),
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],

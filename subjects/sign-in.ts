@@ -11,6 +11,9 @@ export const callbackPath = `${loginPath}/callback`
 /** The same on the loopback address where the command line waits. */
 export const loopbackCallbackPath = '/callback'
 
+/** When the provider was away at a refresh, the next use of the session after this time asks again. */
+export const refreshAgainMs = 60_000
+
 /** Redirect and all that a provider adds to it; some put a kilobyte into the code. */
 const maxUrlLength = 8_000
 /** What a flow carries is a few hundred bytes. */
@@ -21,9 +24,17 @@ const maxOidcTokenLength = 16_000
 /** The provider is asked for tokens, then for its keys and what it knows of the person, each within a few seconds. */
 const providerDeadlineMs = 15_000
 
+/** How long a session lasts. */
+const lasting = {
+  expires: Timestamp('When the session ends'),
+  refreshAfter: Type.Optional(
+    Timestamp('From when on to ask for a refresh; absent when the session cannot be refreshed'),
+  ),
+}
+
 const SignedIn = model('SignedIn', {
   token: Type.String({ maxLength: 1_000, description: 'The session token; it is used like an API token' }),
-  expires: Timestamp('When the session ends'),
+  ...lasting,
   user: User,
   narrowed: list(
     strict({
@@ -131,9 +142,21 @@ export const signIn = resource('sign-in', {
     cli: { secrets: ['flow'] },
     deadlineMs: providerDeadlineMs,
   },
+  refresh: {
+    summary: 'Lengthen the session whose token asks, if the identity provider still vouches for the person',
+    description:
+      'The token stays the same, and so does what it may do: a refresh is no sign-in. When the provider has ended the sign-in, the session ends, too; while the provider is away, the session stays as it is.',
+    input: strict({}),
+    output: strict(lasting),
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
+    audit: {},
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/refresh' }],
+    deadlineMs: providerDeadlineMs,
+  },
   out: {
     summary: 'Sign out: end the session whose token asks',
-    description: 'At the identity provider the person stays signed in, until its own page is visited.',
+    description:
+      'What the session was refreshed with is revoked at the identity provider, where the person may stay signed in until its own page is visited.',
     input: strict({}),
     output: strict({
       endSessionUrl: Type.Optional(

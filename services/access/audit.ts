@@ -13,29 +13,38 @@ const countMs = 1_000
 /** Reasons and addresses that are told apart within that time; a guesser with many addresses is one of them. */
 const maxApart = 20
 
-type Refused = Pick<AuditEntry, 'what' | 'reason' | 'key' | 'from' | 'result'>
+type Refused = Pick<AuditEntry, 'what' | 'object' | 'reason' | 'key' | 'from' | 'result'>
 
-/** Refusals by reason and address, counted, so that a flood of them neither fills the log nor slows the good requests. */
+/** Whose a key is that was refused something. */
+type WhoIs = (keyId: string) => Promise<Pick<AuditEntry, 'kind' | 'user'>>
+
+/**
+ * Refusals by what was asked, reason and address, counted, so that a flood of them neither fills the log nor slows the
+ * good requests. With `whoIs` they are of keys that were let in, and told apart by key; else a key is what somebody
+ * without one said.
+ */
 export class Refusals {
   readonly #trail: Trail
   readonly #log: Log
+  readonly #whoIs: WhoIs | undefined
   readonly #counted = new Map<string, Refused & { count: number }>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(trail: Trail, log: Log) {
+  constructor(trail: Trail, log: Log, whoIs?: WhoIs) {
     this.#trail = trail
     this.#log = log
+    this.#whoIs = whoIs
   }
 
   note(refused: Refused): void {
-    const { what, reason, from } = refused
-    const exact = `${what} ${reason} ${from}`
+    const { what, object, reason, from, key } = refused
+    const exact = JSON.stringify([what, object, reason, from, this.#whoIs && key])
     const isApart = this.#counted.has(exact) || this.#counted.size < maxApart
     const name = isApart ? exact : `${what} ${reason}`
     const known = this.#counted.get(name)
     if (known === undefined) {
-      const { from: _, ...fromMany } = refused
-      this.#counted.set(name, { ...(isApart ? refused : fromMany), count: 1 })
+      const { from: _from, object: _object, ...many } = refused
+      this.#counted.set(name, { ...(isApart ? refused : many), count: 1 })
     } else {
       known.count += 1
       if (known.key !== refused.key) delete known.key
@@ -52,14 +61,16 @@ export class Refusals {
     try {
       if (counted.length > 0) this.#trail.requireRoom()
       await Promise.all(
-        counted.map(({ count, ...refused }) =>
-          this.#trail.append({
+        counted.map(async ({ count, ...refused }) => {
+          const who = refused.key === undefined ? undefined : await this.#whoIs?.(refused.key)
+          return this.#trail.append({
             time: new Date().toISOString(),
             kind: 'nobody',
+            ...who,
             ...refused,
             ...(count === 1 ? {} : { count }),
-          }),
-        ),
+          })
+        }),
       )
     } catch (err) {
       this.#log.error({ err, refusals: counted.length }, 'Refusals are not in the audit log.')

@@ -60,6 +60,7 @@ export const everyone = {
         roles.own,
         users.self,
         rbac.check,
+        signIn.refresh,
         signIn.out,
       ].filter((contract: Contract) => !isAdministration(contract)),
     ),

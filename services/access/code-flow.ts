@@ -3,8 +3,7 @@ import { personOf } from './claims.ts'
 import type { Flow } from './flow.ts'
 import type { ClientKind, IdentityProvider } from './identity-provider.ts'
 import { verifyToken } from './oidc-token.ts'
-import type { Person } from './people.ts'
-import { ofProvider, personOfTokens, rulesOf } from './vouched.ts'
+import { ofProvider, personOfTokens, rulesOf, type Vouched } from './vouched.ts'
 
 /** PKCE: what shows the provider later that whoever has the verifier began. */
 export const challengeOf = async (verifier: string) => ({
@@ -40,7 +39,7 @@ export async function completeCode(
   provider: IdentityProvider,
   { client: kind, redirectUri, verifier, state, nonce }: Flow,
   callback: string,
-): Promise<Person> {
+): Promise<Vouched> {
   const discovered = await provider.known()
   const configured = discovered.clients[kind]
   const url = new URL(redirectUri)
@@ -57,9 +56,9 @@ export async function completeCode(
 }
 
 /** Whom the holder of a token is, by the token alone. @throws Refused, Unreachable, GantryError UNAVAILABLE */
-export async function exchangeToken(provider: IdentityProvider, token: string): Promise<Person> {
+export async function exchangeToken(provider: IdentityProvider, token: string): Promise<Vouched> {
   const claims = await verifyToken(token, rulesOf(provider, await provider.known()))
-  return personOf(claims.sub, [claims], provider.config.groupsClaim)
+  return { person: personOf(claims.sub, [claims], provider.config.groupsClaim), grant: undefined }
 }
 
 /** Page of the provider that ends the session there; undefined when it has none, or has not been asked yet. */

@@ -9,6 +9,11 @@ import { admin } from './built-in-roles.ts'
 
 const SecretHash = Type.String({ minLength: 64, maxLength: 64 })
 
+/** Some hold all that the provider knows; each key is read at every connect, so a session with a longer one is not refreshed. */
+export const maxRefreshTokenLength = 8_000
+/** Sealed it is a third longer, and a few bytes. */
+const maxSealedTokenLength = 1.5 * maxRefreshTokenLength
+
 /** A key as it is stored: the token's secret only as a keyed hash. */
 const StoredKey = Type.Object(
   {
@@ -16,6 +21,14 @@ const StoredKey = Type.Object(
     secretHash: SecretHash,
     /** The secret before the last rotation, and until when it is taken too. */
     previous: Type.Optional(strict({ secretHash: SecretHash, until: Timestamp('Its end') })),
+    /** Of a session: what its identity provider is asked with whether it still vouches for the person. */
+    refresh: Type.Optional(
+      strict({
+        client: Type.Enum(['ui', 'cli']),
+        sealedToken: Type.String({ maxLength: maxSealedTokenLength }),
+        until: Type.Optional(Timestamp('When the token ends, if the provider says so')),
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -23,12 +36,15 @@ export type StoredKey = Static<typeof StoredKey>
 
 export type KeyCollection = Collection<typeof StoredKey>
 
+/** Keys by id, and by owner as groups, without sessions. */
 export const openKeys = (connection: NatsConnection): Promise<KeyCollection> =>
   Collection.open(connection, {
     bucket: 'keys',
     schema: StoredKey,
     version: 2,
     upcasters: { 1: withVisible },
+    // Sessions are many and found by their id alone.
+    groupOf: ({ owner, kind }) => (kind === 'session' ? undefined : owner),
   })
 
 /** Keys of the first version did not say which extensions they see. */
@@ -43,7 +59,12 @@ const withVisible = (document: unknown): unknown => {
 }
 
 /** The record without what nobody outside may see. */
-export function publicKey({ secretHash: _secret, previous: _previous, ...key }: StoredKey): Key {
+export function publicKey({
+  secretHash: _secret,
+  previous: _previous,
+  refresh: _refresh,
+  ...key
+}: StoredKey): Key {
   return key
 }
 

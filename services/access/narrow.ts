@@ -21,14 +21,8 @@ export async function narrowKeysOf(
   decision: Settings['exceedingKeys'],
   { keys, kick }: { keys: KeyCollection; kick: (keyId: string) => Promise<void> },
 ): Promise<NarrowedKey[]> {
-  const all = await keys.list({ limit: Number.POSITIVE_INFINITY })
-  const exceeding = all.filter(
-    (key) =>
-      key.owner === subject &&
-      key.kind !== 'session' &&
-      whyInvalid(key) === undefined &&
-      keyExceeds(permissions, key),
-  )
+  const own = await keys.listGroup(subject)
+  const exceeding = own.filter((key) => whyInvalid(key) === undefined && keyExceeds(permissions, key))
   const ends = ({ kind }: StoredKey) => decision === 'revoke' || kind === 'agent'
   for (const key of exceeding) {
     await keys.update(key.id, (current) => (ends(key) ? revoked(current) : narrowed(current, permissions)))
@@ -37,7 +31,8 @@ export async function narrowKeysOf(
   return exceeding.map((key) => ({ id: key.id, name: key.name, became: ends(key) ? 'revoked' : 'narrowed' }))
 }
 
-export const revoked = (key: StoredKey): StoredKey | undefined =>
+/** A session that has ended is not refreshed any more. */
+export const revoked = ({ refresh: _ended, ...key }: StoredKey): StoredKey | undefined =>
   key.revoked === undefined ? { ...key, revoked: new Date().toISOString() } : undefined
 
 const narrowed = (key: StoredKey, permissions: Key['capabilities']): StoredKey => ({

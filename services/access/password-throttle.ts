@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../../broker/client-address.ts'
 import { GantryError } from '../../subjects/errors.ts'
 
 /** Somebody who mistypes needs a few tries; whoever guesses gets these many in each window. */
@@ -74,19 +74,4 @@ export class PasswordThrottle {
     }
     return counter
   }
-}
-
-/** Groups of an IPv6 address that name a network; whoever has one has all addresses in it. */
-const networkGroups = 4
-
-/** What one guesser has: an IPv4 address, or a network of IPv6. */
-export function networkOf(address: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address) ?? []
-  if (mapped !== undefined) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail = ''] = address.split('::')
-  const groups = (text: string) => text.split(':').filter((group) => group !== '')
-  const missing = 8 - groups(head).length - groups(tail).length
-  const all = [...groups(head), ...Array.from({ length: missing }, () => '0'), ...groups(tail)]
-  return all.slice(0, networkGroups).join(':')
 }

@@ -1,3 +1,5 @@
+import { Allowances, type Rate } from '../../broker/allowances.ts'
+import { networkOf } from '../../broker/client-address.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import type { Call, Contract, Handlers, Output } from '../../subjects/contract.ts'
@@ -9,10 +11,15 @@ import { beginCode, completeCode, endSessionUrl, exchangeToken } from './code-fl
 import { beginDevice, pollDevice } from './device-flow.ts'
 import { flowMs, isLoopbackRedirect, openDeviceFlow, openFlow, sealFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import type { KeyCollection } from './keys.ts'
+import type { KeyCollection, StoredKey } from './keys.ts'
 import { revoked } from './narrow.ts'
-import type { Person, Session } from './people.ts'
+import type { Session } from './people.ts'
+import { SessionRefresh } from './refresh.ts'
 import { Refused, Unreachable } from './refused.ts'
+import type { Vouched } from './vouched.ts'
+
+/** The people of a company behind one address, all of whom begin their day; each beginning costs the provider a little. */
+const beginningsOfAddress: Rate = { burst: 100, refillPerSecond: 1 }
 
 export interface SignInDependencies extends Gate {
   /** undefined when there is none: nobody can sign in. */
@@ -20,6 +27,10 @@ export interface SignInDependencies extends Gate {
   /** Where browsers reach the platform. */
   readonly publicUrl: string
   readonly sealer: Sealer
+  /** What refresh tokens are sealed with. */
+  readonly refreshSealer: Sealer
+  /** How long a sign-in lasts by the settings. */
+  readonly sessionHours: () => Promise<number>
   readonly keys: KeyCollection
   /** Drops every live connection of a key. */
   readonly kick: (keyId: string) => Promise<void>
@@ -28,7 +39,8 @@ export interface SignInDependencies extends Gate {
 
 /** Sign-in by the identity provider. */
 export function signInHandlers(dependencies: SignInDependencies): Handlers<typeof contracts> {
-  const { publicUrl, sealer, keys, kick, log } = dependencies
+  const { publicUrl, sealer, refreshSealer, sessionHours, keys, kick, log } = dependencies
+  const refreshing = new SessionRefresh({ keys, sealer: refreshSealer, sessionHours, log })
   const requireProvider = (): IdentityProvider => {
     if (dependencies.provider !== undefined) return dependencies.provider
     throw new GantryError(
@@ -44,7 +56,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     } catch (error) {
       if (error instanceof Unreachable) {
         log.warn({ reason: error.message, requestId }, 'A sign-in failed: the identity provider is away.')
-        throw new GantryError('UNAVAILABLE', 'the identity provider does not answer; try again later')
+        throw providerAway()
       }
       if (!(error instanceof Refused) && !isUnauthenticated(error)) throw error
       log.warn({ reason: error.message, requestId }, 'Refused a sign-in.')
@@ -56,9 +68,26 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       throw answer
     }
   }
+  const beginnings = new Allowances(beginningsOfAddress)
+  const admitBeginning = ({ clientAddress }: Call<Contract>): void => {
+    if (clientAddress === undefined) return
+    const network = networkOf(clientAddress)
+    if (beginnings.left(network) < 1)
+      throw new GantryError('THROTTLED', 'too many sign-ins begin from this address; wait a little')
+    beginnings.charge(network)
+  }
+  const callersSession = async (call: Call<Contract>): Promise<StoredKey> => {
+    const key = await callersKey(keys, call.caller)
+    if (key.kind === 'session') return key
+    throw new GantryError('NOT_ALLOWED_IN_STATE', `key ${key.id} is no session, and ends when it is revoked`)
+  }
+  const begin = async (call: Call<Contract>, { person, grant }: Vouched) => {
+    const session = await dependencies.signIn(person, requestOf(call))
+    return signedIn(session, await refreshing.begin(session.key, grant))
+  }
   /** Lets the person in whom `identify` finds. */
-  const admit = (call: Call<Contract>, identify: () => Promise<Person>) =>
-    guarded(call, async () => signedIn(await dependencies.signIn(await identify(), requestOf(call))))
+  const admit = (call: Call<Contract>, identify: () => Promise<Vouched>) =>
+    guarded(call, async () => begin(call, await identify()))
   return {
     begin: async ({ client, redirectUri }, call) => {
       const allowed =
@@ -67,6 +96,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
         const places = { ui: `${publicUrl}${callbackPath}`, cli: 'http://127.0.0.1:<port>/callback' }
         throw call.fail('INVALID_INPUT', `redirectUri must be ${places[client]}`)
       }
+      admitBeginning(call)
       const { authorizationUrl, ...secrets } = await beginCode(requireProvider(), client, redirectUri)
       const expires = Date.now() + flowMs
       return {
@@ -85,6 +115,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     },
     'device-begin': async (_, call) => {
       const provider = requireProvider()
+      admitBeginning(call)
       const { secrets, verificationUriComplete, ...shown } = await guarded(call, () => beginDevice(provider))
       return {
         ...shown,
@@ -99,28 +130,56 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
       return guarded(call, async () => {
         const found = await pollDevice(provider, openDeviceFlow(sealer, flow))
         if (typeof found === 'number') return { waitSeconds: found }
-        return { session: signedIn(await dependencies.signIn(found, requestOf(call))) }
+        return { session: await begin(call, found) }
       })
     },
+    refresh: async (_, call) => {
+      const provider = requireProvider()
+      const session = await callersSession(call)
+      const { id: key } = session
+      try {
+        return await refreshing.refresh(provider, session)
+      } catch (error) {
+        const { requestId } = call
+        if (error instanceof Unreachable) {
+          log.warn({ reason: error.message, key, requestId }, 'A session could not be refreshed.')
+          throw providerAway()
+        }
+        if (!(error instanceof Refused)) throw error
+        const text = 'A session ended: the identity provider refused to refresh it.'
+        log.warn({ reason: error.message, key, requestId }, text)
+        call.afterReply(() => kick(key))
+        throw new GantryError(
+          'UNAUTHENTICATED',
+          'the identity provider has ended this sign-in; sign in again',
+        )
+      }
+    },
     out: async (_, call) => {
-      const { id, kind } = await callersKey(keys, call.caller)
-      if (kind !== 'session')
-        throw call.fail('NOT_ALLOWED_IN_STATE', `key ${id} is no session; revoke it to end it`)
-      await keys.update(id, revoked)
-      call.afterReply(() => kick(id))
-      const url = dependencies.provider && endSessionUrl(dependencies.provider)
+      const session = await callersSession(call)
+      const { provider } = dependencies
+      await keys.update(session.id, revoked)
+      call.afterReply(() => kick(session.id))
+      if (provider === undefined) return {}
+      call.afterReply(() => refreshing.forget(provider, session))
+      const url = endSessionUrl(provider)
       return url === undefined ? {} : { endSessionUrl: url }
     },
   }
 }
 
+const providerAway = () =>
+  new GantryError('UNAVAILABLE', 'the identity provider does not answer; try again later')
+
 const isUnauthenticated = (error: unknown): error is GantryError =>
   error instanceof GantryError && error.code === 'UNAUTHENTICATED'
 
-const signedIn = ({ token, key, user, narrowed }: Session): Output<(typeof contracts)['complete']> => ({
+const signedIn = (
+  { token, user, narrowed }: Session,
+  lasting: Output<(typeof contracts)['refresh']>,
+): Output<(typeof contracts)['complete']> => ({
   token,
-  // A session always ends.
-  expires: key.expires!,
+  ...lasting,
   user,
   narrowed: [...narrowed],
 })

@@ -1,15 +1,18 @@
 import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import type { Events } from '../../broker/events.ts'
 import type { Identity } from '../../broker/identity.ts'
-import { kickKey, watchConnects } from '../../broker/kick.ts'
+import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
-import type { Sealer } from '../../broker/seal.ts'
+import { createSealer, type Sealer } from '../../broker/seal.ts'
 import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
+import type { Violation } from '../../broker/violations.ts'
 import { auditedActions } from '../../subjects/audit.ts'
 import { isGantryError } from '../../subjects/errors.ts'
 import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
+import { maxIdLength } from '../../subjects/schemas.ts'
 import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
 import { agentKeyHandlers } from './agent-handlers.ts'
 import { authoriser } from './authorise.ts'
@@ -19,13 +22,15 @@ import { keepPurging } from './ended-sessions.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
 import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
-import { type Person, type Session, signIn } from './people.ts'
+import { type Person, readSettings, type Session, signIn } from './people.ts'
 import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
 import { type AccessState, openState } from './state.ts'
 import { settingsHandlers, userHandlers } from './user-handlers.ts'
 import { rbacHandlers } from './check.ts'
 
 export interface AccessOptions {
+  /** Where changes of settings are told. */
+  readonly events: Events
   readonly connections: {
     readonly platform: NatsConnection
     readonly auth: NatsConnection
@@ -54,6 +59,10 @@ export interface Access {
   signIn(person: Person, request?: SignInRequest): Promise<Session>
   /** Sign-in by the identity provider. */
   readonly provider: Omit<SignIn, 'handlers' | 'stop'>
+  /** Records a connection that was refused before the broker heard of it. */
+  readonly onRefusal: (refused: RefusedConnection) => void
+  /** Records what the broker did not let a key do. */
+  readonly onViolation: (violation: Violation) => void
   /** Whose a key is; undefined when there is none. */
   readonly ownerOf: (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
@@ -78,6 +87,7 @@ const accessHandlers = (dependencies: KeyDependencies & { readonly state: Access
 /** Opens keys and roles, and answers the broker's question who is connecting. */
 export async function startAccess({
   connections,
+  events,
   identity,
   salt,
   location,
@@ -88,28 +98,40 @@ export async function startAccess({
   trail,
   log,
 }: AccessOptions): Promise<Access> {
-  const state = await openState(connections.platform)
+  const state = await openState(connections.platform, events)
   const { keys } = state
   const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
   const refusals = new Refusals(trail, log)
-  const onRefusal = ({ reason, keyId, from }: RefusedConnection) =>
+  const onRefusal = ({ reason, keyId, from, result = 'UNAUTHENTICATED' }: RefusedConnection) =>
     refusals.note({
       what: auditedActions.connect,
-      result: 'UNAUTHENTICATED',
+      result,
       reason,
       ...(from === undefined ? {} : { from }),
       ...(keyId === undefined ? {} : { key: keyId }),
     })
+  const ownerOf = (keyId: string) => keys.get(keyId)
+  const violations = new Refusals(trail, log, async (keyId) => {
+    const key = await ownerOf(keyId)
+    return key === undefined ? { kind: 'nobody' } : { kind: key.kind, user: key.owner }
+  })
+  const onViolation = ({ action, subject, keyId, from }: Violation) =>
+    violations.note({
+      what: auditedActions[action],
+      ...(subject === undefined ? {} : { object: subject.slice(0, maxIdLength) }),
+      key: keyId,
+      ...(from === undefined ? {} : { from }),
+      result: 'DENIED',
+    })
   const callout = startAuthCallout(connections.auth, { identity, authorise, onRefusal, log })
-  const isWelcome = async (user: string) => {
-    const key = await keys.get(user)
-    // Users that are no keys are the platform's own.
-    return key === undefined || whyInvalid(key) === undefined
+  const isWelcome = async (keyId: string) => {
+    const key = await keys.get(keyId)
+    return key !== undefined && whyInvalid(key) === undefined
   }
-  const watch = watchConnects(connections.system, isWelcome, log)
+  const dropper = new KeyDropper(connections.system, isWelcome, log)
   const purging = keepPurging(keys, log)
-  const kick = (keyId: string) => kickKey(connections.system, keyId)
+  const kick = (keyId: string) => dropper.drop(keyId)
   const refused: Gate['refused'] = (error, { from }) => {
     const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
     refusals.note({ what: auditedActions.signIn, result, reason, ...(from === undefined ? {} : { from }) })
@@ -138,12 +160,16 @@ export async function startAccess({
     assignments,
     keys,
     sealer,
+    refreshSealer: createSealer(identity, 'refresh token'),
+    sessionHours: async () => (await readSettings(state)).sessionHours,
     signIn: admit,
     refused,
     kick,
     log,
   })
   return {
+    onRefusal,
+    onViolation,
     handlers: {
       ...accessHandlers({ state, issuer, kick }),
       authentication: authentication.handlers,
@@ -152,7 +178,7 @@ export async function startAccess({
     internalHandlers: { authentication: authentication.internalHandlers },
     signIn: admit,
     provider,
-    ownerOf: (keyId) => keys.get(keyId),
+    ownerOf,
     operatorToken: async (current) => {
       if (current !== undefined) {
         const verdict = await authorise(current)
@@ -186,8 +212,9 @@ export async function startAccess({
     stop: async () => {
       authentication.close()
       purging.stop()
-      await Promise.all([callout.stop(), watch.stop(), provider.stop()])
-      await refusals.flush()
+      dropper.stop()
+      await Promise.all([callout.stop(), provider.stop()])
+      await Promise.all([refusals.flush(), violations.flush()])
     },
   }
 }

@@ -2,11 +2,12 @@ import * as client from 'openid-client'
 import { type Claims, groupsIn, personOf } from './claims.ts'
 import type { ClientKind, Discovered, IdentityProvider } from './identity-provider.ts'
 import { type TokenRules, verifySigned, verifyToken } from './oidc-token.ts'
+import { maxRefreshTokenLength } from './keys.ts'
 import type { Person } from './people.ts'
 import { Refused, Unreachable } from './refused.ts'
 
-/** What the provider gives out for a code. */
-type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
+/** What the provider gives out for a code, or for a refresh token. */
+export type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>
 
 export const rulesOf = ({ config }: IdentityProvider, { issuer, keys }: Discovered): TokenRules => ({
   config,
@@ -14,13 +15,37 @@ export const rulesOf = ({ config }: IdentityProvider, { issuer, keys }: Discover
   keys,
 })
 
+/** What the provider can be asked with later whether it still vouches for somebody. */
+export interface Grant {
+  readonly client: ClientKind
+  readonly refreshToken: string
+  /** Milliseconds since 1970, if the provider says so. */
+  readonly until: number | undefined
+}
+
+export interface Vouched {
+  readonly person: Person
+  /** undefined when the provider gives none out. */
+  readonly grant: Grant | undefined
+}
+
+/** The grant in an answer of the provider. */
+export function grantOf(kind: ClientKind, tokens: Tokens): Grant | undefined {
+  // No standard has it; Keycloak and others say so, with 0 for a token without end.
+  const seconds = Number(tokens['refresh_expires_in'] ?? 0)
+  const until = seconds > 0 ? Date.now() + seconds * 1_000 : undefined
+  const { refresh_token: refreshToken } = tokens
+  if (refreshToken === undefined || refreshToken.length > maxRefreshTokenLength) return undefined
+  return { client: kind, refreshToken, until }
+}
+
 /** Whom the provider has vouched for with these tokens. @throws Refused, Unreachable */
 export async function personOfTokens(
   provider: IdentityProvider,
   discovered: Discovered,
   kind: ClientKind,
   tokens: Tokens,
-): Promise<Person> {
+): Promise<Vouched> {
   const rules = rulesOf(provider, discovered)
   const configured = discovered.clients[kind]
   const { groupsClaim } = provider.config
@@ -37,11 +62,11 @@ export async function personOfTokens(
       ),
     )
   }
-  return personOf(identity.sub, sources, groupsClaim)
+  return { person: personOf(identity.sub, sources, groupsClaim), grant: grantOf(kind, tokens) }
 }
 
 /** What the access token says, when it is one that can be read: it came from the provider with the ID token. */
-async function accessClaims(token: string, rules: TokenRules, subject: string): Promise<Claims[]> {
+export async function accessClaims(token: string, rules: TokenRules, subject: string): Promise<Claims[]> {
   try {
     const claims = await verifySigned(token, rules)
     return claims.sub === subject ? [claims] : []
@@ -52,12 +77,21 @@ async function accessClaims(token: string, rules: TokenRules, subject: string): 
   }
 }
 
-/** @throws Refused when the provider refuses or its answer is wrong, Unreachable when it does not answer */
-export async function ofProvider<T>(what: string, ask: () => Promise<T>): Promise<T> {
+/**
+ * @param isRefusal whether an answer of the provider that is none of success is its last word
+ * @throws Refused when the provider refuses or its answer is wrong, Unreachable when it does not answer
+ */
+export async function ofProvider<T>(
+  what: string,
+  ask: () => Promise<T>,
+  isRefusal: (error: Error) => boolean = () => true,
+): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    throw isAnswer(error) ? new Refused(reasonOf(error)) : new Unreachable(what, error)
+    if (!isAnswer(error)) throw new Unreachable(what, error)
+    const reason = reasonOf(error)
+    throw isRefusal(error) ? new Refused(reason) : new Unreachable(what, new Error(reason))
   }
 }
 

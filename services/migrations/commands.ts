@@ -1,10 +1,11 @@
 import { emission } from '../../broker/events.ts'
-import type { Handlers } from '../../subjects/contract.ts'
+import type { Handlers, Output } from '../../subjects/contract.ts'
 import { type GantryError, isGantryError } from '../../subjects/errors.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { concurrently } from './engine/concurrently.ts'
 import { isWithin } from './engine/paths.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
@@ -29,6 +30,11 @@ type Verb =
   | 'delete-all'
   | 'delete-with-assets'
   | 'add-pending-region'
+
+type Outcome = Output<(typeof migrations)['stop-all']>[number]
+
+/** Enough to keep the broker busy with the records of many. */
+const commandsAtOnce = 16
 
 /** What people do with migrations that there are. */
 export function commandHandlers(
@@ -68,16 +74,16 @@ export function commandHandlers(
   /** Does the same with all; one that is in no state for it, or gone, holds up no other. */
   const withAll = async (act: (migrationId: string) => Promise<MigrationRecord>) => {
     const all = await records.list({ limit: maxPageLength })
-    return Promise.all(
-      all.map(async ({ migrationId, state }) => {
-        try {
-          return { migrationId, done: true, state: (await act(migrationId)).state }
-        } catch (error) {
-          if (!isRefusal(error)) throw error
-          return { migrationId, done: false, state, reason: error.message }
-        }
-      }),
-    )
+    const outcomes: Outcome[] = []
+    await concurrently(all, commandsAtOnce, async ({ migrationId, state }) => {
+      try {
+        outcomes.push({ migrationId, done: true, state: (await act(migrationId)).state })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        outcomes.push({ migrationId, done: false, state, reason: error.message })
+      }
+    })
+    return outcomes
   }
 
   return {
@@ -141,7 +147,7 @@ export function commandHandlers(
         records,
         migrationId,
         'rescan',
-        (current) => ({
+        ({ completed: _before, ...current }) => ({
           ...current,
           // One that waits or runs keeps its place.
           ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),

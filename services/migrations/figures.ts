@@ -61,7 +61,6 @@ export class Figures {
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */
   async view(migrationId: string): Promise<Migration> {
-    const { record, counts, failed } = await this.one(migrationId)
-    return publicMigration(record, counts, failed)
+    return publicMigration(await this.one(migrationId))
   }
 }

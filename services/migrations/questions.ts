@@ -24,6 +24,9 @@ type Verb =
   | 'oldest-work'
   | 'oldest-work-all'
 
+/** Of each migration in a list: a page of them fits into a message. */
+const listedIterations = 1
+
 /** Longest page of failures unless the caller asks for more. */
 const defaultFailures = 1_000
 
@@ -40,7 +43,7 @@ export function questionHandlers(
             fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
         )
         .slice(0, limit)
-        .map(({ record, counts, failed }) => publicMigration(record, counts, failed)),
+        .map((one) => publicMigration(one, listedIterations)),
     get: ({ migrationId }) => figures.view(migrationId),
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)

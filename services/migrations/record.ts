@@ -46,6 +46,8 @@ export const MigrationRecord = strict({
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
+  /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
+  cutShort: Type.Optional(Type.Boolean()),
   /** Whether the root is in the queue: an empty queue means finished only after that. */
   seeded: Type.Boolean(),
   created: Timestamp('When it was made'),
@@ -82,8 +84,15 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
 
 /** The record at the beginning of a new generation: nothing is done yet. */
 export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
-  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
+  const { scanned, completed: _completed, counts: _counts, cutShort: wasCutShort, ...record } = current
+  const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
+  return {
+    ...record,
+    generation: record.generation + 1,
+    ...(cutShort ? { cutShort } : {}),
+    seeded: false,
+    pendingRegions: [],
+  }
 }
 
 /** What every event about a migration says. */

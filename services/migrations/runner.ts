@@ -6,11 +6,12 @@ import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Movers } from '../../subjects/agents.ts'
+import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec } from './engine/mover.ts'
+import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
@@ -35,6 +36,13 @@ export interface RunnerOptions extends WorkStores {
   readonly onCount: CountListener
   readonly log: Log
 }
+
+/** What the engine calls them. */
+const urgencies = {
+  HIGH: 'high',
+  NORMAL: 'normal',
+  LOW: 'low',
+} as const satisfies Record<MigrationPriority, Urgency>
 
 /** A migration that is worked on. */
 interface Followed {
@@ -84,6 +92,7 @@ export class Runner {
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
       if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
@@ -98,6 +107,10 @@ export class Runner {
     this.#working.add(working)
   }
 
+  #prioritise({ internalId, priority }: Pick<MigrationRecord, 'internalId' | 'priority'>): void {
+    this.#options.mover.setUrgency(internalId, urgencies[priority])
+  }
+
   /** Works until the record says that there is nothing to do; what fails is tried again. Never rejects. */
   async #keepWorking(migrationId: string, internalId: string, followed: Followed): Promise<void> {
     const { records, log } = this.#options
@@ -107,11 +120,9 @@ export class Runner {
         followed.halt = new AbortController()
         const { changes } = followed
         const record = await records.get(migrationId)
-        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) {
-          // Unless it was changed while the question was on its way.
-          if (followed.changes === changes) break
-          continue
-        }
+        // It was changed while the question was on its way.
+        if (followed.changes !== changes) continue
+        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) break
         await this.#work(record, followed, AbortSignal.any([signal, followed.halt.signal]))
         attempt = 0
       } catch (error) {
@@ -123,6 +134,7 @@ export class Runner {
       }
     }
     this.#followed.delete(internalId)
+    this.#prioritise({ internalId, priority: 'NORMAL' })
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
@@ -130,6 +142,8 @@ export class Runner {
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
     const workId = workIdOf(record)
+    followed.work = { workId, changed: () => undefined }
+    this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const who = { workId, migrationId, target, movedBy: await movedBy(record) }
     const options = { ...who, spec: await resolve(record), takeBack, signal }
@@ -138,7 +152,9 @@ export class Runner {
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
-      await records.update(migrationId, (current) => ({ ...current, seeded: true }))
+      await records.update(migrationId, (current) =>
+        workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
+      )
     }
     await queueRegions(records, record, active)
     const scanned = () => this.#scanned(migrationId, workId)
@@ -151,12 +167,13 @@ export class Runner {
         queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
+      // What changed while it was being opened, nobody was told.
+      changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
         if (latest.state === 'RUNNING') await scanned()
       })
-    } else {
-      followed.work = { workId, changed: () => undefined }
-      if (await active.run()) return scanned()
+    } else if (await active.run()) {
+      return scanned()
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
   }
@@ -168,7 +185,7 @@ export class Runner {
       { migration: record.migrationId },
       'The work of a migration was lost; it is scanned from the start.',
     )
-    await records.update(record.migrationId, (current) =>
+    await happen(records, record.migrationId, 'lost', (current) =>
       workIdOf(current) === workIdOf(record)
         ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
         : undefined,

@@ -20,6 +20,8 @@ const maxTimerMs = 2 ** 31 - 1
 export class Scheduler {
   readonly #options: SchedulerOptions
   #watch: { stop(): Promise<void> } | undefined
+  /** What turns depend on, of each record as it was seen last. */
+  readonly #seen = new Map<string, string>()
   #looking: Promise<void> | undefined
   #again = false
   #failures = 0
@@ -31,7 +33,7 @@ export class Scheduler {
   }
 
   async start(): Promise<void> {
-    this.#watch = await this.#options.records.watch(() => void this.look())
+    this.#watch = await this.#options.records.watch((token, record) => this.#follow(token, record))
     await this.look()
   }
 
@@ -40,6 +42,18 @@ export class Scheduler {
     clearTimeout(this.#timer)
     await this.#watch?.stop()
     await this.#looking
+  }
+
+  #follow(token: string, record: MigrationRecord | undefined): void {
+    if (record === undefined) {
+      this.#seen.delete(token)
+      return
+    }
+    const { internalId, state, priority, scheduled, recurrence } = record
+    const facts = [internalId, state, priority, scheduled, recurrence?.nextRun].join(' ')
+    if (this.#seen.get(token) === facts) return
+    this.#seen.set(token, facts)
+    void this.look()
   }
 
   /** Resolves when all that was stored before has had its turn. Never rejects: what fails is looked at again. */

@@ -5,6 +5,8 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
@@ -28,6 +30,8 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   readonly log: Log
 }
+
+const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
@@ -61,11 +65,18 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, generation, path, policy, ...record }) => {
+    resolve: async ({ internalId, generation, cutShort = false, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
-      const limits = bandwidth.limits.of(record.migrationId, record.target)
-      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy], limits }
+      return {
+        id: internalId,
+        generation: cutShort ? generation : 1,
+        root,
+        source,
+        target,
+        policy: enginePolicies[policy],
+        limits: bandwidth.limits.of(record.migrationId, record.target),
+      }
     },
     changes: () => undefined,
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
@@ -73,7 +84,8 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     onCount,
     log,
   })
-  const scheduler = new Scheduler({ records, limit: async () => 0, log })
+  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const scheduler = new Scheduler({ records, limit, log })
   const dependencies = {
     connection,
     records,
@@ -93,6 +105,7 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
+  const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
@@ -103,9 +116,12 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       await bandwidth.run()
       agents.run()
       await runner.start()
+      const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
+      stops.push(() => changes.unsubscribe())
       await scheduler.start()
     },
     stop: async () => {
+      for (const stop of stops) stop()
       await scheduler.stop()
       agents.stop()
       await runner.stop()

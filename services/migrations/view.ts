@@ -1,7 +1,9 @@
 import type { Output } from '../../subjects/contract.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
@@ -17,8 +19,14 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
   return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
 }
 
-/** A migration as callers see it. */
-export function publicMigration(record: MigrationRecord, counts: Counts, failedPathCount: number): Migration {
+/**
+ * A migration as callers see it.
+ * @param iterations how many of its last scans are shown
+ */
+export function publicMigration(
+  { record, counts, failed }: WithFigures,
+  iterations = maxIterations,
+): Migration {
   const {
     migrationId,
     internalId,
@@ -50,7 +58,7 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
     recurringMigration: kind === 'recurring',
-    ...(recurrence === undefined ? {} : publicRecurrence(recurrence)),
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
     migrationPriority: priority,
     targetActionPolicy: actionPolicies[policy],
     ...(movedBy === undefined ? {} : { movedBy }),
@@ -72,19 +80,19 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
-    failedPathCount,
+    failedPathCount: failed,
     pendingRegionCount: pendingRegions.length,
   }
 }
 
-function publicRecurrence(recurrence: Recurrence) {
+function publicRecurrence(recurrence: Recurrence, iterations: number) {
   const { periodSeconds, schedule, timeZone, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
-    recurringMigrationTracker: trackerOf(recurrence, Date.now()),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
 }
 
@@ -96,6 +104,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
+  const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
@@ -107,6 +116,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     internalId: record.internalId,
     path: record.path,
     state: record.state,
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,

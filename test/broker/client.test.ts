@@ -85,3 +85,8 @@ test('a broker that is not there: UNAVAILABLE', async () => {
   await closed.close()
   expect(await failure(call(closed, keys.self, {}))).toMatchObject({ code: 'UNAVAILABLE' })
 })
+
+test('a socket that breaks while the client connects is a broker that cannot be reached', () => {
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+  expect(brokerError(reset, 'the broker').code).toBe('UNAVAILABLE')
+})

@@ -275,3 +275,37 @@ test.each(['update', 'delete'] as const)(
     expect(await storedFacts(events)).toEqual(['a 1'])
   },
 )
+
+test('the values of a group are found, also those that were stored before there were groups', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const before = await open(connection)
+  await before.create('old', { id: 'old', n: 1 })
+  await before.create('lonely', { id: 'lonely', n: -1 })
+  const groupOf = ({ n }: { n: number }) => (n < 0 ? undefined : `group ${n}.*`)
+  const things = await open(connection, { groupOf })
+  for (const [id, n] of [
+    ['a', 1],
+    ['b', 1],
+    ['c', 2],
+    ['d', -1],
+  ] as const)
+    await things.create(id, { id, n })
+  const found = async (group: string, by = things) => (await by.listGroup(group)).map(({ id }) => id)
+  expect(await found('group 1.*')).toEqual(['a', 'b', 'old'])
+  expect(await found('group 2.*')).toEqual(['c'])
+  expect(await found('group 3.*')).toEqual([])
+  expect(await found('>')).toEqual([])
+  await things.delete('b')
+  await things.erase('old')
+  expect(await found('group 1.*', await open(connection, { groupOf }))).toEqual(['a'])
+  // The groups are no values.
+  expect(await idsIn(things)).toEqual(['a', 'c', 'd', 'lonely'])
+  const watched: string[] = []
+  const watching = await things.watch((token) => watched.push(token))
+  await until('all are told of', () => watched.length >= 4)
+  await things.create('e', { id: 'e', n: 2 })
+  await until('the new one is told of', () => watched.includes('e'))
+  await watching.stop()
+  expect(watched.filter((token) => token.includes('.'))).toEqual([])
+})

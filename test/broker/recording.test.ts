@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Type } from 'typebox'
 import { call } from '../../broker/client.ts'
-import { addressMarks, addressOfConnection, edgeName } from '../../broker/client-address.ts'
+import { addressMarks, edgeName, originOfConnection } from '../../broker/client-address.ts'
 import type { Outcome, Recorder } from '../../broker/recording.ts'
 import { serve } from '../../broker/serve.ts'
 import { formatToken } from '../../broker/token.ts'
@@ -105,10 +105,13 @@ test('the mark of an address holds for what it was made for, and for the identit
   }
 
   const place = { instance: 'I', nats: 'n', http: 'h' }
-  const [token, other] = ['k1', 'k2'].map((id) => formatToken(place, id, 'secret')) as [string, string]
-  const name = edgeName(marks, '::ffff:10.1.1.1', token)
+  const name = edgeName(marks, '::ffff:10.1.1.1', formatToken(place, 'k1', 'secret'))
   const host = '127.0.0.1'
-  expect(addressOfConnection(marks, { name, host, token })).toBe('10.1.1.1')
-  expect(addressOfConnection(marks, { name, host, token: other })).toBe(host)
-  expect(addressOfConnection(marks, { name: 'edge', host, token })).toBe(host)
+  const own = { address: host, isEdge: false }
+  expect(originOfConnection(marks, { name, host, keyId: 'k1' })).toEqual({
+    address: '10.1.1.1',
+    isEdge: true,
+  })
+  expect(originOfConnection(marks, { name, host, keyId: 'k2' })).toEqual(own)
+  expect(originOfConnection(marks, { name: 'edge', host, keyId: 'k1' })).toEqual(own)
 })

@@ -168,6 +168,24 @@ describe('one reply, whatever the handler does', () => {
     })
   })
 
+  test.each<[string, () => { text: string }]>([
+    ['an answer', () => ({ text: 'done' })],
+    [
+      'a refusal',
+      () => {
+        throw new GantryError('NOT_FOUND', 'gone')
+      },
+    ],
+  ])('what is to follow its reply follows %s', async (_, answer) => {
+    const order: string[] = []
+    await start((_input, call) => {
+      call.afterReply(() => Promise.resolve(void order.push('followed')))
+      return answer()
+    })
+    await user.request(trial.run.subject)
+    await until('it followed', () => order.length === 1)
+  })
+
   test('its error has a message larger than a message: it is cut', async () => {
     await start((_, call) => {
       throw call.fail('NOT_FOUND', 'ж'.repeat(8 * 2 ** 20))

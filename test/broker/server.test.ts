@@ -272,7 +272,7 @@ test('nobody gets in without credentials of ours', async () => {
   const other = await createIdentity(smallLimits)
   for (const account of accounts) {
     const key = createKey('U')
-    const jwt = await userJwt(other, account, { publicKey: key.getPublicKey(), name: 'intruder' })
+    const jwt = userJwt(other, account, { publicKey: key.getPublicKey(), name: 'intruder' })
     const authenticator = jwtAuthenticator(jwt, key.getSeed())
     await expect(connect({ servers: broker.server.tcpUrl, authenticator })).rejects.toThrow('Authorization')
   }

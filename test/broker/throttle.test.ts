@@ -27,6 +27,15 @@ test('after twenty refusals an address waits a second for each guess, whichever 
   expect(guess(throttle, 'a', (n) => `k${n}`)).toBe(20)
 })
 
+test('a network of IPv6 is one address', () => {
+  const throttle = new Throttle()
+  let judged = 0
+  for (let n = 0; n < 100; n++)
+    judged += guess(throttle, `2001:db8:0:1::${n.toString(16)}`, (m) => `k${m}`, 1)
+  expect(judged).toBe(20)
+  expect(throttle.judge('2001:db8:0:2::1', 'k', 'another')).toBe('ask')
+})
+
 test('a key that is guessed from many addresses is judged once from each, and no more', () => {
   const throttle = new Throttle()
   let judged = 0

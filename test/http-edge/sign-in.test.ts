@@ -185,6 +185,28 @@ describe('the callback', () => {
   })
 })
 
+test.each<[string, RawRequest]>([
+  ['a page', { path: '/login' }],
+  [
+    'a program',
+    {
+      method: 'POST',
+      path: '/api/v1/sign-in',
+      headers: json,
+      body: '{"client":"cli","redirectUri":"http://127.0.0.1:1/callback"}',
+    },
+  ],
+  ['a device', { method: 'POST', path: '/api/v1/sign-in/device' }],
+])('whoever begins without end by %s has to wait, and nobody elsewhere', async (kind, request) => {
+  const localAddress = `127.0.0.${10 + kind.length}`
+  const statuses: number[] = []
+  for (let count = 0; count < 120; count++)
+    statuses.push((await rawRequest(platform, 'platform', { ...request, localAddress })).status)
+  expect(statuses.slice(0, 100).every((status) => status < 400)).toBe(true)
+  expect(statuses).toContain(429)
+  expect((await rawRequest(platform, 'platform', request)).status).toBeLessThan(400)
+})
+
 test('another name of this host is sent to the one whose cookies count', async () => {
   const { port } = new URL(origin)
   const reply = await rawRequest(platform, 'platform', {
@@ -227,6 +249,7 @@ test('behind https the cookies are for https alone, and of this host alone', asy
   })
   expect(out.headers['set-cookie']).toMatchObject([
     expect.stringMatching(/^__Host-gantry-session=; Path=\/;.*; Secure$/),
+    expect.stringMatching(/^__Host-gantry-refresh=; Path=\/;.*; Secure$/),
   ])
   rmSync(home, { recursive: true, force: true })
 })

@@ -124,11 +124,18 @@ keycloakTest('a browser signs in, and signs out here and at Keycloak', async () 
   const out = await browser.open(`${origin}/logout`, { form: {}, headers: { origin } })
   const [, endSession] = /href="([^"]*\/logout[^"]*)"/.exec(out.text)!
   await until('the session is over', async () => (await get('/api/v1/userinfo', token)).status === 401)
-  // Keycloak has not forgotten who has signed in there, until its own page is visited.
+  // Keycloak forgets who has signed in there with the last token that it has given out.
+  await until('the token is revoked', () =>
+    logged.lines.some(({ message }) => message.includes('revoked the token')),
+  )
+  const loginPage = 'id="kc-form-login"'
+  expect((await browser.open(`${origin}/login`)).text).toContain(loginPage)
+
+  await signInAtKeycloak(browser, `${origin}/login`, 'ada')
   expect((await browser.open(`${origin}/login`)).url.pathname).toBe('/login/callback')
   const asked = await browser.open(endSession!.replaceAll('&amp;', '&'))
   expect((await submitForm(browser, asked, { confirmLogout: 'Logout' })).status).toBe(200)
-  expect((await browser.open(`${origin}/login`)).text).toContain('id="kc-form-login"')
+  expect((await browser.open(`${origin}/login`)).text).toContain(loginPage)
 })
 
 keycloakTest('a device code that is entered in a browser signs in', async () => {
@@ -141,6 +148,24 @@ keycloakTest('a device code that is entered in a browser signs in', async () => 
     session: { user: { email: 'ada@example.org', roles: ['viewer'] } },
   })
 })
+
+keycloakTest(
+  'a session is refreshed before Keycloak’s token ends, until somebody is shut out there',
+  async () => {
+    const refresh = (token: string) => post('/api/v1/sign-in/refresh', {}, bearer(token).headers)
+    const { token, refreshAfter } = (await signInBy('eve')).body as { token: string; refreshAfter: string }
+    // Keycloak takes it for half an hour, if it is not used before.
+    expect((Date.parse(refreshAfter) - Date.now()) / 60_000).toBeCloseTo(20, 0)
+    expect(await refresh(token)).toMatchObject({ status: 200, body: { refreshAfter: expect.any(String) } })
+    expect((await refresh(token)).status).toBe(200)
+
+    const [eve] = (await keycloak.admin('GET', `/${realm}/users?username=eve&exact=true`)) as { id: string }[]
+    await keycloak.admin('PUT', `/${realm}/users/${eve!.id}`, { enabled: false })
+    expect(await refresh(token)).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } })
+    await until('the session is over', async () => (await get('/api/v1/userinfo', token)).status === 401)
+    await keycloak.admin('PUT', `/${realm}/users/${eve!.id}`, { enabled: true })
+  },
+)
 
 keycloakTest('an ID token is exchanged for a session', async () => {
   const { id_token } = await tokensOf('ada')

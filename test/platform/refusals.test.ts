@@ -1,4 +1,6 @@
 import { wsconnect } from '@nats-io/nats-core'
+import { hash } from 'bcryptjs'
+import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
@@ -6,13 +8,14 @@ import { formatToken, parseToken } from '../../broker/token.ts'
 import type { HttpRoute } from '../../subjects/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { keys } from '../../subjects/keys.ts'
-import { inboxPrefix, roots } from '../../subjects/names.ts'
+import { type HttpServerName, httpServers, inboxPrefix, roots } from '../../subjects/names.ts'
 import { connectInside, createKey, everything, issueInside, overAlready } from '../support/keys.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { authenticate, basicHeader, startGuarded } from '../support/passwords.ts'
+import type { TestPlatform } from '../support/platform.ts'
 
 /**
  * Every contract × every wrong way to present a token × every way in: refused, and no handler hears of it. Contracts that
- * come are in it by themselves.
+ * come are in it by themselves. The migrator has access control, so its routes refuse as well.
  */
 
 let platform: TestPlatform
@@ -23,14 +26,23 @@ const tokens = new Map<string, string>()
 
 const nothing = { pub: { allow: [] }, sub: { allow: [] } }
 
+/** Somebody with a right password, and no role. */
+const [userName, password] = ['ann', 'of ann']
+
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await startGuarded({
+    type: 'basic',
+    'basic.user': userName,
+    'basic.role': 'none-of-that-name',
+    'basic.password': `{bcrypt}${await hash(password, 4)}`,
+  })
   inside = (await connectInside(platform)).connection
   const { location, keyId, secret } = parseToken(platform.operatorToken)!
   const expired = await issueInside(platform, { expires: overAlready() })
   const revoked = await createKey(platform, everything)
   await platform.call(keys.revoke, { id: revoked.id })
   const elsewhere = formatToken({ ...location, instance: `${location.instance}x` }, keyId, secret)
+  const narrow = (await authenticate(platform, userName, password)).body['token'] as string
   for (const [name, token] of Object.entries({
     garbage: 'garbage',
     'a wrong secret': formatToken(location, keyId, 'x'.repeat(secret.length)),
@@ -39,6 +51,12 @@ beforeAll(async () => {
     revoked: revoked.token,
     expired: expired.token,
     'too narrow': (await createKey(platform, nothing)).token,
+    'too narrow a JSON Web Token': narrow,
+    'a JSON Web Token of another key': await new SignJWT({ session: 'x' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('1h')
+      .sign(new Uint8Array(32)),
+    'a JSON Web Token that is changed': `${narrow.slice(0, -4)}AAAA`,
   })) {
     tokens.set(name, token)
   }
@@ -59,7 +77,8 @@ async function expectUnheard(): Promise<void> {
 
 interface Presented {
   readonly name: string
-  readonly status: number
+  /** Which one, where there are several, is of how many came before. */
+  readonly status: number | readonly number[]
   readonly headers: () => Record<string, string>
 }
 
@@ -85,24 +104,52 @@ const overRest: readonly Presented[] = [
   { name: 'a token in a header of its own', status: 401, headers: () => ({ 'x-token': operator() }) },
 ]
 
-const closedRoutes = contracts.flatMap((contract) =>
-  contract.http
-    .filter((route) => route.server === 'platform' && route.public === undefined)
-    .map((route): [string, HttpRoute] => [`${route.method} ${route.path}`, route]),
+const basic = (name: string, status: Presented['status'], user: string, pass: string): Presented => ({
+  name,
+  status,
+  headers: () => ({ authorization: basicHeader(user, pass) }),
+})
+
+/** What the migrator takes beside API tokens; wrong passwords come last, as too many hold up right ones. */
+const credentials: readonly Presented[] = [
+  bearer('too narrow a JSON Web Token', 403),
+  basic('a right password without a role', 403, userName, password),
+  bearer('a JSON Web Token of another key', 401),
+  bearer('a JSON Web Token that is changed', 401),
+  { name: 'a token as a password', status: 401, headers: () => ({ authorization: `Basic ${operator()}` }) },
+  basic('an empty password', 401, userName, ''),
+  basic('a wrong password', [401, 429], userName, 'of bob'),
+  basic('an unknown user', [401, 429], 'bob', password),
+]
+
+const table = (Object.keys(httpServers) as HttpServerName[]).flatMap((server) =>
+  (server === 'migrator' ? [...overRest, ...credentials] : overRest).map((presented) => ({
+    server,
+    ...presented,
+  })),
 )
 
-describe.each(overRest)('REST, $name', ({ status, headers }) => {
+/** Of a server, those that ask who is calling. */
+const closedRoutes = (server: HttpServerName) =>
+  contracts.flatMap((contract) =>
+    contract.http
+      .filter((route) => route.server === server && route.public === undefined)
+      .map((route): [string, HttpRoute] => [`${route.method} ${route.path}`, route]),
+  )
+
+describe.each(table)('REST of the $server, $name', ({ server, status, headers }) => {
   test('is refused on every route, and no handler runs', async () => {
-    expect(closedRoutes.length).toBeGreaterThan(0)
+    const routes = closedRoutes(server)
+    expect(routes.length).toBeGreaterThan(5)
     const answers = await Promise.all(
-      closedRoutes.map(async ([name, { method, path }]): Promise<[string, number]> => {
+      routes.map(async ([name, { method, path }]): Promise<[string, number]> => {
         const url = path.replaceAll(/\{\w+\}/g, 'k1')
         const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
-        const answer = await platform.rest('platform', method, url, { headers: headers(), ...body })
+        const answer = await platform.rest(server, method, url, { headers: headers(), ...body })
         return [name, answer.status]
       }),
     )
-    expect(answers.filter(([, seen]) => seen !== status)).toEqual([])
+    expect(answers.filter(([, seen]) => ![status].flat().includes(seen))).toEqual([])
     await expectUnheard()
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { connectWithToken } from '../../broker/connection.ts'
-import { parseToken } from '../../broker/token.ts'
+import { formatToken, parseToken } from '../../broker/token.ts'
 import { assignments } from '../../subjects/assignments.ts'
 import { audit, type AuditRecord } from '../../subjects/audit.ts'
 import type { Input } from '../../subjects/contract.ts'
@@ -185,6 +185,35 @@ describe('connections that are refused', () => {
     expect(refused).toMatchObject({ from: '127.0.0.7', reason: 'revoked key', result: 'UNAUTHENTICATED' })
   })
 
+  test('and never got as far as the broker are counted as well', async () => {
+    const { id, token } = await createKey(platform, nothing)
+    const { location } = parseToken(token)!
+    const localAddress = '127.0.0.11'
+    const rest = (one: string) =>
+      rawRequest(platform, 'platform', {
+        path: '/api/v1/apikey',
+        headers: { authorization: `Bearer ${one}` },
+        localAddress,
+      })
+    const once = formatToken(location, id, 'once')
+    for (let n = 0; n < 7; n++) await rest(`garbage ${n}`.replace(' ', ''))
+    for (let n = 0; n < 3; n++) await rest(once)
+    for (let n = 0; n < 40; n++) await rest(formatToken(location, id, `guess${n}`))
+    const countOf = async (reason: string) => {
+      const found = (await recorded({ what: 'connect', limit: 1_000 })).filter(
+        (record) => record.reason === reason && record.from === localAddress,
+      )
+      return { sum: found.reduce((sum, { count = 1 }) => sum + count, 0), one: found[0] }
+    }
+    await until('garbage is recorded', async () => (await countOf('malformed token')).sum === 7)
+    await until('the same again is recorded', async () => (await countOf('refused just before')).sum === 2)
+    const { one } = await until('guesses are recorded', async () => {
+      const seen = await countOf('too many refusals')
+      return seen.sum >= 15 && seen
+    })
+    expect(one).toMatchObject({ kind: 'nobody', key: id, from: localAddress, result: 'THROTTLED' })
+  })
+
   test('cannot name another address', async () => {
     const { id, token } = await createKey(platform, nothing)
     await platform.call(keys.revoke, { id })
@@ -192,6 +221,47 @@ describe('connections that are refused', () => {
     await connectWithToken(platform.tcpUrl, token, { reconnect: false, name }).catch(() => undefined)
     const refused = await until('it is recorded', async () => newest({ what: 'connect', key: id }))
     expect(refused.from).toBe(loopback)
+  })
+})
+
+describe('what the broker does not let a key do', () => {
+  const countOf = (records: readonly AuditRecord[]) => records.reduce((sum, { count = 1 }) => sum + count, 0)
+  const denied = (key: string, times: number) =>
+    until('all are recorded', async () => {
+      const found = await recorded({ key, result: 'DENIED' })
+      return countOf(found) === times && found
+    })
+
+  test('is recorded with the key, its owner and the subject, counted, and never with a token', async () => {
+    await using narrow = await createClient(platform, nothing)
+    const foreign = 'gantry.extensions.elsewhere'
+    const times = 500
+    for (let n = 0; n < times; n++) narrow.connection.publish(keys.list.subject)
+    narrow.connection.publish(`x.${narrow.token}`)
+    narrow.connection.subscribe(foreign, { callback: () => undefined })
+    const found = await denied(narrow.keyId, times + 2)
+    // They may fall into two seconds.
+    expect(found.length).toBeLessThanOrEqual(5)
+    const common = { kind: 'key', user: 'local:operator', from: loopback, result: 'DENIED' }
+    for (const record of found) expect(record).toMatchObject(common)
+    expect(found.filter(({ what }) => what === 'subscribe')).toMatchObject([{ object: foreign }])
+    const published = found.filter(({ what }) => what === 'publish')
+    expect(countOf(published.filter(({ object }) => object === keys.list.subject))).toBe(times)
+    expect(countOf(published.filter(({ object }) => object === undefined))).toBe(1)
+  })
+
+  test('over REST is recorded with the address of the client', async () => {
+    const { id, token } = await createKey(platform, nothing)
+    const headers = { authorization: `Bearer ${token}` }
+    const request = { path: '/api/v1/keys', headers, localAddress: '127.0.0.12' }
+    expect((await rawRequest(platform, 'platform', request)).status).toBe(403)
+    const found = await denied(id, 1)
+    expect(found[0]).toMatchObject({
+      kind: 'key',
+      what: 'publish',
+      object: keys.list.subject,
+      from: '127.0.0.12',
+    })
   })
 })
 

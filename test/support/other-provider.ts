@@ -22,7 +22,10 @@ export interface Habits {
 
 const account = { sub: 'ada', name: 'Ada', groups: ['readers'] }
 
-/** A provider with RSA keys and a confidential client, where everybody is signed in as Ada without a page. */
+/**
+ * A provider with RSA keys and a confidential client, where everybody is signed in as Ada without a page. No ID token comes
+ * with a refresh, as OpenID Connect allows.
+ */
 export async function startOtherProvider(
   redirectUris: readonly string[],
   { authentication, groupsIn }: Habits,
@@ -51,12 +54,14 @@ export async function startOtherProvider(
         token_endpoint_auth_method: authentication,
         redirect_uris: [...redirectUris],
         application_type: 'native',
+        grant_types: ['authorization_code', 'refresh_token'],
       },
     ],
     clientAuthMethods: [authentication],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'one' }] },
     claims: { openid: ['sub'], profile: ['name', ...(groupsIn === 'userinfo' ? ['groups'] : [])] },
     findAccount: () => ({ accountId: account.sub, claims: () => account }),
+    issueRefreshToken: () => true,
     interactions: { url: (_, { uid }) => `/sign-in/${uid}` },
     loadExistingGrant: async ({ oidc }) => {
       const grant = new oidc.provider.Grant({ clientId: confidential.id, accountId: account.sub })
@@ -66,6 +71,11 @@ export async function startOtherProvider(
       return grant
     },
     ...(groupsIn === 'access token' ? inAccessToken : { features: { devInteractions: { enabled: false } } }),
+  })
+  provider.use(async (ctx, next) => {
+    await next()
+    if (ctx.oidc?.params?.['grant_type'] === 'refresh_token')
+      delete (ctx.body as { id_token?: string }).id_token
   })
   const answer = provider.callback()
   server.on('request', (request, response) => {

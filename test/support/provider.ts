@@ -89,6 +89,12 @@ export class TestProvider implements AsyncDisposable {
     await this.start()
   }
 
+  /** It knows of nobody any more who has signed in. */
+  async forgetEverybody(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
   async stop(): Promise<void> {
     await this.#running?.stop()
     this.#running = undefined

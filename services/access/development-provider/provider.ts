@@ -69,12 +69,17 @@ function clientsOf({ config, publicUrl, keys }: ProviderOptions): Pick<Configura
   }
   return {
     clients: [
-      { ...common, client_id: config.uiClientId, redirect_uris: [`${publicUrl}${callbackPath}`] },
+      {
+        ...common,
+        client_id: config.uiClientId,
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: [`${publicUrl}${callbackPath}`],
+      },
       {
         ...common,
         client_id: config.clientId,
         application_type: 'native',
-        grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
         redirect_uris: ['127.0.0.1', '[::1]'].map((host) => `http://${host}${loopbackCallbackPath}`),
       },
     ],
@@ -97,6 +102,8 @@ function behaviour(): Configuration {
       const { subject: sub, name, groups } = account
       return { accountId: sub, claims: () => ({ sub, name, groups: [...groups] }) }
     },
+    // Without being asked for, as many providers do.
+    issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
     interactions: { url: (_, { uid }) => `${interactionPath}${uid}` },
     // Nobody is asked what the platform may know: the accounts are the platform's own.
     loadExistingGrant: async ({ oidc }) => {
@@ -114,6 +121,7 @@ function behaviour(): Configuration {
         userCodeConfirmSource: (ctx, form, _client, _device, code) => send(ctx, confirmPage(form, code)),
         successSource: (ctx) => send(ctx, messagePage('Signed in', 'Go on at the other machine.')),
       },
+      revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
       rpInitiatedLogout: {
         enabled: true,
         logoutSource: (ctx, form) => send(ctx, signOutPage(form)),
@@ -128,6 +136,7 @@ function behaviour(): Configuration {
       DeviceCode: interactionSeconds,
       IdToken: tokenSeconds,
       Interaction: interactionSeconds,
+      RefreshToken: secondsOfDay,
       Session: secondsOfDay,
       Grant: secondsOfDay,
     },

@@ -7,11 +7,12 @@ import { kindOf, malformed } from './items.ts'
 import type { Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy } from './large.ts'
 import { isSlow } from './pace.ts'
-import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog } from './pool.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import type { MoveSpec } from './run.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
+export type { Urgency } from './pool.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
 const firstGeneration = 1
@@ -37,6 +38,11 @@ export class Mover implements AsyncDisposable {
   constructor({ threads, log }: { threads?: number; log: PoolLog }) {
     this.#log = log
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+  }
+
+  /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
+  setUrgency(id: string, urgency: Urgency): void {
+    this.#pool.setUrgency(id, urgency)
   }
 
   /**

@@ -18,6 +18,11 @@ export const noWeight = 0
 const priorities = ['parts', 'files', 'scans'] as const
 type Priority = (typeof priorities)[number]
 
+/** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
+const urgencies = ['high', 'normal', 'low'] as const
+export type Urgency = (typeof urgencies)[number]
+const usualUrgency: Urgency = 'normal'
+
 /** How long `close` waits for jobs to stop: between two files or two requests. */
 const closeTimeoutMs = 5_000
 
@@ -50,6 +55,12 @@ interface Waiting {
 
 /** Whether a job takes the one place of a thread for listings. */
 const isListing = (priority: Priority, weight: number): boolean => priority === 'scans' && weight > noWeight
+/** Jobs that wait for the same kind of room. */
+interface Line {
+  readonly urgency: Urgency
+  readonly priority: Priority
+  readonly waiting: Set<Waiting>
+}
 
 const closed = () => new Error('the engine is closed')
 
@@ -59,7 +70,12 @@ export class ThreadPool implements AsyncDisposable {
   readonly #entry: URL
   readonly #log: PoolLog
   readonly #threads = new Set<PooledThread>()
-  readonly #waiting: Record<Priority, Set<Waiting>> = { parts: new Set(), files: new Set(), scans: new Set() }
+  /** In the order in which they get a thread. */
+  readonly #lines: readonly Line[] = urgencies.flatMap((urgency) =>
+    priorities.map((priority) => ({ urgency, priority, waiting: new Set<Waiting>() })),
+  )
+  /** By migration, where it is not the usual one. */
+  readonly #urgencies = new Map<string, Urgency>()
   readonly #unfinished = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -90,8 +106,15 @@ export class ThreadPool implements AsyncDisposable {
     }
   }
 
+  /** How urgent jobs of a migration are from now on. */
+  setUrgency(id: string, urgency: Urgency): void {
+    if (urgency === usualUrgency) this.#urgencies.delete(id)
+    else this.#urgencies.set(id, urgency)
+  }
+
   async #run(job: Job, { signal, priority, weight = fullWeight, publish }: JobOptions): Promise<Reply> {
-    const pooled = await this.#place(signal, priority, weight)
+    const urgency = this.#urgencies.get(job.spec.id) ?? usualUrgency
+    const pooled = await this.#place({ signal, priority, urgency, weight })
     try {
       return await pooled.thread.run(job, signal, publish)
     } finally {
@@ -102,12 +125,17 @@ export class ThreadPool implements AsyncDisposable {
   }
 
   /** A thread, its load already counted. */
-  async #place(signal: AbortSignal, priority: Priority, weight: number): Promise<PooledThread> {
+  async #place({
+    signal,
+    priority,
+    urgency,
+    weight,
+  }: Required<Omit<JobOptions, 'publish'>> & { readonly urgency: Urgency }): Promise<PooledThread> {
     signal.throwIfAborted()
     if (this.#isClosed) throw closed()
     const { promise, resolve, reject } = Promise.withResolvers<PooledThread>()
     const waiting = { weight, start: resolve, refuse: reject }
-    const queue = this.#waiting[priority]
+    const queue = this.#lines.find((line) => line.urgency === urgency && line.priority === priority)!.waiting
     const abort = () => {
       queue.delete(waiting)
       reject(signal.reason)
@@ -127,14 +155,14 @@ export class ThreadPool implements AsyncDisposable {
   #assign(): void {
     if (this.#isClosed) return
     this.#startThreads()
-    for (const priority of priorities) {
-      for (const waiting of this.#waiting[priority]) {
-        const pooled = this.#roomiest(priority, waiting.weight)
+    for (const { priority, waiting } of this.#lines) {
+      for (const job of waiting) {
+        const pooled = this.#roomiest(priority, job.weight)
         if (pooled === undefined) break
-        this.#waiting[priority].delete(waiting)
-        pooled.load += waiting.weight
-        if (isListing(priority, waiting.weight)) pooled.isScanning = true
-        waiting.start(pooled)
+        waiting.delete(job)
+        pooled.load += job.weight
+        if (isListing(priority, job.weight)) pooled.isScanning = true
+        job.start(pooled)
       }
     }
   }
@@ -167,7 +195,7 @@ export class ThreadPool implements AsyncDisposable {
   /** Refuses what waits, stops what runs, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { refuse } of priorities.flatMap((priority) => [...this.#waiting[priority]])) refuse(closed())
+    for (const { refuse } of this.#lines.flatMap(({ waiting }) => [...waiting])) refuse(closed())
     for (const { thread } of this.#threads) thread.stop()
     const timeout = new AbortController()
     await Promise.race([

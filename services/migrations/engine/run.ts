@@ -13,7 +13,7 @@ import { joinPath } from './paths.ts'
 export interface MoveSpec {
   /** The migration's internal id; marks temporary files. */
   readonly id: string
-  /** Grows with every start from the beginning. */
+  /** Grows with every start from the beginning after one that was cut short, and may have left something. */
   readonly generation: number
   /** Path of the migration, the same in both stores; bytes without a leading slash, empty for the whole store. */
   readonly root: Uint8Array

@@ -6,12 +6,14 @@ import type { Identity } from '../../../broker/identity.ts'
 import { parseToken } from '../../../broker/token.ts'
 import type { Session } from '../../../services/access/people.ts'
 import { WebTokens } from '../../../services/access/web-tokens.ts'
+import { audit } from '../../../subjects/audit.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { rawRequest } from '../../support/http.ts'
 import { connectInside } from '../../support/keys.ts'
 import { recordingLog } from '../../support/log.ts'
 import { askAs, authenticate, startGuarded } from '../../support/passwords.ts'
 import { createHome, type TestPlatform } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
 
 // The JSON Web Tokens that a password is exchanged for.
 const password = 'of ann'
@@ -169,4 +171,18 @@ test('passwords and tokens are in no log', async () => {
   const text = recorded.text()
   const { secret } = parseToken(platform.operatorToken)!
   for (const hidden of [password, token, token.split('.')[2]!, secret]) expect(text).not.toContain(hidden)
+})
+
+test('a wrong one is recorded, and asked for once in a while; nobody else waits for that', async () => {
+  const right = await signIn()
+  for (let n = 0; n < 60; n++) expect((await bearer(`${right.slice(0, -6)}${100_000 + n}`)).status).toBe(401)
+  const again = `${right.slice(0, -6)}100000`
+  expect((await bearer(again)).status).toBe(401)
+  expect((await bearer('a.b')).status).toBe(401)
+  expect((await bearer(await signIn())).status).toBe(200)
+  const reasons = ['wrong JSON Web Token', 'refused just before', 'malformed token']
+  await until('all are recorded', async () => {
+    const { records } = await platform.call(audit.list, { what: 'connect', limit: 1_000 })
+    return reasons.every((reason) => records.some((record) => record.reason === reason))
+  })
 })

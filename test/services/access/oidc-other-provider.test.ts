@@ -28,6 +28,12 @@ test.each<Habits>([
   const { authorizationUrl, flow } = begun as { authorizationUrl: string; flow: string }
   const { url } = await new CookieBrowser().open(authorizationUrl, { until: redirectUri })
   const session = await post('/api/v1/sign-in/complete', { flow, callback: url.search.slice(1) })
+  const { token } = session as { token: string }
+  const headers = { authorization: `Bearer ${token}` }
+  expect(await platform.rest('platform', 'POST', '/api/v1/sign-in/refresh', { headers })).toMatchObject({
+    status: 200,
+    body: { refreshAfter: expect.any(String) },
+  })
   expect(session).toMatchObject({
     user: { subject: 'ada', name: 'Ada', groups: ['readers'], roles: ['viewer'] },
   })

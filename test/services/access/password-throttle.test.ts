@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { networkOf } from '../../../broker/client-address.ts'
 import {
   maxWrongForUser,
   maxWrongFromAddress,
-  networkOf,
   PasswordThrottle,
   windowMs,
 } from '../../../services/access/password-throttle.ts'

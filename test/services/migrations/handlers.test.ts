@@ -3,24 +3,10 @@ import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { type MigrationDependencies, migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
 import { RollingStats } from '../../../services/migrations/rolling-stats.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
 
 const counts = { ...noCounts(), filesScanned: 7, filesMigrated: 7 }
-const running: MigrationRecord = {
-  migrationId: 'one',
-  internalId: '00000000-0000-4000-8000-000000000000',
-  path: '/',
-  source: 'from',
-  target: 'to',
-  policy: 'Overwrite',
-  kind: 'once',
-  priority: 'NORMAL',
-  generation: 1,
-  pendingRegions: [],
-  state: 'RUNNING',
-  resumable: true,
-  seeded: true,
-  created: '2026-01-31T12:00:00.000Z',
-}
+const running = migrationRecord({ state: 'RUNNING', seeded: true })
 
 /** A migration that is completed, and its progress forgotten, between the first question about it and the second. */
 function completedMeanwhile(): MigrationDependencies {
