@@ -11,8 +11,9 @@ import { failureNotes } from '../failures.ts'
 import { ItemLoop } from '../item-loop.ts'
 import { WorkerBook } from '../worker-book.ts'
 import type { AgentDesk } from './agent-desk.ts'
-import { isShared, localRootOf, shareOf } from './shares.ts'
-import { type SentSpec, specOfBytes } from './spec-bytes.ts'
+import { isSameFolder } from './same-folder.ts'
+import { isShared, shareOf } from './shares.ts'
+import { migrationOfBytes, type SentMigration } from './spec-bytes.ts'
 
 export interface AgentMigrationOptions {
   readonly connection: NatsConnection
@@ -98,8 +99,8 @@ export class AgentMigration {
     await loop.run(AbortSignal.any([signal, taking]))
   }
 
-  /** What the migration is. @throws when it needs a folder of this host that is not shared, whatever the platform says */
-  async #open(): Promise<SentSpec> {
+  /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
+  async #open(): Promise<SentMigration['spec']> {
     const { desk, box, assignment, shares } = this.#options
     const { migration } = assignment
     const { sealed, publicKey } = await desk.askOn(
@@ -107,11 +108,14 @@ export class AgentMigration {
       { instance: desk.instance, migration },
       this.#end.signal,
     )
-    const spec = specOfBytes(box.open(sealed, publicKey))
-    for (const store of [spec.source, spec.target]) {
-      const root = await localRootOf(store)
-      if (root !== undefined && !isShared(shareOf(root), shares))
-        throw new Error(`the folder ${root} of this host is not shared; start the agent with --share`)
+    const { spec, folders } = migrationOfBytes(box.open(sealed, publicKey))
+    for (const { path, witness } of folders) {
+      if (!isShared(shareOf(path), shares))
+        throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
+      if (!isSameFolder(path, witness))
+        throw new Error(
+          `the folder ${path} of this host is not that of the platform; mount the same, or do not share it`,
+        )
     }
     return spec
   }

@@ -55,7 +55,7 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
     },
     open: ({ instance, migration }, { caller }) => {
       const agent = agentOf(caller, instance)
-      const bytes = offers.specFor(agent, migration)
+      const bytes = offers.bytesFor(agent, migration)
       if (bytes === undefined) throw new GantryError('NOT_FOUND', 'this migration is not for this agent')
       return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
     },

@@ -6,8 +6,9 @@ import type { Limits } from '../bandwidth/limits.ts'
 import type { Shelf } from '../books.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import type { LiveAgent, Roster } from './roster.ts'
+import { witnessOf } from './same-folder.ts'
 import { isShared, localRootOf } from './shares.ts'
-import { bytesOfSpec, fingerprintOf } from './spec-bytes.ts'
+import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
 
 /** A migration that waits for an agent that can do it is told so often. */
 const tellEveryMs = 60_000
@@ -99,10 +100,12 @@ export class Offers {
     return this.#offers.get(workId)
   }
 
-  /** The spec of a migration for an agent that it is assigned to. */
-  specFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
+  /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
+  bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
     const offer = this.#offers.get(workId)
-    return offer !== undefined && this.#canDo(agent, offer) ? bytesOfSpec(offer.spec) : undefined
+    if (offer === undefined || !this.#canDo(agent, offer)) return undefined
+    const folders = offer.localRoots.map((path) => ({ path, witness: witnessOf(path) }))
+    return bytesOfMigration({ spec: sentSpec(offer.spec), folders })
   }
 
   /** What there is to do for an agent, and the limits that hold for it. */
