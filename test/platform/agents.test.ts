@@ -93,7 +93,7 @@ test('two agents and the server move a tree together, each file once, and share 
     'DISCONNECTED',
     'DISCONNECTED',
   ])
-  const listed = await platform.rest('migrator', 'GET', '/scaling/dataagents')
+  const listed = await platform.rest('migrator', 'GET', '/scaling/dataagents/')
   expect(listed.body).toMatchObject([{ name: 'one', healthy: false }, { name: 'two' }])
 })
 
