@@ -9,6 +9,7 @@ import type { Log } from '../broker/log.ts'
 import { loadMessagingConfig } from '../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../broker/platform-config.ts'
 import { createSealer } from '../broker/seal.ts'
+import { isSealed } from '../broker/token.ts'
 import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
 import { storageUse } from '../broker/storage.ts'
@@ -174,6 +175,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         ...serving,
         concurrency: agentQuestions,
       }),
+      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
+      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
+      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(
         platform,
@@ -206,6 +210,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       operatorToken,
       publicUrl,
+      isSealed: (token) => isSealed(salt, token),
       onRefusal,
       onViolation,
       version,

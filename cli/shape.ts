@@ -16,6 +16,8 @@ export interface Field {
   readonly required: boolean
   /** May be taken from a file or standard input, so that it is not in the process list. */
   readonly secret: boolean
+  /** A list of paths that may be the lines of a file. */
+  readonly lines: boolean
   /** All values that it can have, when they are few. */
   readonly choices: readonly string[] | undefined
 }
@@ -40,6 +42,7 @@ export function shapeOf(contract: Contract): Shape {
         schema,
         required: required.includes(name),
         secret: secrets.includes(name),
+        lines: contract.cli?.files?.includes(name) ?? false,
         choices: choicesOf(kindOf(schema) === 'list' ? (schema.items ?? {}) : schema),
       },
     ]),
@@ -70,7 +73,8 @@ function kindOf(schema: JsonSchema): FieldKind {
     case 'number':
       return 'number'
     case 'array':
-      return 'list'
+      // Of items with several forms each is an object: nobody writes those one by one.
+      return schema.items?.anyOf === undefined ? 'list' : 'object'
     case 'object':
       return schema.properties === undefined ? 'record' : 'object'
     default:

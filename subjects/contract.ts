@@ -29,6 +29,8 @@ export interface CliShape {
   readonly args?: readonly string[]
   /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
   readonly secrets?: readonly string[]
+  /** Lists of paths that may be the lines of a file, byte for byte. */
+  readonly files?: readonly string[]
   /** One example, as typed. */
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */

@@ -6,11 +6,14 @@ import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import { bandwidth } from './bandwidth.ts'
 import type { Contract, EventContract } from './contract.ts'
+import { exclusions } from './exclusions.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
+import { inclusions } from './inclusions.ts'
 import { keys } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
+import { pathMappings } from './path-mappings.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
 import { settings, settingsEvents } from './settings.ts'
@@ -34,6 +37,9 @@ export const resources = {
   bandwidth,
   agents,
   agentKeys,
+  exclusions,
+  inclusions,
+  pathMappings,
 } as const
 
 /** Requests between the platform's own services. */

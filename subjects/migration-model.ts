@@ -1,18 +1,22 @@
 import { type Static, Type } from 'typebox'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { movedBy } from './agents.ts'
-import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
+import { ExclusionView, InclusionView, maxRules } from './rules.ts'
+import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
 
 /**
  * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
- * its scripts work; the short ones are ours.
+ * its scripts work; the short ones are ours, and what it does not have has no other.
  */
 export const actionPolicies = {
   Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
   SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
+  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
+  SkipIfDigestMatch: 'SkipIfDigestMatch',
 } as const
 export type ActionPolicy = keyof typeof actionPolicies
 
@@ -20,7 +24,7 @@ const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
 /** @param usual what holds when none is given */
 export const actionPolicy = (usual: string) =>
   Type.Optional(
-    Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
+    Type.Enum([...new Set([...policyNames, ...Object.values(actionPolicies)])], {
       description: `What happens to a file that is at the target already; default ${usual}`,
     }),
   )
@@ -59,7 +63,7 @@ const Matrix = strict({
 export const Migration = model('Migration', {
   migrationId,
   internalId,
-  path: Path('Folder that is migrated, the same in source and target'),
+  path: Path('Folder that is migrated; the same at the target, unless a path mapping leads elsewhere'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
@@ -83,11 +87,19 @@ export const Migration = model('Migration', {
       filesScanned: Count('Files found'),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
+      filesExcluded: Count('Files that were left out'),
+      dirsExcluded: Count('Folders that were left out; what is in them is not known'),
+      bytesExcluded: Count('Bytes of the files that were left out'),
       baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
     }),
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  exclusions: list(ExclusionView, maxRules),
+  userDefinedExclusions: list(ExclusionView, maxRules),
+  inclusions: list(InclusionView, maxRules),
+  ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
+  pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })

@@ -7,6 +7,7 @@ import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { migrationWork } from './migration-work.ts'
+import { migrationRules } from './rules.ts'
 import { Count, list, Name, page, Path, strict, Timestamp } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
@@ -17,7 +18,7 @@ export const migrations = resource('migrations', {
     summary: 'Define a migration, and start it if asked',
     input: strict({
       migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
-      path: Path('Folder to migrate, the same in source and target'),
+      path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
@@ -33,6 +34,7 @@ export const migrations = resource('migrations', {
       recurringSchedule,
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
+      ...migrationRules,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],

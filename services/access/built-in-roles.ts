@@ -25,6 +25,8 @@ const readingVerbs = new Set([
   'progress',
   'stats',
   'summary',
+  'attached',
+  'test',
   'pending-regions',
   'path-status',
   'oldest-work',

@@ -99,10 +99,10 @@ export class Adls2Driver implements Driver {
     }
     const found = await this.#container.properties(blob, what)
     if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
-    const { isFolder, sizeBytes, attributes, times } = found
+    const { isFolder, sizeBytes, attributes, times, md5 } = found
     return isFolder
       ? { ...folder, ...attributes, ...times }
-      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times }
+      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times, ...(md5 && { md5 }) }
   }
 
   async open(path: StorePath): Promise<SourceFile> {

@@ -20,6 +20,8 @@ export interface Entry {
   readonly modifiedMs: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
+  /** MD5 of the content, base64, where the store keeps one. */
+  readonly md5?: string
   /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */
   readonly createdMs?: number
   /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
@@ -72,6 +74,8 @@ export interface Features {
    * they leave a choice it is no more than `atMostBytes`.
    */
   readonly partBytes: (sizeBytes: number, atMostBytes?: number) => number
+  /** Times that differ by no more milliseconds may be of one moment, where the store keeps them less exactly than most. */
+  readonly timeGrainMs?: number
   /** Operations of this kind that one thread should have under way at once; 1 when they are synchronous inside. */
   readonly concurrency: number
 }
@@ -143,7 +147,8 @@ export interface Driver {
  * `gone` nothing there; `changed` another version than before; `permission` this object is not ours to touch;
  * `refused` the credentials are wrong; `unreachable` network or service down; `throttled` asked to slow down;
  * `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry; `full` no space left;
- * `corrupt` what was written is not what the target has; `io` anything else.
+ * `corrupt` what was written is not what the target has; `collision` another path of the source goes to this place of the
+ * target; `io` anything else.
  */
 export const failureClasses = {
   gone: { retryable: false },
@@ -157,6 +162,7 @@ export const failureClasses = {
   unsupported: { retryable: false },
   full: { retryable: true },
   corrupt: { retryable: true },
+  collision: { retryable: false },
   io: { retryable: true },
 } as const
 export type FailureClass = keyof typeof failureClasses

@@ -7,7 +7,8 @@ import type { StorePath } from '../drivers/driver.ts'
 import type { Offers } from './agents/offers.ts'
 import { Shelf } from './books.ts'
 import type { Changes } from './changes/changes.ts'
-import { type Policy, startRegion } from './engine/items.ts'
+import type { ActionPolicy } from '../../subjects/migration-model.ts'
+import { startRegion } from './engine/items.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import { Frontier } from './frontier.ts'
@@ -105,7 +106,7 @@ export class ActiveMigration {
   }
 
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
-  async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
+  async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
   }
 

@@ -10,6 +10,9 @@ import { isWithin } from './engine/paths.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
+import { requireApart } from './places.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
@@ -95,14 +98,18 @@ export function commandHandlers(
       return figures.view(migrationId)
     },
     'stop-all': ({ resumable = true }) => withAll((migrationId) => stop(migrationId, resumable)),
-    reset: async ({ migrationId, actionPolicy }) => {
+    reset: async ({ migrationId, actionPolicy, reloadMappings = false }) => {
       const before = await figures.record(migrationId)
+      const pathMappings = reloadMappings ? await reloaded(dependencies, before) : before.pathMappings
       const scheduled = new Date().toISOString()
       await command(
         records,
         migrationId,
         'reset',
-        (current) => resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+        (current) => ({
+          ...resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+          ...(pathMappings === undefined ? {} : { pathMappings }),
+        }),
         (changed, previous) => [
           emission(migrationEvents.reset, migrationId, { ...factOf(changed), previous }),
           ...entryFacts(changed, previous),
@@ -161,6 +168,13 @@ export function commandHandlers(
       return afterTurns(migrationId)
     },
   }
+}
+
+/** The path mappings as they are now. @throws what the creation of the migration would throw for them */
+async function reloaded(dependencies: MigrationDependencies, record: MigrationRecord) {
+  const pathMappings = await mappingsOfNew(dependencies, record)
+  await requireApart(dependencies, { ...record, targets: targetsOf({ ...record, pathMappings }) })
+  return pathMappings
 }
 
 /** The record as it was before it was started first, to be begun again at once if it had been. */

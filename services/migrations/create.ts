@@ -7,6 +7,8 @@ import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
@@ -21,7 +23,7 @@ type Create = (typeof migrations)['create']
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
   async (input: Input<Create>, call: Call<Create>): Promise<Migration> => {
-    const { records, look, requireFolder } = dependencies
+    const { records, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
@@ -36,7 +38,10 @@ export const creator =
     }
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
-    await requireApart(dependencies, { path, source, target })
+    const asked = { migrationId, path, source, target }
+    const pathMappings = await mappingsOfNew(dependencies, asked)
+    await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {
       migrationId,
@@ -55,6 +60,8 @@ export const creator =
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
       ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
+      ...ruleIds,
+      pathMappings,
       pendingRegions: [],
     }
     await records.create(migrationId, record, [

@@ -1,8 +1,11 @@
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
+import type { Rule } from '../../subjects/rules.ts'
 import type { Counts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
+import type { RuleBook } from './rules/book.ts'
 import { countsOf, publicMigration } from './view.ts'
 import type { WorkStores } from './work.ts'
 
@@ -13,6 +16,23 @@ export interface WithFigures {
   readonly failed: number
 }
 
+interface FiguresOptions extends Pick<WorkStores, 'progress' | 'failures'> {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly rules: Pick<RuleBook, 'known'>
+}
+
+/** Characters of the rules in a list of migrations: with all else it has to fit into a message of 8 MiB, rules twice. */
+const maxListedRulesLength = 1024 * 1024
+
+const noRules: RuleLists = { exclusions: [], inclusions: [] }
+
+/** Of known rules those of a migration, in its order. */
+function pickRules(known: RuleLists, { exclusions = [], inclusions = [] }: MigrationRecord): RuleLists {
+  const pick = (rules: readonly Rule[], ids: readonly string[]) =>
+    ids.flatMap((id) => rules.find((rule) => rule.id === id) ?? [])
+  return { exclusions: pick(known.exclusions, exclusions), inclusions: pick(known.inclusions, inclusions) }
+}
+
 /**
  * Records with their figures. Those are asked for first: they are forgotten when a scan is over, and then its record has
  * them.
@@ -20,13 +40,12 @@ export interface WithFigures {
 export class Figures {
   readonly #records: Collection<typeof MigrationRecord>
   readonly #stores: Pick<WorkStores, 'progress' | 'failures'>
+  readonly #rules: Pick<RuleBook, 'known'>
 
-  constructor(
-    records: Collection<typeof MigrationRecord>,
-    stores: Pick<WorkStores, 'progress' | 'failures'>,
-  ) {
+  constructor({ records, rules, ...stores }: FiguresOptions) {
     this.#records = records
     this.#stores = stores
+    this.#rules = rules
   }
 
   /** @throws GantryError NOT_FOUND */
@@ -61,6 +80,27 @@ export class Figures {
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */
   async view(migrationId: string): Promise<Migration> {
-    return publicMigration(await this.one(migrationId))
+    const one = await this.one(migrationId)
+    return publicMigration(one, await this.#rules.known(one.record))
+  }
+
+  /**
+   * Several of them. Rules are shown as long as they leave room for the rest.
+   * @param iterations how many of the last scans of each are shown
+   */
+  async views(several: readonly WithFigures[], iterations: number): Promise<Migration[]> {
+    const idsOf = (effect: 'exclusions' | 'inclusions') => [
+      ...new Set(several.flatMap(({ record }) => record[effect] ?? [])),
+    ]
+    const known = await this.#rules.known({
+      exclusions: idsOf('exclusions'),
+      inclusions: idsOf('inclusions'),
+    })
+    let left = maxListedRulesLength
+    return several.map((one) => {
+      const rules = pickRules(known, one.record)
+      left -= JSON.stringify(rules).length
+      return publicMigration(one, left < 0 ? noRules : rules, iterations)
+    })
   }
 }

@@ -4,18 +4,29 @@ import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
 import { Figures } from './figures.ts'
 import type { PlaceDependencies } from './places.ts'
+import type { MappingCollection } from './mappings/handlers.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
 import type { RollingStats } from './rolling-stats.ts'
+import type { RuleBook } from './rules/book.ts'
 import type { WorkStores } from './work.ts'
 
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly stats: RollingStats
+  readonly rules: RuleBook
+  readonly mappings: MappingCollection
+  /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
+  readonly refusalAt: (
+    fileSystemId: string,
+    path: StorePath,
+    entry: Pick<Entry, 'type' | 'sizeBytes'>,
+  ) => Promise<string | undefined>
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
@@ -24,7 +35,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
 }
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
-  const figures = new Figures(dependencies.records, dependencies)
+  const figures = new Figures(dependencies)
   return {
     create: creator(dependencies, figures),
     ...commandHandlers(dependencies, figures),

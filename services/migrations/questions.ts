@@ -9,7 +9,7 @@ import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
-import { progressOf, publicMigration } from './view.ts'
+import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
 type Verb =
@@ -37,13 +37,15 @@ export function questionHandlers(
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
-      (await figures.all(after))
-        .filter(
-          ({ record: { source, target } }) =>
-            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
-        )
-        .slice(0, limit)
-        .map((one) => publicMigration(one, listedIterations)),
+      figures.views(
+        (await figures.all(after))
+          .filter(
+            ({ record: { source, target } }) =>
+              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          )
+          .slice(0, limit),
+        listedIterations,
+      ),
     get: ({ migrationId }) => figures.view(migrationId),
     failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
       const record = await figures.record(migrationId)

@@ -7,6 +7,8 @@ import {
   migrationStates,
 } from '../../subjects/migration-model.ts'
 import { movedBy } from '../../subjects/agents.ts'
+import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
+import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
@@ -59,6 +61,11 @@ export const MigrationRecord = strict({
   completed: Type.Optional(Timestamp('When it was completed')),
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
+  /** Ids, in the order in which they decide. */
+  exclusions: Type.Optional(list(Name('Exclusion'), maxRules)),
+  inclusions: Type.Optional(list(Name('Inclusion'), maxRules)),
+  /** As they were when it was made. */
+  pathMappings: Type.Optional(list(PathMapping, maxPathMappings)),
   recurrence: Type.Optional(Recurrence),
   movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),

@@ -4,7 +4,6 @@ import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
 import { relativePath } from './engine/paths.ts'
-import { enginePolicies } from './policies.ts'
 import { maxPendingRegions, type MigrationRecord, type PendingRegion } from './record.ts'
 
 /** Whether folders wait to be put into the queue. */
@@ -45,11 +44,7 @@ export async function queueRegions(
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
   for (const { id, path, policy } of waiting) {
-    await active.rescan(
-      id,
-      relativePath(pathFromText(root), pathFromText(path)),
-      policy === undefined ? undefined : enginePolicies[policy],
-    )
+    await active.rescan(id, relativePath(pathFromText(root), pathFromText(path)), policy)
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>

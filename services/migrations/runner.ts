@@ -50,6 +50,8 @@ interface Followed {
   halt: AbortController
   /** Grows with every change of its record. */
   changes: number
+  /** The rules that are worked by (`rulesKey`). */
+  rules: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
 }
@@ -94,12 +96,15 @@ export class Runner {
       known.changes += 1
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
-      if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
+      // It goes on at once, by the rules that it has now.
+      const hasOthers = known.rules !== undefined && known.rules !== rulesKey(record)
+      if (!isWorkedOn(state) || isAnother || hasOthers)
+        known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = { halt: new AbortController(), changes: 0, work: undefined }
+    const followed: Followed = { halt: new AbortController(), changes: 0, rules: undefined, work: undefined }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -131,6 +136,7 @@ export class Runner {
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
         followed.work = undefined
+        followed.rules = undefined
       }
     }
     this.#followed.delete(internalId)
@@ -141,6 +147,7 @@ export class Runner {
     const { records, resolve, changes, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
+    followed.rules = rulesKey(record)
     const workId = workIdOf(record)
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
@@ -242,6 +249,10 @@ export class Runner {
     if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
   }
 }
+
+/** Equal for equal rules. */
+const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

@@ -7,19 +7,25 @@ import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { eventSubject } from '../../subjects/names.ts'
 import { settings, settingsEvents } from '../../subjects/settings.ts'
+import { PathMapping } from '../../subjects/path-mapping-model.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { type Counts, Mover } from './engine/mover.ts'
+import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
-import { localFolder } from './local-folder.ts'
+import { localFolder, refusalAt } from './local-folder.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { engineMappings } from './mappings/frozen.ts'
+import { mappingHandlers } from './mappings/handlers.ts'
 import { Progress } from './progress.ts'
-import { enginePolicies } from './policies.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { RollingStats } from './rolling-stats.ts'
+import { RuleBook } from './rules/book.ts'
+import { exclusionHandlers, inclusionHandlers } from './rules/handlers.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 
@@ -42,10 +48,12 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     upcasters: recordUpcasters,
     events,
   }
-  const [records, progress, failures] = await Promise.all([
+  const [records, progress, failures, rules, mappings] = await Promise.all([
     Collection.open(connection, options),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
+    RuleBook.open(connection),
+    Collection.open(connection, { bucket: 'path-mappings', schema: PathMapping, version: 1 }),
   ])
   const stats = new RollingStats()
   const threads = availableParallelism()
@@ -68,13 +76,17 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     resolve: async ({ internalId, generation, cutShort = false, path, policy, ...record }) => {
       const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
       const root = pathFromText(path)
+      const packed = packRules(await rules.of(record))
+      const mapped = engineMappings({ path, ...record })
       return {
         id: internalId,
         generation: cutShort ? generation : 1,
         root,
         source,
         target,
-        policy: enginePolicies[policy],
+        policy,
+        ...(packed === undefined ? {} : { rules: packed }),
+        ...(mapped === undefined ? {} : { mappings: mapped }),
         limits: bandwidth.limits.of(record.migrationId, record.target),
       }
     },
@@ -92,6 +104,10 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     progress,
     failures,
     stats,
+    rules,
+    mappings,
+    refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
+      refusalAt(await spec(fileSystemId), path, entry),
     place,
     sources: async () => {
       const known = await call(connection, filesystems.list, { role: 'source' })
@@ -112,6 +128,9 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     bandwidthHandlers: bandwidth.handlers,
     agentHandlers: agents.handlers,
     deskHandlers: agents.deskHandlers,
+    exclusionHandlers: exclusionHandlers(dependencies),
+    inclusionHandlers: inclusionHandlers(dependencies),
+    mappingHandlers: mappingHandlers(dependencies),
     run: async () => {
       await bandwidth.run()
       agents.run()

@@ -3,9 +3,11 @@ import { actionPolicies, type Migration } from '../../subjects/migration-model.t
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 
 type Info = Output<(typeof migrations)['progress']>
@@ -25,6 +27,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
  */
 export function publicMigration(
   { record, counts, failed }: WithFigures,
+  rules: RuleLists,
   iterations = maxIterations,
 ): Migration {
   const {
@@ -70,6 +73,9 @@ export function publicMigration(
         filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
         directoriesScanned: counts.foldersScanned,
         bytesScanned: counts.bytesScanned,
+        filesExcluded: counts.filesExcluded,
+        dirsExcluded: counts.foldersExcluded,
+        bytesExcluded: counts.bytesExcluded,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
@@ -80,8 +86,20 @@ export function publicMigration(
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    ...publicRules(rules),
+    ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
+    pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
     pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicRules({ exclusions, inclusions }: RuleLists) {
+  const shown = exclusions.map((rule) => ruleView('exclusion', rule))
+  return {
+    exclusions: shown,
+    userDefinedExclusions: shown.filter(({ defaultExclusion }) => !defaultExclusion),
+    inclusions: inclusions.map((rule) => ruleView('inclusion', rule)),
   }
 }
 
@@ -120,7 +138,7 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
-      excludedBytes: 0,
+      excludedBytes: counts.bytesExcluded,
       totalMigratedBytes: counts.bytesMigrated,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,

@@ -11,14 +11,33 @@ export interface SentMigration {
 }
 
 /** Plain data with binary parts as bytes, as it is sent to threads too. Both sides are of the same release. */
-export const bytesOfMigration = (sent: SentMigration): Uint8Array => serialize(sent)
+export const bytesOfMigration = ({ spec, folders }: SentMigration): Uint8Array =>
+  serialize({ spec: withoutSharing(spec), folders })
 
 /** @param bytes of `bytesOfMigration`, and known to be from the platform */
-export const migrationOfBytes = (bytes: Uint8Array): SentMigration => deserialize(bytes) as SentMigration
+export function migrationOfBytes(bytes: Uint8Array): SentMigration {
+  const { spec, folders } = deserialize(bytes) as SentMigration
+  const { rules, ...rest } = spec
+  if (rules === undefined) return { spec: rest, folders }
+  return { spec: { ...rest, rules: { ...rules, json: copyInto(SharedArrayBuffer, rules.json) } }, folders }
+}
 
 /** What of a spec an agent may know of. */
 export const sentSpec = ({ limits: _limits, ...spec }: MoveSpec): SentMigration['spec'] => spec
 
 /** Equal for equal specs. */
 export const fingerprintOf = (spec: MoveSpec): string =>
-  hash('sha256', serialize(sentSpec(spec)), 'base64url')
+  hash('sha256', serialize(withoutSharing(sentSpec(spec))), 'base64url')
+
+/** Threads share the memory of rules; between processes nothing is. */
+const withoutSharing = ({ rules, ...spec }: SentMigration['spec']) =>
+  rules === undefined ? spec : { ...spec, rules: { ...rules, json: copyInto(ArrayBuffer, rules.json) } }
+
+function copyInto<B extends ArrayBuffer | SharedArrayBuffer>(
+  Memory: new (length: number) => B,
+  bytes: ArrayBufferLike,
+): B {
+  const copy = new Memory(bytes.byteLength)
+  new Uint8Array(copy).set(new Uint8Array(bytes))
+  return copy
+}

@@ -1,3 +1,4 @@
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   encodeItem,
@@ -6,7 +7,6 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
-  type Policy,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -67,7 +67,7 @@ class Groups<G> {
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
-  readonly #policy: { readonly policy?: Policy }
+  readonly #head: typeof first & { readonly policy?: ActionPolicy }
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
@@ -78,9 +78,9 @@ export class Children {
    * @param send resolves when another batch may follow
    * @param policy that of the folders, when it is not the migration's
    */
-  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: Policy) {
+  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: ActionPolicy) {
     this.#send = send
-    this.#policy = policy === undefined ? {} : { policy }
+    this.#head = policy === undefined ? first : { ...first, policy }
   }
 
   /** @param parent one object for all entries of a folder */
@@ -101,7 +101,7 @@ export class Children {
   /** @param folder one object for all entries of a folder */
   file(folder: StorePath, name: Buffer, sizeBytes: number): void {
     if (sizeBytes > largeFileBytes) {
-      this.#batch.transfers.push(encodeItem({ kind: 'large', ...first, path: joinPath(folder, name) }))
+      this.#batch.transfers.push(encodeItem({ kind: 'large', ...this.#head, path: joinPath(folder, name) }))
       return
     }
     if (sizeBytes === 0) return this.other(folder, name)
@@ -141,14 +141,13 @@ export class Children {
 
   #endRegion(): void {
     const groups = this.#folders.take()
-    if (groups.length > 0)
-      this.#batch.regions.push(encodeItem({ kind: 'region', ...first, ...this.#policy, groups }))
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...this.#head, groups }))
   }
 
   #endTransfer(): void {
     const groups = this.#files.take()
     this.#fileBytes = 0
-    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...first, groups }))
+    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...this.#head, groups }))
   }
 
   #sendBatch(): Promise<void> {

@@ -11,6 +11,7 @@ import {
 } from '../../drivers/local-file.ts'
 import { FolderPaths, type LocalRoot } from '../../drivers/local-root.ts'
 import { temporaryName } from '../../drivers/local-temporary.ts'
+import { targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import type { Run } from './run.ts'
 
@@ -27,22 +28,24 @@ export class LocalCopy {
   /**
    * Throws StoreErrors: `gone` when the folder is no longer at the source, `permission` when a symbolic link leads out of
    * a root on the way to it.
+   * @param folder in the source
    */
   constructor(run: Run, sourceRoot: LocalRoot, targetRoot: LocalRoot, folder: StorePath) {
+    const there = targetPath(run, folder)
     try {
       sourceRoot.confine(folder)
     } catch (error) {
       throw localError(error, 'source')
     }
     try {
-      targetRoot.confine(folder)
+      targetRoot.confine(there)
     } catch (error) {
       throw targetError(localError(error))
     }
     this.#run = run
     this.#source = new FolderPaths(sourceRoot.absolute(folder))
-    this.#target = new FolderPaths(targetRoot.absolute(folder))
-    this.#temporary = new FolderPaths(targetRoot.absolute(folder))
+    this.#target = new FolderPaths(targetRoot.absolute(there))
+    this.#temporary = new FolderPaths(targetRoot.absolute(there))
   }
 
   /** Copies a file and returns its size. Throws StoreErrors. */

@@ -1,10 +1,14 @@
 import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
 import { unsupported } from './copy-local.ts'
 import { largeFileBytes } from './items.ts'
+import { targetPath } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { atTarget, type Run } from './run.ts'
 
-/** Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so. */
+/**
+ * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
+ * @param path in the source
+ */
 export async function copyFile(run: Run, path: StorePath): Promise<number> {
   const file = await run.source.open(path)
   try {
@@ -13,7 +17,7 @@ export async function copyFile(run: Run, path: StorePath): Promise<number> {
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
       await run.pace.pay(file.sizeBytes)
       const bytes = await file.read(0, file.sizeBytes)
-      await atTarget(run.target.put(path, bytes, file.attributes))
+      await atTarget(run.target.put(targetPath(run, path), bytes, file.attributes))
     } else {
       await copyInParts(run, path, file)
     }
@@ -40,7 +44,7 @@ async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise
   const { target, stop, spec, pace } = run
   const { sizeBytes } = file
   const partBytes = partBytesOf(run, sizeBytes)
-  const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+  const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
   try {
     let count = 0
     for (let offset = 0; offset < sizeBytes; offset += partBytes) {
@@ -70,7 +74,7 @@ export async function copyOther(run: Run, path: StorePath): Promise<number | und
     if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path)
     checkAccepted(run, path, 'file', 0)
     await run.pace.pay(0)
-    await atTarget(target.put(path, Buffer.alloc(0), found))
+    await atTarget(target.put(targetPath(run, path), Buffer.alloc(0), found))
     return 0
   }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
@@ -79,19 +83,20 @@ export async function copyOther(run: Run, path: StorePath): Promise<number | und
   checkAccepted(run, path, 'symlink', 0)
   await run.pace.pay(0)
   const link = await source.readLink(path)
-  await atTarget(target.makeLink(path, link))
+  await atTarget(target.makeLink(targetPath(run, path), link))
   return undefined
 }
 
 /** Throws when the target cannot hold such an entry by its own rules: `name`, or `too-large` when only its size is wrong. */
 export function checkAccepted(
-  { target }: Run,
+  run: Run,
   path: StorePath,
   type: 'file' | 'folder' | 'symlink',
   sizeBytes: number,
 ): void {
-  const reason = target.refuses(path, { type, sizeBytes })
+  const there = targetPath(run, path)
+  const reason = run.target.refuses(there, { type, sizeBytes })
   if (reason === undefined) return
-  const isSizeAlone = sizeBytes > 0 && target.refuses(path, { type, sizeBytes: 0 }) === undefined
+  const isSizeAlone = sizeBytes > 0 && run.target.refuses(there, { type, sizeBytes: 0 }) === undefined
   throw targetError(new StoreError(isSizeAlone ? 'too-large' : 'name', reason))
 }

@@ -18,6 +18,10 @@ const countNames = [
   /** At the target already, by the migration's policy. */
   'filesSkipped',
   'bytesSkipped',
+  /** Left out by the migration's rules: they are not among those scanned. Of a folder's content nothing is known. */
+  'filesExcluded',
+  'bytesExcluded',
+  'foldersExcluded',
   /** Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. */
   'filesVanished',
   'foldersVanished',

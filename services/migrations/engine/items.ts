@@ -1,4 +1,5 @@
 import { GantryError } from '../../../subjects/errors.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import { jsonFromBytes } from './paths.ts'
 
@@ -13,15 +14,13 @@ export const largeFileBytes = 16 * 1024 * 1024
 /** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */
 export const maxItemTextBytes = 128 * 1024
 
-/** What happens to a file that is at the target already. */
-export const policies = ['overwrite', 'skip-if-size-matches'] as const
-export type Policy = (typeof policies)[number]
-
 interface Head {
   /** 1 for the first try. */
   readonly attempt: number
   /** Milliseconds since 1970 before which the item is not to be worked on; 0 for at once. */
   readonly notBeforeMs: number
+  /** For what the item has and all in it; default: the migration's. */
+  readonly policy?: ActionPolicy
 }
 
 /** Folders of one parent; `modes` beside `names`, where the source has them. */
@@ -43,8 +42,6 @@ export interface Region extends Head {
   readonly kind: 'region'
   /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
   readonly start?: StorePath
-  /** For these folders and all in them; default: the migration's. */
-  readonly policy?: Policy
   readonly groups: readonly FolderGroup[]
 }
 
@@ -66,8 +63,9 @@ const encoder = new TextEncoder()
 
 /** An item as bytes: JSON, kind and times first (`notBeforeOf` reads no further). */
 export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
-  const { kind, attempt, notBeforeMs } = item
-  return encoder.encode(JSON.stringify({ kind, attempt, notBeforeMs, ...bodyOf(item) }))
+  const { kind, attempt, notBeforeMs, policy } = item
+  const head = { kind, attempt, notBeforeMs, ...(policy === undefined ? {} : { policy }) }
+  return encoder.encode(JSON.stringify({ ...head, ...bodyOf(item) }))
 }
 
 function bodyOf(item: Item): object {
@@ -75,7 +73,6 @@ function bodyOf(item: Item): object {
     case 'region':
       return {
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
-        ...(item.policy === undefined ? {} : { policy: item.policy }),
         groups: item.groups.map(({ parent, names, modes }) => ({
           parent: jsonFromBytes(parent),
           names: names.map(jsonFromBytes),
@@ -97,7 +94,10 @@ function bodyOf(item: Item): object {
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
-export const startRegion = (path: StorePath = Buffer.alloc(0), policy?: Policy): Uint8Array<ArrayBuffer> =>
+export const startRegion = (
+  path: StorePath = Buffer.alloc(0),
+  policy?: ActionPolicy,
+): Uint8Array<ArrayBuffer> =>
   encodeItem({
     kind: 'region',
     attempt: 1,

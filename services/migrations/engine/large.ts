@@ -15,13 +15,15 @@ import { checkAccepted, partBytesOf } from './copy.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
+import { targetPath } from './mappings.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
-import { atTarget, storePath, sweep, type Run } from './run.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
+import { atTarget, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
-  /** In the stores. */
+  /** In the source. */
   readonly path: Uint8Array
   readonly upload: Upload
   readonly sizeBytes: number
@@ -36,6 +38,14 @@ export interface LargeCopy {
 /** Opening both files costs more than a smaller piece of them. */
 const minPieceBytes = chunkBytes
 
+/** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
+export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
+  if (!readsFirst(policyOf(run, item))) return undefined
+  const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
+  if (sizeBytes === undefined) return undefined
+  return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
+}
+
 /** Opens the file and begins the upload. Throws StoreErrors. */
 export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const path = storePath(run, item.path)
@@ -46,7 +56,7 @@ export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   try {
     const { sizeBytes, version, attributes } = file
     checkAccepted(run, path, 'file', sizeBytes)
-    const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+    const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
     const partBytes = partBytesOf(run, sizeBytes)
     const isLocal = source.features.localRoot !== undefined && target.features.localRoot !== undefined
     return { path, upload, sizeBytes, partBytes, version, attributes, isLocal }

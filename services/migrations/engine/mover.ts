@@ -106,6 +106,7 @@ export class Mover implements AsyncDisposable {
     try {
       const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
       const begun = await this.#pool.run(job, { signal, priority: 'files' })
+      if (begun.kind === 'result') return begun.result
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {

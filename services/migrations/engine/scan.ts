@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
+import { nameOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
-import { makeFolder, makeFolders } from './folders.ts'
+import { makeFolder, makeParents } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
+import { judgeFolder } from './judge.ts'
+import { isKnown } from './known.ts'
+import { isMapped } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { isName, joinPath } from './paths.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { joinPath } from './paths.ts'
+import { readsFirst } from './same-content.ts'
+import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
@@ -27,17 +32,17 @@ interface RegionFolder {
 /** What the listing of one folder came to, besides its children. */
 interface Found {
   readonly counts: Counts
-  /** Names that are empty, `.` or `..`: object stores have such, and no item can name them. */
-  readonly unusable: Buffer[]
+  /** Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. */
+  readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  /** By a rule: it is none of those scanned. */
+  isLeftOut: boolean
 }
 
 /** For the ledger alone. */
-function unusablePath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
+function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
   const path = storePath(run, folder.path)
   return path.length === 0 ? name : Buffer.concat([path, Buffer.from('/'), name])
 }
-
-const unusableName = 'source: its name is empty, . or .., which no path can have'
 
 /**
  * Lists the folders of an item, makes them at the target, and turns what is in them into items. A folder that cannot be
@@ -48,8 +53,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), unusable: [] }
-    const { counts, unusable } = found
+    const found: Found = { counts: noCounts(), refused: [], isLeftOut: false }
+    const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
     } catch (error) {
@@ -62,9 +67,9 @@ export async function scan(run: Run, region: Region, children: Children): Promis
         return
       }
     }
-    for (const name of unusable)
-      outcome.failed(unusablePath(run, folder, name), new StoreError('name', unusableName))
-    counts.foldersScanned++
+    if (found.isLeftOut) counts.foldersExcluded++
+    else counts.foldersScanned++
+    for (const { name, error } of refused) outcome.failed(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
   await children.finish()
@@ -99,37 +104,69 @@ async function scanFolder(
   children: Children,
   found: Found,
 ): Promise<void> {
+  const { counts, refused } = found
   const path = storePath(run, folder.path)
+  const { excludedBy, isIncluded, judge } = judgeFolder(run, path)
+  if (excludedBy !== undefined) {
+    found.isLeftOut = true
+    return
+  }
+  const policy = policyOf(run, region)
+  const grainMs = grainMsOf(run)
   checkAccepted(run, path, 'folder', 0)
   await run.pace.pay(0)
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside =
-      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
-    await makeTarget(run, region, folder, path)
-    found.counts.foldersMigrated++
-    sweep(run, path)
+    const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
+    const make = async () => {
+      await makeTarget(run, region, folder, path)
+      counts.foldersMigrated++
+      sweep(run, path)
+    }
+    // A folder that is only on the way to what is included is made for the first that it holds.
+    let isMade = folder.path.length === 0 || isIncluded
+    if (isMade) await make()
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
       const there = await beside?.find(batch.value)
+      let holdsFiles = false
       for (const entry of batch.value) {
-        take(folder.path, entry, isKnown(entry, there?.get(entry)), children, found)
+        const judgement = judge(entry)
+        if (typeof judgement === 'object' && 'excludedBy' in judgement) {
+          countExcluded(entry, counts)
+          continue
+        }
+        const error = typeof judgement === 'object' ? judgement.error : undefined
+        if (error !== undefined) refused.push({ name: entry.name, error })
+        const isHere = error === undefined && isKnown(policy, entry, there?.get(entry), grainMs) === true
+        const isNeeded = take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)
+        holdsFiles = isNeeded || holdsFiles
+      }
+      if (!isMade && holdsFiles) {
+        isMade = true
+        await make()
       }
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue
       await nextTurn()
       turnEndsMs = performance.now() + turnMs
     }
+    found.isLeftOut = !isMade
   } finally {
     await batches.return?.()
   }
 }
 
-/** Whether the target's entry makes a copy of the file needless. */
-const isKnown = (entry: Entry, there: Entry | undefined): boolean =>
-  entry.type === 'file' && there?.type === 'file' && there.sizeBytes === entry.sizeBytes
+/** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
+const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
+
+function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
+  if (type === 'folder') counts.foldersExcluded++
+  else counts.filesExcluded++
+  counts.bytesExcluded += sizeBytes
+}
 
 /** Makes the folder, and its parents where nothing can be said about them: at a scan's start, and when it did not work. */
 async function makeTarget(
@@ -138,30 +175,46 @@ async function makeTarget(
   { group, mode }: RegionFolder,
   path: StorePath,
 ): Promise<void> {
-  if (group === undefined || attempt > 1) await makeFolders(run, parentOf(path))
+  const isUnsure = group === undefined || attempt > 1 || run.rules?.isConfined === true
+  if (isUnsure || isMapped(run, path)) await makeParents(run, path)
   const itsMode = group === undefined ? (await run.source.stat(path))?.mode : mode
   await makeFolder(run, path, itsMode)
 }
 
-function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Children, found: Found): void {
+/**
+ * Counts an entry, and hands it on.
+ * @param children undefined when it cannot be handed on
+ * @returns whether its folder is needed at the target
+ */
+function take(
+  folder: StorePath,
+  entry: Entry,
+  isHere: boolean,
+  children: Children | undefined,
+  counts: Counts,
+): boolean {
   const { type, name, sizeBytes } = entry
-  const { counts, unusable } = found
   switch (type) {
     case 'folder':
-      return children.folder(folder, name, entry.mode)
+      if (children === undefined) counts.foldersScanned++
+      else children.folder(folder, name, entry.mode)
+      return false
     case 'symlink':
       counts.linksScanned++
-      return children.other(folder, name)
+      children?.other(folder, name)
+      break
     case 'other':
       counts.othersScanned++
-      if (isName(name)) children.other(folder, name)
-      else unusable.push(name)
-      return
+      children?.other(folder, name)
+      break
     case 'file':
       counts.filesScanned++
       counts.bytesScanned += sizeBytes
-      if (!isKnown) return children.file(folder, name, sizeBytes)
-      counts.filesSkipped++
-      counts.bytesSkipped += sizeBytes
+      if (!isHere) children?.file(folder, name, sizeBytes)
+      else {
+        counts.filesSkipped++
+        counts.bytesSkipped += sizeBytes
+      }
   }
+  return children !== undefined
 }

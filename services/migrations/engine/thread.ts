@@ -5,10 +5,11 @@ import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
 import { malformed, type Item } from './items.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
-import { beginLarge, commitLarge, copyPart } from './large.ts'
+import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
-import { Stop, type Run } from './run.ts'
+import type { Rules } from './rules.ts'
+import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -62,10 +63,11 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
 async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
   const { id, stop, credit } = state
   stop.check()
-  const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
-  const pace = new Pace(spec.limits ?? [], stop)
+  const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
-  const run: Run = { spec, source, target, stop, pace, liveThreads }
+  const rules = job.kind === 'scan' ? await compiledRules(job.spec) : undefined
+  const pace = new Pace(spec.limits ?? [], stop)
+  const run: Run = { spec, source, target, rules, stop, pace, liveThreads }
   switch (job.kind) {
     case 'scan': {
       const region = itemOf(job.item, 'region')
@@ -75,8 +77,13 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
-    case 'begin':
-      return { kind: 'begun', copy: await beginLarge(run, itemOf(job.item, 'large')) }
+    case 'begin': {
+      const item = itemOf(job.item, 'large')
+      const result = await skipLarge(run, item)
+      return result === undefined
+        ? { kind: 'begun', copy: await beginLarge(run, item) }
+        : { kind: 'result', result }
+    }
     case 'part':
       await copyPart(run, job.copy, job.index)
       return { kind: 'done' }
@@ -87,6 +94,11 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   }
   await target.abortUpload(job.copy.upload)
   return { kind: 'done' }
+}
+
+/** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */
+async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
+  return rules === undefined ? undefined : (await import('./rules.ts')).unpackRules(rules)
 }
 
 function sendChildren(id: number, batch: ChildBatch): void {

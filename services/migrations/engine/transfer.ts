@@ -10,14 +10,15 @@ import { copyInTurn } from './large.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
+import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
  * stopped, and what it has copied by then is copied again.
  */
 export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
-  const progress = new Progress(run, item.attempt)
+  const progress = new Progress(run, item)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
@@ -80,6 +81,7 @@ async function copyGroupLocally(
     run.stop.check()
     if (progress.isOver(entry)) continue
     try {
+      if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
       progress.copied(run.pace.isLimited ? await copyPaced(run, copy, entry) : copyLocally(copy, entry))
     } catch (error) {
@@ -106,16 +108,27 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
   try {
+    if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
     progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
   } catch (error) {
     progress.failed(entry, error)
   }
 }
 
+/** Whether the target has the content of a file already, so that it is not copied. */
+async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
+  const sizeBytes = await sizeOfSame(run, progress.pathOf(entry))
+  if (sizeBytes !== undefined) progress.skipped(sizeBytes)
+  return sizeBytes !== undefined
+}
+
 /** What happened to the names of an item so far. */
 class Progress {
   readonly attempt: number
+  /** Whether the content of a file that is at the target is looked at before it is copied. */
+  readonly readsFirst: boolean
   readonly #run: Run
+  readonly #item: Transfer
   readonly #outcome: Outcome
   readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
   /** Names whose failure is known, so that they are not tried. */
@@ -123,10 +136,12 @@ class Progress {
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
 
-  constructor(run: Run, attempt: number) {
+  constructor(run: Run, item: Transfer) {
     this.#run = run
-    this.attempt = attempt
-    this.#outcome = new Outcome(attempt)
+    this.#item = item
+    this.attempt = item.attempt
+    this.readsFirst = readsFirst(policyOf(run, item))
+    this.#outcome = new Outcome(item.attempt)
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {
@@ -141,6 +156,12 @@ class Progress {
       counts.filesMigrated++
       counts.bytesMigrated += sizeBytes
     }
+  }
+
+  skipped(sizeBytes: number): void {
+    const { counts } = this.#outcome
+    counts.filesSkipped++
+    counts.bytesSkipped += sizeBytes
   }
 
   failed(entry: TransferEntry, error: unknown): void {
@@ -169,8 +190,6 @@ class Progress {
 
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
-    return this.#outcome.result(
-      groups.length === 0 ? undefined : { kind: 'transfer', attempt: 0, notBeforeMs: 0, groups },
-    )
+    return this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
   }
 }

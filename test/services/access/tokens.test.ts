@@ -23,7 +23,7 @@ afterAll(() => platform[Symbol.asyncDispose]())
 const wrongTokens: Record<string, (right: string) => string> = {
   'of another secret': (right) => {
     const { location, keyId } = parseToken(right)!
-    return formatToken(location, keyId, createSecret())
+    return formatToken(location, keyId, createSecret('the salt of another one', keyId))
   },
   'with a secret that is cut off': (right) => right.slice(0, -1),
   'of a key that does not exist': (right) => {

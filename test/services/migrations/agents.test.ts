@@ -3,6 +3,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
 import { isSameFolder, witnessOf } from '../../../services/migrations/agents/same-folder.ts'
+import {
+  bytesOfMigration,
+  fingerprintOf,
+  migrationOfBytes,
+  sentSpec,
+} from '../../../services/migrations/agents/spec-bytes.ts'
+import { packRules } from '../../../services/migrations/engine/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
 import { Throughput } from '../../../services/migrations/agents/throughput.ts'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
@@ -47,6 +54,30 @@ test('what is sealed opens for its recipient, from its sender', () => {
   expect(Buffer.from(agent.open(sealed, platform.publicKey)).toString()).toBe('secret')
   expect(() => other.open(sealed, platform.publicKey)).toThrow()
   expect(() => agent.open(sealed, other.publicKey)).toThrow()
+})
+
+test('an agent is told all of a migration but its limits, rules in memory that its threads share', () => {
+  const kind = { kind: 'local', options: { fsRoot: '/data' } } as const
+  const exclusion = { id: 'temporary', kind: 'regex', regex: 'tmp' } as const
+  const rules = packRules({ exclusions: [exclusion], inclusions: [] } as never)!
+  const spec = {
+    id: 'migration',
+    generation: 2,
+    root: Buffer.from([0x61, 0xff]),
+    source: kind,
+    target: kind,
+    policy: 'Overwrite',
+    rules,
+    mappings: [{ from: Buffer.from('a'), to: Buffer.from('b') }],
+  } as const
+  const sent = migrationOfBytes(bytesOfMigration({ spec: sentSpec({ ...spec, limits: [] }), folders: [] }))
+  const { rules: received, ...rest } = sent.spec
+  const { rules: _rules, ...others } = spec
+  expect(rest).toEqual(others)
+  expect(received!.json).toBeInstanceOf(SharedArrayBuffer)
+  expect(Buffer.from(received!.json)).toEqual(Buffer.from(rules.json))
+  expect(fingerprintOf({ ...spec, limits: [] })).toBe(fingerprintOf(spec))
+  expect(fingerprintOf({ ...spec, generation: 3 })).not.toBe(fingerprintOf(spec))
 })
 
 test('throughput is that of the last ten seconds, and the total that of all', () => {

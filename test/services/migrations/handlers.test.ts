@@ -21,6 +21,7 @@ function completedMeanwhile(): MigrationDependencies {
     },
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
+    rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more
   return fakes as unknown as MigrationDependencies

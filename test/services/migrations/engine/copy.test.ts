@@ -54,7 +54,7 @@ function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): 
     root: noPath,
     source: kind,
     target: kind,
-    policy: 'overwrite',
+    policy: 'Overwrite',
   } as const
   const stop = new Stop(new Int32Array(1))
   return { spec, source, target, stop, pace: new Pace([], stop), liveThreads: undefined, ...changes }

@@ -33,7 +33,7 @@ test(
     }
     expect(compareTrees(move.from, back, isRefused)).toEqual([])
 
-    const skipped = await move.run({}, { target: azure, policy: 'skip-if-size-matches' })
+    const skipped = await move.run({}, { target: azure, policy: 'SkipIfSizeMatch' })
     expect(skipped.counts).toMatchObject({ filesMigrated: 0, filesSkipped: there.counts.filesMigrated })
   },
 )

@@ -15,7 +15,7 @@ export function createMove(options: Partial<MoveSpec> = {}) {
     root: new Uint8Array(0),
     source: { kind: 'local', options: { fsRoot: folder.from } },
     target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'overwrite',
+    policy: 'Overwrite',
     ...options,
   }
   return {

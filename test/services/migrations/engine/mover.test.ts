@@ -173,7 +173,7 @@ function toldPool(threads: number) {
       root: new Uint8Array(0),
       source: filesystem,
       target: filesystem,
-      policy: 'overwrite',
+      policy: 'Overwrite',
     } as const
     const job = { kind: 'scan', spec, item: new Uint8Array(0), liveThreads: undefined } as const
     return pool.run(job, { signal, priority: 'files' })
