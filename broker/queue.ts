@@ -32,6 +32,8 @@ const nanoseconds = (ms: number) => ms * 1e6
 export class Queue extends QueueWork {
   /** Whether nothing was ever put into it before it was opened. */
   readonly isNew: boolean
+  /** When it was made: sequences of items are unique since then. */
+  readonly created: string
   readonly #manager: JetStreamManager
   readonly #office: QueueOffice
   readonly #handedOut: Map<string, number>
@@ -41,12 +43,13 @@ export class Queue extends QueueWork {
     connection: NatsConnection,
     manager: JetStreamManager,
     log: Log,
-    isNew: boolean,
+    { isNew, created }: Pick<Queue, 'isNew' | 'created'>,
   ) {
     const handedOut = new Map<string, number>()
     const office = officeOf(manager, name)
     super({ name, connection, office, log, handedOut })
     this.isNew = isNew
+    this.created = created
     this.#manager = manager
     this.#office = office
     this.#handedOut = handedOut
@@ -65,7 +68,7 @@ export class Queue extends QueueWork {
     { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
-    const { state } = await manager.streams.add({
+    const { state, created } = await manager.streams.add({
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,
@@ -73,7 +76,7 @@ export class Queue extends QueueWork {
       discard: DiscardPolicy.New,
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
-    const queue = new Queue(name, connection, manager, log, state.last_seq === 0)
+    const queue = new Queue(name, connection, manager, log, { isNew: state.last_seq === 0, created })
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)
@@ -126,12 +129,12 @@ export class Queue extends QueueWork {
     return this.#office.remove(sequence)
   }
 
-  /** Items of one lane that are not done, exactly. */
-  async pendingIn(lane: string): Promise<number> {
-    const filter = laneSubject(this.name, lane)
+  /** Items of these lanes that are not done, exactly. */
+  async pendingIn(...lanes: string[]): Promise<number> {
+    const filter = lanes.length === 1 ? laneSubject(this.name, lanes[0]!) : laneSubject(this.name, '*')
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return state.subjects?.[filter] ?? 0
+      return lanes.reduce((sum, lane) => sum + (state.subjects?.[laneSubject(this.name, lane)] ?? 0), 0)
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
       throw error

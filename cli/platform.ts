@@ -147,7 +147,14 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const sealer = createSealer(identity)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
-    const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
+    const migrations = await startMigrations({
+      connection: platform,
+      sealer,
+      events,
+      maxFileBytes,
+      reportsFolder: join(home, 'reports'),
+      log,
+    })
     stops.push(() => migrations.stop())
     services.push(
       serve(platform, resources.authentication, access.handlers.authentication, serving),
@@ -175,6 +182,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         ...serving,
         concurrency: agentQuestions,
       }),
+      serve(platform, resources.verifications, migrations.verificationHandlers, serving),
+      serve(platform, resources.stats, migrations.statsHandlers, serving),
+      serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
       serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
       serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
       serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),

@@ -1,4 +1,5 @@
 import type { Contract } from '../subjects/contract.ts'
+import { partField } from '../subjects/download.ts'
 import { filesystemKinds } from '../subjects/filesystem-kinds.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
 
@@ -33,7 +34,7 @@ export function shapeOf(contract: Contract): Shape {
   const { required = [] } = jsonSchema(contract.input)
   const secrets = secretsOf(contract)
   const fields = new Map(
-    Object.entries(fieldsOf(contract.input)).map(([name, schema]): [string, Field] => [
+    inputFields(contract).map(([name, schema]): [string, Field] => [
       name,
       {
         name,
@@ -53,6 +54,10 @@ export function shapeOf(contract: Contract): Shape {
     flags: [...fields.values()].filter(({ name }) => !byPosition.includes(name)),
   }
 }
+
+/** Those that a person gives. */
+const inputFields = ({ input, download }: Contract): [string, JsonSchema][] =>
+  Object.entries(fieldsOf(input)).filter(([name]) => download === undefined || name !== partField)
 
 /** `listenAndApplySourceChanges` → `listen-and-apply-source-changes` */
 export const kebab = (name: string): string =>

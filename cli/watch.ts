@@ -67,8 +67,8 @@ function measured(meters: Map<string, RateMeter>, info: Info): Seen {
 }
 
 async function runningIds(session: Session): Promise<string[]> {
-  const { running } = await session.call(migrations.summary, {})
-  return running.migrations.map(({ id }) => id)
+  const { running, live } = await session.call(migrations.summary, {})
+  return [running, live].flatMap((list) => list.migrations.map(({ id }) => id))
 }
 
 /** One migration by its name; several with one call, however many they are. */

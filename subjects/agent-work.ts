@@ -116,6 +116,13 @@ export const agentWork = agentResource('agent-work', {
     errors,
     http: [],
   },
+  'forget-failure': {
+    summary: 'Take a failure off the list that was tried again',
+    input: strict({ migration, sequence: Count('Id of the failure') }),
+    output: Nothing,
+    errors,
+    http: [],
+  },
   leave: {
     summary: 'Say that the agent has ended',
     input: strict({ instance }),

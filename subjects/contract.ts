@@ -35,12 +35,23 @@ export interface CliShape {
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */
   readonly columns?: readonly string[]
+  /** The reply is not the last word while one of its fields has a value: asked again, with another of its fields, until it has not. */
+  readonly again?: {
+    readonly field: string
+    readonly while: { readonly field: string; readonly is: string }
+  }
 }
 
 /** What the audit log says of a call that changes something. */
 export interface AuditShape {
   /** Field that names the object, of the input or, where that has none, of the output. Default: there is one object only. */
   readonly object?: string
+}
+
+/** A text that comes in parts. */
+export interface DownloadShape {
+  /** Media types that it can have. */
+  readonly types: readonly string[]
 }
 
 /** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */
@@ -62,6 +73,11 @@ export interface Contract<
   readonly cli?: CliShape
   /** There when the capability changes something: its calls are in the audit log, whatever came of them. */
   readonly audit?: AuditShape
+  /**
+   * There when the output is a `Part` of a text and the input has `from`: over HTTP and on the command line, which do not
+   * show that field, comes the whole.
+   */
+  readonly download?: DownloadShape
   /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
   readonly deadlineMs?: number
 }
@@ -79,6 +95,7 @@ export interface Definition {
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
   readonly audit?: AuditShape
+  readonly download?: DownloadShape
   readonly deadlineMs?: number
 }
 

@@ -6,6 +6,7 @@ import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import { bandwidth } from './bandwidth.ts'
 import type { Contract, EventContract } from './contract.ts'
+import { diagnostics } from './diagnostics.ts'
 import { exclusions } from './exclusions.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { inclusions } from './inclusions.ts'
@@ -18,7 +19,9 @@ import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
 import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
+import { stats } from './stats.ts'
 import { users } from './users.ts'
+import { verificationEvents, verifications } from './verifications.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
@@ -37,6 +40,9 @@ export const resources = {
   bandwidth,
   agents,
   agentKeys,
+  verifications,
+  stats,
+  diagnostics,
   exclusions,
   inclusions,
   pathMappings,
@@ -55,6 +61,8 @@ export const internalContracts: readonly Contract[] = Object.values({
   ...internalResources,
   ...agentResources,
 }).flatMap((resource) => Object.values(resource))
-export const eventContracts: readonly EventContract[] = [migrationEvents, settingsEvents].flatMap((events) =>
-  Object.values(events),
-)
+export const eventContracts: readonly EventContract[] = [
+  migrationEvents,
+  settingsEvents,
+  verificationEvents,
+].flatMap((events) => Object.values(events))

@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { movedBy } from './agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { Deletions } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
@@ -67,6 +69,7 @@ export const Migration = model('Migration', {
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
+  stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
@@ -95,12 +98,17 @@ export const Migration = model('Migration', {
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  metadata: Metadata,
+  links: LinkPolicy,
+  notKept: NotKept,
   exclusions: list(ExclusionView, maxRules),
   userDefinedExclusions: list(ExclusionView, maxRules),
   inclusions: list(InclusionView, maxRules),
   ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
   pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  deletions: Type.Optional(Deletions),
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

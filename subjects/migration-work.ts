@@ -3,6 +3,7 @@ import { definitions } from './contract.ts'
 import { actionPolicies, actionPolicy, Migration, migrationId } from './migration-model.ts'
 import { Count, list, model, Name, Path, strict, Timestamp } from './schemas.ts'
 import { command } from './migration-commands.ts'
+import { targetMatchFields } from './target-match.ts'
 
 const PendingRegion = model('PendingRegion', {
   pendingRegionId: Count('Grows with time'),
@@ -14,7 +15,9 @@ const PendingRegion = model('PendingRegion', {
 const PathStatus = model('MigrationPathStatus', {
   migrationId,
   sourcePath: Path('As it was asked for'),
-  targetPath: Path('Where it is migrated to'),
+  targetPath: Path('Where it goes at the target'),
+  pathMappingId: Type.Optional(Name('The path mapping that leads there')),
+  exclusionId: Type.Optional(Name('The exclusion by path that it falls under')),
   inPendingRegion: Type.Boolean({ description: 'Whether a folder that is to be scanned again has it' }),
   scheduled: Type.Boolean({ description: 'Whether work waits for it or for what is in it' }),
   actionCount: Count('Work items for it or for what is in it, of those that were looked at'),
@@ -41,6 +44,7 @@ export const migrationWork = definitions({
       migrationId,
       path: Path('The root of the migration, or a folder in it'),
       actionPolicy: actionPolicy('that of the migration'),
+      targetMatch: targetMatchFields.targetMatch,
     }),
     output: Migration,
     ...command,
@@ -50,7 +54,7 @@ export const migrationWork = definitions({
         server: 'migrator',
         method: 'POST',
         path: '/migrations/{migrationId}/addPendingRegion',
-        query: ['path', 'actionPolicy'],
+        query: ['path', 'actionPolicy', 'targetMatch'],
       },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' },
     ],

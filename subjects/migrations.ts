@@ -2,13 +2,16 @@ import { Type } from 'typebox'
 import { movedBy } from './agents.ts'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
-import { Failures, maxFailures } from './migration-failures.ts'
+import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { targetMatchFields } from './target-match.ts'
+import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
+import { Count, list, Name, page, Path, strict } from './schemas.ts'
 import { migrationRules } from './rules.ts'
-import { Count, list, Name, page, Path, strict, Timestamp } from './schemas.ts'
 
 const audit = { object: 'migrationId' } as const
 const byId = strict({ migrationId })
@@ -23,6 +26,9 @@ export const migrations = resource('migrations', {
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
       movedBy: Type.Optional(movedBy),
+      ...targetMatchFields,
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
@@ -70,24 +76,8 @@ export const migrations = resource('migrations', {
   },
   ...migrationCommands,
   ...migrationWork,
-  failures: {
-    summary: 'The paths that did not arrive, each with its reason',
-    input: strict({
-      migrationId,
-      since: Type.Optional(Timestamp('Only those given up after this moment')),
-      after: Type.Optional(Count('Only those with a higher id')),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
-      ),
-    }),
-    output: Failures,
-    errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
-    ],
-    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
-  },
+  ...failureContracts,
+  ...migrationPlan,
   progress: {
     summary: 'How far a migration is',
     input: byId,

@@ -12,8 +12,9 @@ import { startRegion } from './engine/items.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import { Frontier } from './frontier.ts'
-import { ItemLoop, lanes } from './item-loop.ts'
+import { ItemLoop, lanes, lastLane, movingLanes } from './item-loop.ts'
 import type { Progress } from './progress.ts'
+import { type RetryItem, retryMessageId } from './retries.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
 /** Look whether all is done at least so often: the last item may have been another process's. */
@@ -55,6 +56,8 @@ export class ActiveMigration {
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
   readonly #inHand = new Set<number>()
+  #last: Promise<void> | undefined
+  readonly #lastFailed = Promise.withResolvers<never>()
   #wake = Promise.withResolvers<void>()
 
   private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
@@ -65,6 +68,8 @@ export class ActiveMigration {
     this.#loop = new ItemLoop({
       ...options,
       queue,
+      queueCreated: queue.created,
+      isTooEarly: async () => (await queue.pendingIn(...movingLanes)) > 0,
       book: new WorkerBook({
         keeper: shelf.keeperOf(crypto.randomUUID()),
         others: shelf.all(),
@@ -77,8 +82,9 @@ export class ActiveMigration {
       onIdle: () => this.#wake.resolve(),
       signal: this.#end.signal,
     })
-    options.signal.addEventListener('abort', () => this.#finish(), { once: true })
-    if (options.signal.aborted) this.#finish()
+    const { signal } = options
+    signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
+    if (signal.aborted) this.#finish(signal.reason)
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
@@ -110,6 +116,15 @@ export class ActiveMigration {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
   }
 
+  /** Puts failures into the queue as work; twice is harmless. */
+  async retry(items: readonly RetryItem[]): Promise<void> {
+    await Promise.all(
+      items.map(({ lane, item, sequence }) =>
+        this.#queue.publish(lane, item, retryMessageId(sequence), this.#end.signal),
+      ),
+    )
+  }
+
   /**
    * Works until nothing is left (true) or the signal aborts (false).
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left
@@ -127,17 +142,27 @@ export class ActiveMigration {
     let isDone = false
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      isDone = await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      isDone = await Promise.race([
+        this.#untilEmpty(onScanned),
+        consuming.then(() => false),
+        this.#lastFailed.promise,
+      ])
       return isDone
     } finally {
       this.#finish()
-      await consuming
+      await Promise.all([consuming, this.#last])
       await agents.withdraw(workId, { waits: !isDone })
     }
   }
 
-  #finish(): void {
-    this.#end.abort(new Error('the migration was stopped'))
+  #beginLast(): void {
+    if (this.#last !== undefined) return
+    this.#last = this.#loop.consume(lastLane, this.#end.signal)
+    this.#last.catch(this.#lastFailed.reject)
+  }
+
+  #finish(reason: unknown = new Error('the migration was stopped')): void {
+    this.#end.abort(reason)
     this.#wake.resolve()
   }
 
@@ -145,9 +170,13 @@ export class ActiveMigration {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) {
-          if (onScanned === undefined) return true
-          await onScanned()
+        if (this.#inHand.size === 0) {
+          if ((await this.#queue.pending()) === 0) {
+            if (onScanned === undefined) return true
+            await onScanned()
+          } else if ((await this.#queue.pendingIn(...movingLanes)) === 0) {
+            this.#beginLast()
+          }
         }
       } catch (error) {
         this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')

@@ -13,11 +13,12 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { requireApart } from './places.ts'
+import { requireMatchable, requireOwnTarget } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
-import { withRegion } from './regions.ts'
-import { isBetweenScans, requireNext } from './states.ts'
+import { withRegionIn } from './regions.ts'
+import { requireNext } from './states.ts'
 import { command, entryFacts } from './transition.ts'
 import { changed } from './update.ts'
 import { assetsOf, forgetWork } from './work.ts'
@@ -140,26 +141,28 @@ export function commandHandlers(
       await remove(migrationId)
       return assets
     },
-    'add-pending-region': async ({ migrationId, path: given, actionPolicy }) => {
-      const { path: root, source, ...situation } = await figures.record(migrationId)
+    'add-pending-region': async ({ migrationId, path: given, actionPolicy, targetMatch = false }) => {
+      const record = await figures.record(migrationId)
+      const { path: root, source, ...situation } = record
       const path = textFromPath(pathFromText(given))
       if (!isWithin(pathFromText(root), pathFromText(path))) {
         throw invalidField('path', `must be ${root} or a folder in it`)
       }
       requireNext(migrationId, situation, 'rescan')
       await dependencies.requireFolder(source, path)
+      if (targetMatch) await requireMatchable(dependencies, record)
       const now = new Date()
-      const region = { path, policy: policyOf(actionPolicy) }
+      const policy = policyOf(actionPolicy)
+      const region = {
+        path,
+        ...(policy === undefined ? {} : { policy }),
+        ...(targetMatch ? { targetMatch } : {}),
+      }
       await command(
         records,
         migrationId,
         'rescan',
-        ({ completed: _before, ...current }) => ({
-          ...current,
-          // One that waits or runs keeps its place.
-          ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
-          pendingRegions: withRegion(current.pendingRegions, region, now),
-        }),
+        ({ completed: _before, ...current }) => withRegionIn(current, region, now),
         (changed, previous) => [
           emission(migrationEvents['region-added'], migrationId, factOf(changed)),
           ...entryFacts(changed, previous),
@@ -174,6 +177,7 @@ export function commandHandlers(
 async function reloaded(dependencies: MigrationDependencies, record: MigrationRecord) {
   const pathMappings = await mappingsOfNew(dependencies, record)
   await requireApart(dependencies, { ...record, targets: targetsOf({ ...record, pathMappings }) })
+  await requireOwnTarget(dependencies, { ...record, pathMappings })
   return pathMappings
 }
 

@@ -1,5 +1,6 @@
 import { emission } from '../../broker/events.ts'
 import type { Call, Input } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -10,6 +11,7 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
+import { requireOwnTarget, targetMatchOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { Recurrence } from './recurrence.ts'
@@ -36,11 +38,13 @@ export const creator =
         'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
       )
     }
+    const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     const asked = { migrationId, path, source, target }
     const pathMappings = await mappingsOfNew(dependencies, asked)
     await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    await requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch })
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {
@@ -50,6 +54,8 @@ export const creator =
       source,
       target,
       policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+      metadata: { ...defaultMetadata, ...input.metadata },
+      links: input.links ?? defaultLinks,
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
@@ -63,6 +69,7 @@ export const creator =
       ...ruleIds,
       pathMappings,
       pendingRegions: [],
+      ...(targetMatch === undefined ? {} : { targetMatch }),
     }
     await records.create(migrationId, record, [
       emission(migrationEvents.created, migrationId, factOf(record)),

@@ -11,25 +11,25 @@ export interface RecordedFailure extends Failure {
 
 export type FailureLedger = Ledger<RecordedFailure>
 /** The part of it that every worker has. */
-export type FailureNotes = Pick<FailureLedger, 'append'>
+export type FailureNotes = Pick<FailureLedger, 'append' | 'forget'>
 
 /** The paths that did not arrive, a book for each migration under its work id. */
 export const openFailures = (connection: NatsConnection, maxFileBytes: number): Promise<FailureLedger> =>
   Ledger.open<RecordedFailure>(connection, { name: 'FAILURES', root: roots.failures, maxFileBytes })
 
-/** The same for a worker elsewhere. */
-export const failureNotes = (connection: NatsConnection): FailureNotes =>
+/** What a worker elsewhere may do itself: to note. */
+export const failureNotes = (connection: NatsConnection): Pick<FailureNotes, 'append'> =>
   new LedgerNotes<RecordedFailure>(connection, roots.failures)
 
 /**
  * Notes what of an item did not arrive; resolves when it is stored. A path is noted once, however often its item comes and
  * whatever else fails then.
- * @param item its sequence in the queue
+ * @param item its sequence in the queue, and when that was made
  */
 export async function noteFailures(
   ledger: FailureNotes,
   migration: string,
-  { item, failures }: { item: number; failures: readonly Failure[] },
+  { item, failures }: { item: string; failures: readonly Failure[] },
   signal: AbortSignal,
 ): Promise<void> {
   const timeMs = Date.now()

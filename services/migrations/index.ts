@@ -7,12 +7,15 @@ import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
+import { failureHandlers } from './failure-handlers.ts'
 import { Figures } from './figures.ts'
+import { targetMatchHandlers } from './plans/target-match.ts'
+import type { Plans } from './plans/plans.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { MappingCollection } from './mappings/handlers.ts'
 import { questionHandlers } from './questions.ts'
 import type { MigrationRecord } from './record.ts'
-import type { RollingStats } from './rolling-stats.ts'
+import type { RollingStats } from './stats/rolling-stats.ts'
 import type { RuleBook } from './rules/book.ts'
 import type { WorkStores } from './work.ts'
 
@@ -32,6 +35,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
+  readonly plans: Pick<Plans, 'handlers'>
 }
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
@@ -40,6 +44,9 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
     create: creator(dependencies, figures),
     ...commandHandlers(dependencies, figures),
     ...questionHandlers(dependencies, figures),
+    ...failureHandlers({ ...dependencies, figures }),
+    ...targetMatchHandlers(dependencies, figures),
+    ...dependencies.plans.handlers,
   }
 }
 

@@ -7,15 +7,22 @@ import { notBeforeOf } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
+import { retriedFailure, retryMessageId } from './retries.ts'
 import type { WorkerBook } from './worker-book.ts'
 
-export const lanes = ['transfer', 'region'] as const
+/** Lanes whose items make others, or something in a folder. */
+export const movingLanes = ['transfer', 'region'] as const
+/** What is done when nothing is left in those, by the platform itself. */
+export const lastLane = 'folders'
+export const lanes = [...movingLanes, lastLane] as const
 type Lane = (typeof lanes)[number]
 
 /** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
 const tellEveryMs = 60_000
 /** An item that failed for a reason of ours, not of a store, waits so long. */
 const retryMs = 1_000
+/** An item of the last lane that came too early waits so long. */
+const tooEarlyMs = 500
 
 export interface ItemLoopOptions {
   /** Names the queue, the progress and the failures; see `workIdOf`. */
@@ -24,6 +31,10 @@ export interface ItemLoopOptions {
   readonly mover: Mover
   readonly threads: number
   readonly queue: QueueWork
+  /** When that was made: sequences of items are unique since then. */
+  readonly queueCreated: string
+  /** Whether there are items in the moving lanes; for who takes the last lane. */
+  readonly isTooEarly?: () => Promise<boolean>
   readonly book: WorkerBook
   /** Resolves when more may be put into the queue. Rejects with the signal's reason. */
   readonly room: (signal: AbortSignal) => Promise<void>
@@ -50,14 +61,17 @@ export class ItemLoop {
     this.#inHand = options.inHand
   }
 
-  /** Takes items until the signal aborts or the queue is gone; resolves when those in hand are settled. */
+  /** Takes items of the moving lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
   async run(taking: AbortSignal): Promise<void> {
+    await Promise.all(movingLanes.map((lane) => this.consume(lane, taking)))
+  }
+
+  /** The same for one lane. */
+  consume(lane: Lane, taking: AbortSignal): Promise<void> {
     const { queue, threads } = this.#options
     // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
-    await Promise.all(
-      lanes.map((lane) => queue.consume(lane, slots[lane], (item) => this.#work(lane, item), taking)),
-    )
+    const slots = lane === 'transfer' ? 2 * threads : threads
+    return queue.consume(lane, slots, (item) => this.#work(lane, item), taking)
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
@@ -66,9 +80,13 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, log, workId, onIdle } = this.#options
+    const { book, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     try {
+      if (lane === lastLane && (await isTooEarly())) {
+        item.later(tooEarlyMs)
+        return
+      }
       if (await book.includes(item)) await book.stored()
       else await this.#record(lane, item, await this.#move(lane, item))
       await item.done()
@@ -87,11 +105,13 @@ export class ItemLoop {
     const { mover, spec, room } = this.#options
     const { signal } = this.#options
     if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const publish = async (children: ChildBatch) => {
       await room(signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish('transfer', child, item)),
         ...children.regions.map((child) => this.#publish('region', child, item)),
+        ...children.folders.map((child) => this.#publish(lastLane, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)
@@ -117,10 +137,18 @@ export class ItemLoop {
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId, book } = this.#options
-    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#options.signal)
+    const { failures: ledger, workId, book, queueCreated, signal } = this.#options
+    await noteFailures(ledger, workId, { item: `${queueCreated}.${item.sequence}`, failures }, signal)
+    const retried = retriedFailure(item.messageId)
     // Not by its content, which has the time of the next try in it.
-    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    const messageId =
+      retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
+    if (retry !== undefined) await this.#publishAs(lane, retry, messageId)
+    else if (retried !== undefined) {
+      // It has arrived, or failed once more and is noted anew.
+      await ledger.forget(retried)
+      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+    }
     if (putOff !== undefined) this.#tell(putOff)
     await book.count(item, counts)
   }

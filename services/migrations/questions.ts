@@ -4,18 +4,19 @@ import { actionPolicies } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { targetPath } from './engine/mappings.ts'
 import { isWithin } from './engine/paths.ts'
+import { Rules } from './engine/rules.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
-import { invalidField } from './invalid.ts'
-import { type MigrationRecord, workIdOf } from './record.ts'
+import { engineMappings, leading } from './mappings/frozen.ts'
+import type { MigrationRecord } from './record.ts'
 import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
 type Verb =
   | 'list'
   | 'get'
-  | 'failures'
   | 'progress'
   | 'stats'
   | 'summary'
@@ -27,12 +28,9 @@ type Verb =
 /** Of each migration in a list: a page of them fits into a message. */
 const listedIterations = 1
 
-/** Longest page of failures unless the caller asks for more. */
-const defaultFailures = 1_000
-
 /** What people want to know of migrations. */
 export function questionHandlers(
-  { connection, records, failures, stats }: MigrationDependencies,
+  { connection, records, rules, stats }: MigrationDependencies,
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
@@ -47,30 +45,6 @@ export function questionHandlers(
         listedIterations,
       ),
     get: ({ migrationId }) => figures.view(migrationId),
-    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
-      const record = await figures.record(migrationId)
-      const workId = workIdOf(record)
-      const sinceMs = since === undefined ? 0 : Date.parse(since)
-      if (Number.isNaN(sinceMs)) throw invalidField('since', 'must be a moment such as 2026-01-31T12:00:00Z')
-      const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
-      return {
-        migrationId,
-        internalId: record.internalId,
-        failedPathCount: await failures.count(workId),
-        failedPaths: page
-          .filter(({ entry }) => entry.timeMs > sinceMs)
-          .map(({ sequence, entry }) => ({
-            id: sequence,
-            path: entry.path,
-            failureMessage: entry.message,
-            failureClass: entry.failure,
-            attempts: entry.attempts,
-            action: 'MIGRATION' as const,
-            dateFailed: new Date(entry.timeMs).toISOString(),
-            timeStamp: entry.timeMs,
-          })),
-      }
-    },
     progress: async ({ migrationId }) => {
       const { record, counts, failed } = await figures.one(migrationId)
       return progressOf(record, counts, failed)
@@ -98,7 +72,8 @@ export function questionHandlers(
     },
     'pending-regions': async ({ migrationId }) => {
       const { pendingRegions, policy: usual } = await figures.record(migrationId)
-      return pendingRegions.map(({ id, path, policy, created }) => ({
+      const folders = pendingRegions.filter(({ failures }) => failures === undefined)
+      return folders.map(({ id, path, policy, created }) => ({
         pendingRegionId: id,
         path,
         actionPolicy: actionPolicies[policy ?? usual],
@@ -116,10 +91,14 @@ export function questionHandlers(
         throw new GantryError('NOT_FOUND', `no migration of ${sourceId} has ${sourcePath} in it`)
       }
       const actionCount = await countActions(connection, record, path)
+      const mapping = leading(record, path)
+      const exclusionId = new Rules(await rules.known(record)).excluding(path, pathFromText(record.path))
       return {
         migrationId: record.migrationId,
         sourcePath,
-        targetPath: sourcePath,
+        targetPath: textFromPath(targetPath({ spec: { mappings: engineMappings(record) } }, path)),
+        ...(mapping === undefined ? {} : { pathMappingId: mapping.id }),
+        ...(exclusionId === undefined ? {} : { exclusionId }),
         inPendingRegion: record.pendingRegions.some((region) => isWithin(pathFromText(region.path), path)),
         scheduled: actionCount > 0,
         actionCount,

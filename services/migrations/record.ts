@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/collection.ts'
+import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
   type ActionPolicy,
   actionPolicies,
@@ -10,6 +12,7 @@ import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
 import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
 
@@ -28,6 +31,15 @@ const PendingRegion = strict({
   /** Default: the migration's. */
   policy: Type.Optional(Type.Enum(policies)),
   created: Timestamp('When it was asked for'),
+  /** Not the folder is meant, but what failed: the path is that of the migration. */
+  failures: Type.Optional(
+    strict({
+      upTo: Count('Id of the last one'),
+      failureClass: Type.Optional(Type.Enum(failureClassNames)),
+    }),
+  ),
+  /** Whether what is at the target only is deleted in it, even if the migration does that nowhere else. */
+  targetMatch: Type.Optional(Type.Boolean()),
   /** Whether it is in the queue. */
   queued: Type.Boolean(),
 })
@@ -43,6 +55,9 @@ export const MigrationRecord = strict({
   policy: Type.Enum(policies),
   kind: Type.Enum(migrationKinds),
   priority: Type.Enum(migrationPriorities),
+  /** Without them: the defaults. */
+  metadata: Type.Optional(Metadata),
+  links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
@@ -69,6 +84,12 @@ export const MigrationRecord = strict({
   recurrence: Type.Optional(Recurrence),
   movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
+  /** Deletes what is at the target only when a scan is over. */
+  targetMatch: Type.Optional(TargetMatch),
+  /** Of the last scan that was over. */
+  deletions: Type.Optional(Deletions),
+  /** So many deletions somebody approved of. */
+  approvedDeletions: Type.Optional(Count('Files and folders')),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
@@ -91,7 +112,15 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
 
 /** The record at the beginning of a new generation: nothing is done yet. */
 export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned, completed: _completed, counts: _counts, cutShort: wasCutShort, ...record } = current
+  const {
+    scanned,
+    completed: _completed,
+    counts: _counts,
+    cutShort: wasCutShort,
+    deletions: _deletions,
+    approvedDeletions: _approved,
+    ...record
+  } = current
   const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
   return {
     ...record,

@@ -11,9 +11,10 @@ import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec, Urgency } from './engine/mover.ts'
+import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
+import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
@@ -26,6 +27,8 @@ export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly mover: Mover
   readonly threads: number
+  /** See `walkAll`. */
+  readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
@@ -84,7 +87,7 @@ export class Runner {
 
   /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
-    this.#closing.abort(new Error('the platform is stopping'))
+    this.#closing.abort(new ComesAgain('the platform is stopping'))
     await this.#watch?.stop()
     await Promise.all(this.#working)
   }
@@ -144,7 +147,7 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes, movedBy } = this.#options
+    const { records, resolve, changes, failures, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
     followed.rules = rulesKey(record)
@@ -163,7 +166,7 @@ export class Runner {
         workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
       )
     }
-    await queueRegions(records, record, active)
+    await queueRegions(records, record, active, failures)
     const scanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -171,7 +174,7 @@ export class Runner {
       const changed = (next: MigrationRecord) => {
         latest = next
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
+        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
       // What changed while it was being opened, nobody was told.
@@ -180,7 +183,12 @@ export class Runner {
         if (latest.state === 'RUNNING') await scanned()
       })
     } else if (await active.run()) {
-      return scanned()
+      try {
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
+        return
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
   }

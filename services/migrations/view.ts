@@ -1,4 +1,5 @@
 import type { Output } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
@@ -7,8 +8,10 @@ import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { scannedFiles, scannedFolders } from './stats/wire.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -49,6 +52,8 @@ export function publicMigration(
     scanned,
     completed,
     pendingRegions,
+    metadata = defaultMetadata,
+    links = defaultLinks,
   } = record
   return {
     migrationId,
@@ -57,6 +62,7 @@ export function publicMigration(
     source,
     target,
     state,
+    stateText: stateText(record, failed),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -70,8 +76,8 @@ export function publicMigration(
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     scannerSummary: {
       progressSummary: {
-        filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned,
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
         bytesScanned: counts.bytesScanned,
         filesExcluded: counts.filesExcluded,
         dirsExcluded: counts.foldersExcluded,
@@ -86,10 +92,22 @@ export function publicMigration(
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
     ...publicRules(rules),
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
+    targetMatch: record.targetMatch !== undefined,
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
   }
 }
@@ -116,9 +134,16 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
-  const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const files = scannedFiles(counts)
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated +
+    counts.linksMigrated +
+    filesSkipped +
+    counts.filesVanished +
+    counts.failures -
+    counts.filesRetried -
+    counts.foldersRetried
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
@@ -146,8 +171,8 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
-      filesSkipped: counts.filesSkipped,
-      foldersScanned: counts.foldersScanned,
+      filesSkipped,
+      foldersScanned: scannedFolders(counts),
       failedPaths: failedPathCount,
     },
   }

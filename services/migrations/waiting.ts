@@ -40,6 +40,7 @@ function concerns(item: Item, wanted: StorePath): boolean {
 function pathsOf(item: Item): StorePath[] {
   switch (item.kind) {
     case 'region':
+    case 'folders':
       return [
         ...(item.start === undefined ? [] : [item.start]),
         ...item.groups.flatMap(({ parent, names }) => names.map((name) => joinPath(parent, name))),

@@ -174,7 +174,7 @@ test(
   { timeout: 60_000 },
   async () => {
     // One folder in the other: each is found after the one above it.
-    const bottom = Array(120).fill('d').join('/')
+    const bottom = Array(250).fill('d').join('/')
     mkdirSync(join(folder.deep, bottom), { recursive: true })
     for (const name of ['late', 'kept']) writeFileSync(join(folder.deep, bottom, name), name)
     await platform.call(exclusions['create-regex'], { id: 'late', patternType: 'GLOB', regex: 'late' })
@@ -245,6 +245,9 @@ test('path mappings: made, refused where they overlap, frozen in a migration, re
     pathMappingId: 'inner',
   })
 
+  const status = await migrator('GET', '/migration-path-status?path=/a/b/3.csv&sourceId=from')
+  expect(status.body).toMatchObject({ migrationId: 'led', targetPath: '/b/3.csv', pathMappingId: 'inner' })
+
   await platform.call(pathMappings.delete, { pathMappingId: 'inner' })
   expect(idsOf((await platform.call(migrations.get, { migrationId: 'led' })).pathMappings)).toContain('inner')
   const completed = await nextEvent(platform, 'completed', 'led')
@@ -270,4 +273,24 @@ test('a mapping must not lead into the source', async () => {
   await platform.call(pathMappings.delete, { pathMappingId: 'inside' })
   await platform.call(pathMappings.create, { pathMappingId: 'beside', ...mapping, targetPath: '/copy' })
   expect((await create()).pathMappings).toHaveLength(1)
+})
+
+test('a migration has no more patterns than can be matched', async () => {
+  const rules = Array.from({ length: 40 }, (_, index) => ({
+    id: `long ${index}`,
+    type: 'regex' as const,
+    regex: `.*${'x'.repeat(900)}${index}`,
+  }))
+  await platform.call(exclusions['create-many'], { rules })
+  const created = platform.call(migrations.create, {
+    migrationId: 'many rules',
+    path: '/a',
+    source: 'from',
+    target: 'to',
+    exclusions: rules.map(({ id }) => id),
+  })
+  await expect(created).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('at most 30000 steps') as string,
+  })
 })

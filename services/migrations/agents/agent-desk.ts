@@ -9,6 +9,7 @@ import { isGantryError } from '../../../subjects/errors.ts'
 import type { QueueOffice } from '../../../broker/queue-work.ts'
 import type { Bookkeeper } from '../books.ts'
 import type { Counts } from '../engine/counts.ts'
+import type { FailureNotes } from '../failures.ts'
 
 /** How an agent asks the platform. */
 export class AgentDesk {
@@ -58,6 +59,16 @@ export class AgentDesk {
       },
       // The platform takes the migration back before its queue goes.
       isGone: () => Promise.resolve(false),
+    }
+  }
+
+  /** Failures of a migration: the agent notes them itself. */
+  failuresOf(migration: string, notes: Pick<FailureNotes, 'append'>, signal: AbortSignal): FailureNotes {
+    return {
+      append: (...entry) => notes.append(...entry),
+      forget: async (sequence) => {
+        await this.askOn(agentWork['forget-failure'], { migration, sequence }, signal)
+      },
     }
   }
 

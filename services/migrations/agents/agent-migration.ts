@@ -74,7 +74,7 @@ export class AgentMigration {
     const { connection, desk, mover, threads, assignment, limits, taking, log } = this.#options
     const { migration } = assignment
     const { signal } = this.#end
-    const spec = await this.#open()
+    const { spec, queueCreated } = await this.#open()
     const office = desk.officeOf(migration, signal)
     const loop = new ItemLoop({
       workId: migration,
@@ -82,6 +82,7 @@ export class AgentMigration {
       mover,
       threads,
       queue: new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox }),
+      queueCreated,
       book: new WorkerBook({
         keeper: desk.keeperOf(migration, signal),
         asksAlways: true,
@@ -89,7 +90,7 @@ export class AgentMigration {
         onCount: () => undefined,
       }),
       room: (stop) => desk.room(migration, stop),
-      failures: failureNotes(connection),
+      failures: desk.failuresOf(migration, failureNotes(connection), signal),
       inHand: this.#inHand,
       onIdle: () => undefined,
       signal,
@@ -100,7 +101,7 @@ export class AgentMigration {
   }
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
-  async #open(): Promise<SentMigration['spec']> {
+  async #open(): Promise<SentMigration> {
     const { desk, box, assignment, shares } = this.#options
     const { migration } = assignment
     const { sealed, publicKey } = await desk.askOn(
@@ -108,8 +109,8 @@ export class AgentMigration {
       { instance: desk.instance, migration },
       this.#end.signal,
     )
-    const { spec, folders } = migrationOfBytes(box.open(sealed, publicKey))
-    for (const { path, witness } of folders) {
+    const opened = migrationOfBytes(box.open(sealed, publicKey))
+    for (const { path, witness } of opened.folders) {
       if (!isShared(shareOf(path), shares))
         throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
       if (!isSameFolder(path, witness))
@@ -117,6 +118,6 @@ export class AgentMigration {
           `the folder ${path} of this host is not that of the platform; mount the same, or do not share it`,
         )
     }
-    return spec
+    return opened
   }
 }

@@ -90,6 +90,10 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
       }
       return { refused: [...refused] }
     },
+    'forget-failure': async ({ migration, sequence }) => {
+      await find(migration).failures.forget(sequence)
+      return {}
+    },
     leave: ({ instance }, { caller }) => {
       roster.left(keyOf(caller), instance)
       return {}

@@ -5,6 +5,7 @@ import type { Movers } from '../../../subjects/agents.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { Shelf } from '../books.ts'
 import type { MoveSpec } from '../engine/mover.ts'
+import type { FailureLedger } from '../failures.ts'
 import type { LiveAgent, Roster } from './roster.ts'
 import { witnessOf } from './same-folder.ts'
 import { isShared, localRootOf } from './shares.ts'
@@ -21,7 +22,8 @@ export interface Offer {
   readonly target: string
   readonly movedBy: Movers
   readonly spec: MoveSpec
-  readonly queue: Pick<Queue, 'has' | 'remove'>
+  readonly queue: Pick<Queue, 'has' | 'remove' | 'created'>
+  readonly failures: Pick<FailureLedger, 'forget'>
   readonly shelf: Shelf
   /** As `Frontier.room`. */
   readonly room: (signal: AbortSignal) => Promise<void>
@@ -105,7 +107,7 @@ export class Offers {
     const offer = this.#offers.get(workId)
     if (offer === undefined || !this.#canDo(agent, offer)) return undefined
     const folders = offer.localRoots.map((path) => ({ path, witness: witnessOf(path) }))
-    return bytesOfMigration({ spec: sentSpec(offer.spec), folders })
+    return bytesOfMigration({ spec: sentSpec(offer.spec), queueCreated: offer.queue.created, folders })
   }
 
   /** What there is to do for an agent, and the limits that hold for it. */

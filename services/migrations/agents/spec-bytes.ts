@@ -6,20 +6,22 @@ import type { Witness } from './same-folder.ts'
 /** What an agent is told of a migration: all but the limits, which are memory of a process. */
 export interface SentMigration {
   readonly spec: Omit<MoveSpec, 'limits'>
+  /** When its queue was made. */
+  readonly queueCreated: string
   /** Of each folder of a host that a store is. */
   readonly folders: readonly { readonly path: string; readonly witness: Witness }[]
 }
 
 /** Plain data with binary parts as bytes, as it is sent to threads too. Both sides are of the same release. */
-export const bytesOfMigration = ({ spec, folders }: SentMigration): Uint8Array =>
-  serialize({ spec: withoutSharing(spec), folders })
+export const bytesOfMigration = ({ spec, ...rest }: SentMigration): Uint8Array =>
+  serialize({ ...rest, spec: withoutSharing(spec) })
 
 /** @param bytes of `bytesOfMigration`, and known to be from the platform */
 export function migrationOfBytes(bytes: Uint8Array): SentMigration {
-  const { spec, folders } = deserialize(bytes) as SentMigration
-  const { rules, ...rest } = spec
-  if (rules === undefined) return { spec: rest, folders }
-  return { spec: { ...rest, rules: { ...rules, json: copyInto(SharedArrayBuffer, rules.json) } }, folders }
+  const { spec, ...rest } = deserialize(bytes) as SentMigration
+  const { rules, ...plain } = spec
+  if (rules === undefined) return { ...rest, spec: plain }
+  return { ...rest, spec: { ...plain, rules: { ...rules, json: copyInto(SharedArrayBuffer, rules.json) } } }
 }
 
 /** What of a spec an agent may know of. */

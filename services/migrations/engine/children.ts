@@ -7,6 +7,7 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
+  type Folders,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -14,7 +15,14 @@ import { joinPath } from './paths.ts'
 export interface ChildBatch {
   readonly regions: Uint8Array<ArrayBuffer>[]
   readonly transfers: Uint8Array<ArrayBuffer>[]
+  /** For the end, when all regions and transfers are done. */
+  readonly folders: Uint8Array<ArrayBuffer>[]
 }
+
+const emptyBatch = (): ChildBatch => ({ regions: [], transfers: [], folders: [] })
+
+const lengthOf = ({ regions, transfers, folders }: ChildBatch): number =>
+  regions.length + transfers.length + folders.length
 
 /**
  * Items sent together: a scan begins with few, so that the other threads have something to copy at once, and doubles
@@ -72,7 +80,7 @@ export class Children {
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
   #batchLength: number = batchLength.first
-  #batch: ChildBatch = { regions: [], transfers: [] }
+  #batch = emptyBatch()
 
   /**
    * @param send resolves when another batch may follow
@@ -117,18 +125,21 @@ export class Children {
     this.#endFullTransfer()
   }
 
+  /** Folders of a region whose attributes are to be set when all is done. */
+  finishFolders(folders: Pick<Folders, 'start' | 'groups'>): void {
+    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, ...folders }))
+  }
+
   /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
   async sendFullBatch(): Promise<void> {
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length >= this.#batchLength) await this.#sendBatch()
+    if (lengthOf(this.#batch) >= this.#batchLength) await this.#sendBatch()
   }
 
   /** Sends what is left. */
   async finish(): Promise<void> {
     this.#endRegion()
     this.#endTransfer()
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length > 0) await this.#sendBatch()
+    if (lengthOf(this.#batch) > 0) await this.#sendBatch()
   }
 
   #groupOf(folder: StorePath, name: Buffer) {
@@ -152,7 +163,7 @@ export class Children {
 
   #sendBatch(): Promise<void> {
     const batch = this.#batch
-    this.#batch = { regions: [], transfers: [] }
+    this.#batch = emptyBatch()
     this.#batchLength = Math.min(2 * this.#batchLength, batchLength.most)
     return this.#send(batch)
   }

@@ -1,12 +1,24 @@
-import type { StorePath } from '../../drivers/driver.ts'
+import type { Losses, StorePath } from '../../drivers/driver.ts'
 import { parentOf } from '../../drivers/local-root.ts'
 import { isMapped, targetPath } from './mappings.ts'
+import { carried, readOptions } from './metadata.ts'
 import { atTarget, type Run } from './run.ts'
 
-/** Makes a folder of the source at the target, with its permission bits where both stores have them. */
-export function makeFolder(run: Run, path: StorePath, mode: number | undefined): Promise<void> {
-  const keepsMode = mode !== undefined && run.target.features.modes
-  return atTarget(run.target.makeFolder(targetPath(run, path), keepsMode ? { mode } : {}))
+/**
+ * Makes a folder of the source at the target, with the permission bits of the source where both stores have them; where its time does not
+ * move any more, with all of its attributes.
+ */
+export async function makeFolder(run: Run, path: StorePath, mode: number | undefined): Promise<Losses> {
+  const { source, target, spec } = run
+  const attributes = target.features.folderTimesMove
+    ? undefined
+    : await source.attributesOf(path, readOptions(spec))
+  const kept = carried(spec, { modifiedMs: 0, ...(mode !== undefined && { mode }), ...attributes })
+  const { mode: itsMode, ...others } = kept
+  const keepsMode = itsMode !== undefined && target.features.modes
+  return atTarget(
+    target.makeFolder(targetPath(run, path), { ...others, ...(keepsMode && { mode: itsMode }) }),
+  )
 }
 
 /**

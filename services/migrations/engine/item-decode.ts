@@ -31,8 +31,10 @@ export function decodeItem(bytes: Uint8Array): Item {
     notBeforeMs: countOf(fields['notBeforeMs'], 'notBeforeMs'),
     ...policyOf(fields['policy']),
   }
-  switch (fields['kind']) {
-    case 'region': {
+  const { kind } = fields
+  switch (kind) {
+    case 'region':
+    case 'folders': {
       checkFields(fields, ['policy', 'start', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
@@ -40,7 +42,7 @@ export function decodeItem(bytes: Uint8Array): Item {
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind: 'region', ...head, ...start, groups }
+      return { kind, ...head, ...start, groups }
     }
     case 'transfer': {
       checkFields(fields, ['policy', 'groups'])

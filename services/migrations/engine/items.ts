@@ -57,7 +57,17 @@ export interface Large extends Head {
   readonly path: StorePath
 }
 
-export type Item = Region | Transfer | Large
+/**
+ * Folders whose attributes are to be set, in any order: whatever is made in a folder moves its time, so that this is done
+ * when no region and no transfer is left.
+ */
+export interface Folders extends Head {
+  readonly kind: 'folders'
+  readonly start?: StorePath
+  readonly groups: readonly FolderGroup[]
+}
+
+export type Item = Region | Transfer | Large | Folders
 
 const encoder = new TextEncoder()
 
@@ -71,6 +81,7 @@ export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
 function bodyOf(item: Item): object {
   switch (item.kind) {
     case 'region':
+    case 'folders':
       return {
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
         groups: item.groups.map(({ parent, names, modes }) => ({
@@ -107,7 +118,8 @@ export const startRegion = (
     groups: [],
   })
 
-const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
+const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'folders']
+const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80
 
@@ -116,9 +128,11 @@ function headOf(item: Uint8Array): { kind: Item['kind']; notBeforeMs: number } {
     'latin1',
   )
   const [, kind, notBefore] = headPattern.exec(start) ?? []
-  if (kind !== 'region' && kind !== 'transfer' && kind !== 'large') throw malformed('no known kind')
+  if (kind === undefined || !isKind(kind)) throw malformed('no known kind')
   return { kind, notBeforeMs: Number(notBefore) }
 }
+
+const isKind = (text: string): text is Item['kind'] => kinds.some((kind) => kind === text)
 
 /** When an item may be worked on, without decoding it. Throws INVALID_INPUT. */
 export const notBeforeOf = (item: Uint8Array): number => headOf(item).notBeforeMs

@@ -11,12 +11,21 @@ import type { Publish } from './thread-job.ts'
 const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
-/** Of a job that mostly waits, without keeping the thread. */
-export const noWeight = 0
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers), then
+ * looking at what is there.
+ */
+const priorities = ['parts', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
+
+/** At most one of these in a thread, whose other place is for the files that scans find; walks are long as well. */
+const single: ReadonlySet<Priority> = new Set(['scans', 'walks'])
+/**
+ * A walk goes on beside whatever the thread has: it would never begin while there are files to move. So does what mostly
+ * waits for its limits, without keeping the thread.
+ */
+export const noWeight = 0
 
 /** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
 const urgencies = ['high', 'normal', 'low'] as const
@@ -42,8 +51,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** At most one: the thread's other place is for the files that it finds. */
-  isScanning: boolean
+  /** Of those that it may have one of, those that it has. */
+  readonly singles: Set<Priority>
 }
 
 /** A job without a thread. */
@@ -53,14 +62,16 @@ interface Waiting {
   readonly refuse: (error: unknown) => void
 }
 
-/** Whether a job takes the one place of a thread for listings. */
-const isListing = (priority: Priority, weight: number): boolean => priority === 'scans' && weight > noWeight
 /** Jobs that wait for the same kind of room. */
 interface Line {
   readonly urgency: Urgency
   readonly priority: Priority
   readonly waiting: Set<Waiting>
 }
+
+/** Whether a job takes the one place that a thread has for its kind; not a scan that mostly waits. */
+const isSingle = (priority: Priority, weight: number): boolean =>
+  single.has(priority) && !(priority === 'scans' && weight === noWeight)
 
 const closed = () => new Error('the engine is closed')
 
@@ -119,7 +130,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (isListing(priority, weight)) pooled.isScanning = false
+      if (isSingle(priority, weight)) pooled.singles.delete(priority)
       this.#assign()
     }
   }
@@ -161,7 +172,7 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         waiting.delete(job)
         pooled.load += job.weight
-        if (isListing(priority, job.weight)) pooled.isScanning = true
+        if (isSingle(priority, job.weight)) pooled.singles.add(priority)
         job.start(pooled)
       }
     }
@@ -170,8 +181,8 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      const isFull = pooled.load + weight > threadCapacity && weight > noWeight
-      if (isFull || (isListing(priority, weight) && pooled.isScanning)) continue
+      const isTaken = isSingle(priority, weight) && pooled.singles.has(priority)
+      if (pooled.load + weight > threadCapacity || isTaken) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -187,7 +198,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, isScanning: false }
+      const pooled = { thread, load: 0, singles: new Set<Priority>() }
       this.#threads.add(pooled)
     }
   }

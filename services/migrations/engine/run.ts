@@ -2,16 +2,20 @@ import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
-import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
+import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import type { Item } from './items.ts'
 import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
+import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
 import { joinPath } from './paths.ts'
 import type { PackedRules, Rules } from './rules.ts'
+
+/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
+export const firstGeneration = 1
 
 /** What is to be moved, from where to where. Plain data. */
 export interface MoveSpec {
@@ -30,6 +34,9 @@ export interface MoveSpec {
   readonly mappings?: readonly SentMapping[]
   /** Limits of this process that hold for it, all of them. */
   readonly limits?: readonly Bucket[]
+  /** Default: as the interface says. */
+  readonly metadata?: MetadataSettings['metadata']
+  readonly links?: MetadataSettings['links']
 }
 
 /** A spec whose paths are buffers again. */
@@ -116,8 +123,13 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
  * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
  * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
  * @param folder in the source
+ * @param isOver whether nobody goes on with the parts of a large file; default: in a migration from the beginning nobody does
  */
-export function sweep(run: Run, folder: StorePath): void {
+export function sweep(
+  run: Run,
+  folder: StorePath,
+  isOver: (construction: Construction) => boolean = () => run.spec.generation > firstGeneration,
+): void {
   const root = run.target.features.localRoot
   if (root === undefined || run.liveThreads === undefined) return
   const { liveThreads, spec } = run
@@ -125,7 +137,7 @@ export function sweep(run: Run, folder: StorePath): void {
   try {
     const there = targetPath(run, folder)
     local.confine(there)
-    sweepTemporaryFiles(local.absolute(there), spec.id, liveThreads)
+    sweepTemporaryFiles(local.absolute(there), spec.id, liveThreads, isOver)
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.
     if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
-import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
+import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
@@ -9,10 +9,12 @@ import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
 import { makeFolder, makeParents } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
-import { judgeFolder } from './judge.ts'
+import { judgeFolder, type Judgement } from './judge.ts'
 import { isKnown } from './known.ts'
 import { isMapped } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
+import { withLinks } from './links.ts'
+import { countLosses } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import { readsFirst } from './same-content.ts'
 import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from './run.ts'
@@ -21,7 +23,7 @@ import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from '
 const turnMs = 10
 
 /** A folder of a region item. */
-interface RegionFolder {
+export interface RegionFolder {
   /** Relative to the migration's path. */
   readonly path: StorePath
   /** Undefined for the start of a scan. */
@@ -32,8 +34,13 @@ interface RegionFolder {
 /** What the listing of one folder came to, besides its children. */
 interface Found {
   readonly counts: Counts
-  /** Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. */
+  /**
+   * Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. Links that
+   * are not followed.
+   */
   readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  /** Whether the target may have it, made by this scan or by that of a folder in it. */
+  mayBeThere: boolean
   /** By a rule: it is none of those scanned. */
   isLeftOut: boolean
 }
@@ -52,31 +59,35 @@ function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
 export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
+  const made: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), refused: [], isLeftOut: false }
+    const found: Found = { counts: noCounts(), refused: [], mayBeThere: true, isLeftOut: false }
     const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
+      if (found.mayBeThere && run.target.features.folderTimesMove) made.push(folder)
     } catch (error) {
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
       if (isVanished) counts.foldersVanished++
-      else if (outcome.failed(storePath(run, folder.path), error)) {
+      else if (outcome.failed(storePath(run, folder.path), error, 'folder')) {
         again.push(folder)
         return
       }
     }
     if (found.isLeftOut) counts.foldersExcluded++
     else counts.foldersScanned++
-    for (const { name, error } of refused) outcome.failed(refusedPath(run, folder, name), error)
+    for (const { name, error } of refused) outcome.failedForGood(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
+  if (made.length > 0) children.finishFolders(groupsOf(region, made))
   await children.finish()
   return outcome.result(again.length === 0 ? undefined : retryOf(region, again))
 }
 
-function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
+/** The folders of an item. */
+export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
   if (start !== undefined) yield { path: start, group: undefined, mode: undefined }
   for (const group of groups) {
     for (const [index, name] of group.names.entries()) {
@@ -85,11 +96,21 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
-  const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
+function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
+  const { start: _start, groups: _groups, ...own } = region
+  return { ...own, ...groupsOf(region, folders) }
+}
+
+/** Some folders of a region, grouped as they are in it. */
+export function groupsOf(
+  { start }: Pick<Region, 'start'>,
+  folders: readonly RegionFolder[],
+): Pick<Region, 'start' | 'groups'> {
+  const byGroup = Map.groupBy(folders, ({ group }) => group)
+  const groups = [...byGroup].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { ...region, ...(start === undefined ? {} : { start }), groups }
+  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -109,6 +130,7 @@ async function scanFolder(
   const { excludedBy, isIncluded, judge } = judgeFolder(run, path)
   if (excludedBy !== undefined) {
     found.isLeftOut = true
+    found.mayBeThere = false
     return
   }
   const policy = policyOf(run, region)
@@ -121,7 +143,7 @@ async function scanFolder(
     let batch = await batches.next()
     const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
     const make = async () => {
-      await makeTarget(run, region, folder, path)
+      countLosses(counts, await makeTarget(run, region, folder, path))
       counts.foldersMigrated++
       sweep(run, path)
     }
@@ -130,11 +152,18 @@ async function scanFolder(
     if (isMade) await make()
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
-      const there = await beside?.find(batch.value)
+      const entries = await withLinks(run, path, batch.value, found, (link) => isExcluded(judge(link)))
+      const there = await beside?.find(entries)
       let holdsFiles = false
-      for (const entry of batch.value) {
+      for (const entry of entries) {
+        // Patterns of people may take their time.
+        if (run.rules !== undefined && performance.now() >= turnEndsMs) {
+          await nextTurn()
+          run.stop.check()
+          turnEndsMs = performance.now() + turnMs
+        }
         const judgement = judge(entry)
-        if (typeof judgement === 'object' && 'excludedBy' in judgement) {
+        if (isExcluded(judgement)) {
           countExcluded(entry, counts)
           continue
         }
@@ -162,6 +191,9 @@ async function scanFolder(
 /** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
 const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
 
+const isExcluded = (judgement: Judgement): judgement is Extract<Judgement, { excludedBy: unknown }> =>
+  typeof judgement === 'object' && 'excludedBy' in judgement
+
 function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
   if (type === 'folder') counts.foldersExcluded++
   else counts.filesExcluded++
@@ -174,11 +206,11 @@ async function makeTarget(
   { attempt }: Region,
   { group, mode }: RegionFolder,
   path: StorePath,
-): Promise<void> {
+): Promise<Losses> {
   const isUnsure = group === undefined || attempt > 1 || run.rules?.isConfined === true
   if (isUnsure || isMapped(run, path)) await makeParents(run, path)
   const itsMode = group === undefined ? (await run.source.stat(path))?.mode : mode
-  await makeFolder(run, path, itsMode)
+  return makeFolder(run, path, itsMode)
 }
 
 /**

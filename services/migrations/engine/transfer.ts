@@ -3,7 +3,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { ItemResult } from './counts.ts'
+import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
@@ -66,13 +66,13 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
 
 async function copyGroupLocally(
   run: Run,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  roots: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
 ): Promise<void> {
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
+    copy = new LocalCopy(run, roots, storePath(run, group.folder), progress.counts)
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
@@ -83,7 +83,9 @@ async function copyGroupLocally(
     try {
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
-      progress.copied(run.pace.isLimited ? await copyPaced(run, copy, entry) : copyLocally(copy, entry))
+      progress.copied(
+        run.pace.isLimited ? await copyPaced(run, copy, entry, progress.counts) : copyLocally(copy, entry),
+      )
     } catch (error) {
       progress.failed(entry, error)
     }
@@ -94,13 +96,21 @@ const copyLocally = (copy: LocalCopy, { isFile, name }: TransferEntry): number |
   isFile ? copy.file(name) : copy.other(name)
 
 /** The same under a limit: what takes longer than a second goes in parts. */
-async function copyPaced(run: Run, copy: LocalCopy, entry: TransferEntry): Promise<number | undefined> {
+async function copyPaced(
+  run: Run,
+  copy: LocalCopy,
+  entry: TransferEntry,
+  counts: Counts,
+): Promise<number | undefined> {
   const path = joinPath(entry.group.folder, entry.name)
   const found = entry.isFile ? await run.source.stat(storePath(run, path)) : undefined
   const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
-  if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path)
+  if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
   await run.pace.pay(sizeBytes)
-  return copyLocally(copy, entry)
+  const copied = copyLocally(copy, entry)
+  // A link that is followed leads to a file of any size.
+  if (copied !== undefined && copied > sizeBytes) await run.pace.pay(copied - sizeBytes)
+  return copied
 }
 
 async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Progress): Promise<void> {
@@ -109,7 +119,8 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   const path = progress.pathOf(entry)
   try {
     if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
-    progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    const copy = entry.isFile ? copyFile : copyOther
+    progress.copied(await copy(run, path, progress.counts))
   } catch (error) {
     progress.failed(entry, error)
   }
@@ -142,6 +153,11 @@ class Progress {
     this.attempt = item.attempt
     this.readsFirst = readsFirst(policyOf(run, item))
     this.#outcome = new Outcome(item.attempt)
+  }
+
+  /** What the whole item came to so far. */
+  get counts(): Counts {
+    return this.#outcome.counts
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {

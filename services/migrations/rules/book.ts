@@ -4,12 +4,16 @@ import { GantryError, isGantryError } from '../../../subjects/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystem-kinds.ts'
 import { defaultExclusions } from '../../../subjects/default-rules.ts'
 import { maxRules, Rule, type RuleEffect } from '../../../subjects/rules.ts'
+import { maxProgramSizeOfAll, programSizeOf } from '../engine/patterns/pattern.ts'
 import type { RuleLists } from '../engine/rules.ts'
 import type { MigrationRecord } from '../record.ts'
 import { defaultRule } from './view.ts'
 
 /** Rules of one migration together, in characters of JSON: each thread has them, compiled. */
 const maxRulesLength = 4 * 1024 * 1024
+
+const programSize = (rule: Rule): number =>
+  rule.type === 'regex' ? programSizeOf(rule.patternType ?? 'JAVA_PCRE', rule.regex) : 0
 
 /** The rules of a migration, by their ids. */
 export type RuleIds = Pick<MigrationRecord, 'exclusions' | 'inclusions'>
@@ -124,6 +128,13 @@ export class RuleBook {
       throw new GantryError(
         'INVALID_INPUT',
         `a migration has at most ${maxRules} rules, and ${maxRulesLength} characters in all of them; these are ${all.length} and ${length}`,
+      )
+    }
+    const size = all.reduce((sum, rule) => sum + programSize(rule), 0)
+    if (size > maxProgramSizeOfAll) {
+      throw new GantryError(
+        'INVALID_INPUT',
+        `the patterns of a migration have at most ${maxProgramSizeOfAll} steps together; these have ${size}`,
       )
     }
     const aging = kind === 'live' ? all.find(({ type }) => type === 'age') : undefined

@@ -70,7 +70,9 @@ test('an agent is told all of a migration but its limits, rules in memory that i
     rules,
     mappings: [{ from: Buffer.from('a'), to: Buffer.from('b') }],
   } as const
-  const sent = migrationOfBytes(bytesOfMigration({ spec: sentSpec({ ...spec, limits: [] }), folders: [] }))
+  const sent = migrationOfBytes(
+    bytesOfMigration({ spec: sentSpec({ ...spec, limits: [] }), queueCreated: '', folders: [] }),
+  )
   const { rules: received, ...rest } = sent.spec
   const { rules: _rules, ...others } = spec
   expect(rest).toEqual(others)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { type MigrationDependencies, migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
-import { RollingStats } from '../../../services/migrations/rolling-stats.ts'
+import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 
 const counts = { ...noCounts(), filesScanned: 7, filesMigrated: 7 }
@@ -21,6 +21,7 @@ function completedMeanwhile(): MigrationDependencies {
     },
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
+    plans: { handlers: {} },
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more

@@ -11,6 +11,14 @@ import { refusedPattern } from './refused.ts'
  */
 const maxProgramSize = 2_000
 
+/** Of all patterns of a migration, which are matched together: 700 of a usual kind have 20,000. */
+export const maxProgramSizeOfAll = 30_000
+
+/** Instructions of a pattern. Throws what `translate` throws. */
+export function programSizeOf(type: PatternType, text: string): number {
+  return RE2JS.compile(translate(type, text)).programSize()
+}
+
 /**
  * A pattern of a person as one of RE2, whose matching takes time in proportion to the text whatever the pattern is. It
  * must match the whole path. Throws GantryError INVALID_INPUT, of the field `regex`, for what is no pattern, for what

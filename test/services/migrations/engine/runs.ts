@@ -1,0 +1,18 @@
+import type { Driver } from '../../../../services/drivers/driver.ts'
+import { Pace } from '../../../../services/migrations/engine/pace.ts'
+import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
+
+/** What a job in a thread has, for jobs in the test's own. */
+export function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {
+  const kind = { kind: 'local', options: {} } as const
+  const spec = {
+    id: 'migration',
+    generation: 1,
+    root: Buffer.alloc(0),
+    source: kind,
+    target: kind,
+    policy: 'Overwrite',
+  } as const
+  const stop = new Stop(new Int32Array(1))
+  return { spec, source, target, stop, pace: new Pace([], stop), liveThreads: undefined, ...changes }
+}
