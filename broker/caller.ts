@@ -1,5 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller } from '../subjects/contract.ts'
+import { inboxPrefix, roots } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -12,12 +13,15 @@ export const crossAccountReply = '_R_.'
  */
 const ownReply = '_INBOX.'
 
+const agentRoot = `${roots.agents}.`
+
 /**
  * Who sent a request, by the broker's word alone. A request that crossed from another account carries the header that
  * nats-server wrote; one without such a reply was sent inside PLATFORM, where only the platform's own services are.
  * undefined: not issued by us.
  */
 export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
+  if (message.subject.startsWith(agentRoot)) return agentOf(message)
   if (!message.reply?.startsWith(crossAccountReply)) {
     return message.reply?.startsWith(ownReply) ? { kind: 'platform' } : undefined
   }
@@ -28,6 +32,12 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
   return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+}
+
+/** An agent may publish under its own key id alone, and what a stream delivers in its place wants no reply in its inbox. */
+function agentOf({ subject, reply = '' }: Msg): Caller | undefined {
+  const keyId = subject.slice(agentRoot.length).split('.')[0]!
+  return reply.startsWith(`${inboxPrefix(keyId)}.`) ? { kind: 'key', keyId } : undefined
 }
 
 /** The server's word on the client of a request that crossed accounts. */

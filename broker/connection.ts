@@ -69,18 +69,19 @@ export async function connectAs(
 
 /**
  * Connects with an API token, as users and extensions do. `reconnect: false` for a connection that stands for one
- * caller: a revoked key must not come back by itself.
+ * caller: a revoked key must not come back by itself; `always` for one that waits for a broker that is away.
  */
 export async function connectWithToken(
   url: string,
   token: string,
-  options: { name?: string; reconnect?: boolean; timeoutMs?: number } = {},
+  options: { name?: string; reconnect?: boolean | 'always'; timeoutMs?: number } = {},
 ): Promise<NatsConnection> {
   const keyId = keyIdOf(token)
   return connect({
     servers: url,
     token,
-    reconnect: options.reconnect ?? true,
+    reconnect: options.reconnect !== false,
+    ...(options.reconnect === 'always' ? platformReconnect : {}),
     ...lean,
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),

@@ -32,20 +32,43 @@ const storageShare = 10
  */
 const duplicateWindowNs = 3_600e9
 
+/** The part of a ledger that every worker has: to append. */
+export class LedgerNotes<T> {
+  readonly #books: string
+  readonly #js: JetStreamClient
+
+  constructor(connection: NatsConnection, root: string) {
+    this.#books = root
+    this.#js = jetstream(connection)
+  }
+
+  /** Appends; tries on while the broker is away or full. @param messageId the same entry twice within an hour is one */
+  async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#js.publish(`${this.#books}.${book}`, JSON.stringify(entry), { msgID: messageId })
+        return
+      } catch (error) {
+        if (!isTransient(error) && !isStorageFull(error)) throw error
+        await delay(backoffMs(attempt), undefined, { signal })
+      }
+    }
+  }
+}
+
 /**
  * Durable lists that grow at their end, one for each book (a subject token) under a root, all in one stream. Nothing is dropped:
  * when the stream is full, whoever appends waits.
  */
-export class Ledger<T> {
+export class Ledger<T> extends LedgerNotes<T> {
   readonly #stream: string
   readonly #root: string
-  readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
 
-  private constructor(stream: string, root: string, js: JetStreamClient, manager: JetStreamManager) {
+  private constructor(stream: string, root: string, connection: NatsConnection, manager: JetStreamManager) {
+    super(connection, root)
     this.#stream = stream
     this.#root = root
-    this.#js = js
     this.#manager = manager
   }
 
@@ -70,20 +93,7 @@ export class Ledger<T> {
       if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
       await manager.streams.update(name, config)
     }
-    return new Ledger<T>(name, root, jetstream(connection), manager)
-  }
-
-  /** Appends; tries on while the broker is away or full. @param messageId the same entry twice within an hour is one */
-  async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await this.#js.publish(`${this.#root}.${book}`, JSON.stringify(entry), { msgID: messageId })
-        return
-      } catch (error) {
-        if (!isTransient(error) && !isStorageFull(error)) throw error
-        await delay(backoffMs(attempt), undefined, { signal })
-      }
-    }
+    return new Ledger<T>(name, root, connection, manager)
   }
 
   /** Entries of a book in order, those up to the sequence `after` left out. */

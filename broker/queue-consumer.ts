@@ -21,6 +21,8 @@ export interface ConsumerOptions {
   readonly stream: string
   readonly lane: string
   readonly slots: number
+  /** The only inbox that the connection may hear; default: any. */
+  readonly inboxPrefix: string | undefined
   readonly work: (item: QueueItem) => Promise<void>
   /** Whether a worker that is gone may have had the item. */
   readonly wasOut: (sequence: number) => boolean
@@ -36,7 +38,7 @@ export interface ConsumerOptions {
  */
 export class QueueConsumer {
   readonly #options: ConsumerOptions
-  readonly #inbox = createInbox()
+  readonly #inbox: string
   /** Times of the requests at the broker, which it answers in their order. */
   #asked: number[] = []
   /** Slots that wait for the end of the pause after a refusal. */
@@ -47,6 +49,7 @@ export class QueueConsumer {
 
   constructor(options: ConsumerOptions) {
     this.#options = options
+    this.#inbox = createInbox(options.inboxPrefix)
   }
 
   /** Resolves when the signal has aborted, or the queue is gone, and all items in hand are settled. */

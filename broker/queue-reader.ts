@@ -1,7 +1,7 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { isApiError, jetStreamCodes } from './jetstream.ts'
-import { streamName } from './queue.ts'
+import { streamName } from './queue-work.ts'
 
 /** An item that is not done. */
 export interface WaitingItem {

@@ -1,65 +1,42 @@
 import {
   AckPolicy,
   DiscardPolicy,
-  type JetStreamClient,
   type JetStreamManager,
-  jetstream,
   jetstreamManager,
   RetentionPolicy,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
 import { roots } from '../subjects/names.ts'
-import { backoffMs } from './backoff.ts'
-import { fileStorage, isApiError, isStorageFull, isTransient, jetStreamCodes } from './jetstream.ts'
+import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
 import type { Log } from './log.ts'
-import { QueueConsumer } from './queue-consumer.ts'
-import { ackWaitMs, type QueueItem } from './queue-item.ts'
+import { ackWaitMs } from './queue-item.ts'
+import { laneSubject, QueueGoneError, type QueueOffice, QueueWork, streamName } from './queue-work.ts'
 
 export type { QueueItem } from './queue-item.ts'
+export { QueueGoneError }
 
 /** Items handed out at once over all workers, those included that were handed back to come later. */
 const maxOutstanding = 1_024
-/**
- * Items that a broker may have handed out without knowing it after a kill -9: its account of deliveries is written some
- * tenths of a second behind. More than all workers of a platform have at once.
- */
-const maxForgotten = 64
 /**
  * How long two items with the same id are one: the children of an item that comes again must be recognised for as long
  * as a migration may be stopped in the middle of it. An id takes some 200 bytes of the broker's memory, a million files
  * need 4,000.
  */
 const duplicateWindowMs = 24 * 3_600_000
-/** How long a publication waits for the stream's acknowledgement before it tries again with the same message id. */
-const publishTimeoutMs = 5_000
-
 const nanoseconds = (ms: number) => ms * 1e6
-
-/** The stream is gone: whoever owned the work has ended it. */
-export class QueueGoneError extends Error {
-  constructor(name: string) {
-    super(`the queue ${name} is gone`)
-    this.name = 'QueueGoneError'
-  }
-}
 
 /**
  * Work items on a JetStream work queue, in a few lanes that are consumed apart. An item stays until a worker has said
  * `done`, so nothing is lost with any process, and the work is finished exactly when the queue is empty.
  */
-export class Queue {
-  readonly name: string
+export class Queue extends QueueWork {
   /** Whether nothing was ever put into it before it was opened. */
   readonly isNew: boolean
   /** When it was made: sequences of items are unique since then. */
   readonly created: string
-  readonly #connection: NatsConnection
-  readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
-  readonly #log: Log
-  /** By lane: up to which sequence items were handed out to workers that are gone. */
-  readonly #handedOut = new Map<string, number>()
+  readonly #office: QueueOffice
+  readonly #handedOut: Map<string, number>
 
   private constructor(
     name: string,
@@ -68,13 +45,14 @@ export class Queue {
     log: Log,
     { isNew, created }: Pick<Queue, 'isNew' | 'created'>,
   ) {
-    this.name = name
+    const handedOut = new Map<string, number>()
+    const office = officeOf(manager, name)
+    super({ name, connection, office, log, handedOut })
     this.isNew = isNew
     this.created = created
-    this.#connection = connection
-    this.#js = jetstream(connection)
     this.#manager = manager
-    this.#log = log
+    this.#office = office
+    this.#handedOut = handedOut
   }
 
   /**
@@ -104,7 +82,7 @@ export class Queue {
         if (takeBack) await queue.#takeBack(lane)
         await manager.consumers.add(streamName(name), {
           durable_name: lane,
-          filter_subject: subject(name, lane),
+          filter_subject: laneSubject(name, lane),
           ack_policy: AckPolicy.Explicit,
           ack_wait: nanoseconds(ackWaitMs),
           // A limit would leave an item that nobody gets and nobody counts.
@@ -130,62 +108,6 @@ export class Queue {
   }
 
   /**
-   * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
-   * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
-   *   that was killed in between knows only the ids of what is still there
-   * @throws QueueGoneError when the stream was deleted, and the signal's reason
-   */
-  async publish(lane: string, data: Uint8Array, messageId: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await this.#js.publish(subject(this.name, lane), data, {
-          msgID: messageId,
-          timeout: publishTimeoutMs,
-        })
-        return
-      } catch (error) {
-        if (!isTransient(error) && !isStorageFull(error)) throw error
-        signal.throwIfAborted()
-        if (isStorageFull(error)) {
-          this.#log.warn(
-            { queue: this.name },
-            'The storage is full (max_file in messaging.config); waiting for room.',
-          )
-        } else if (await this.#isGone()) {
-          throw new QueueGoneError(this.name)
-        }
-        await delay(backoffMs(attempt), undefined, { signal })
-      }
-    }
-  }
-
-  /**
-   * Hands the items of a lane to `work`, at most `slots` at once, until the signal aborts or the queue is deleted; then
-   * resolves when those in hand are settled. A rejection of `work` hands the item back.
-   */
-  async consume(
-    lane: string,
-    slots: number,
-    work: (item: QueueItem) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const handedOut = this.#handedOut.get(lane)
-    let forgotten = handedOut === undefined ? 0 : maxForgotten
-    const consumer = new QueueConsumer({
-      connection: this.#connection,
-      stream: streamName(this.name),
-      lane,
-      slots,
-      work,
-      wasOut: (sequence) => sequence <= (handedOut ?? 0) || forgotten-- > 0,
-      remove: (sequence) => this.#remove(sequence),
-      isGone: () => this.#isGone(),
-      log: this.#log,
-    })
-    await consumer.run(signal)
-  }
-
-  /**
    * Items that are not done, exactly.
    * @throws QueueGoneError: what was in it may not be done
    */
@@ -198,23 +120,18 @@ export class Queue {
   }
 
   /** Whether an item is not done yet. */
-  async has(sequence: number): Promise<boolean> {
-    try {
-      return (await this.#manager.streams.getMessage(streamName(this.name), { seq: sequence })) !== null
-    } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return false
-      throw error
-    }
+  has(sequence: number): Promise<boolean> {
+    return this.#office.has(sequence)
   }
 
-  async #remove(sequence: number): Promise<void> {
-    if (await this.has(sequence))
-      await this.#manager.streams.deleteMessage(streamName(this.name), sequence, false)
+  /** Takes an item off, whoever has it. */
+  remove(sequence: number): Promise<void> {
+    return this.#office.remove(sequence)
   }
 
   /** Items of one lane that are not done, exactly. */
   async pendingIn(lane: string): Promise<number> {
-    const filter = subject(this.name, lane)
+    const filter = laneSubject(this.name, lane)
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
       return state.subjects?.[filter] ?? 0
@@ -229,7 +146,7 @@ export class Queue {
    * @throws QueueGoneError: what was in it may not be done
    */
   async pendingByLane(): Promise<Map<string, number>> {
-    const filter = subject(this.name, '*')
+    const filter = laneSubject(this.name, '*')
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
       const prefix = filter.length - 1
@@ -265,17 +182,31 @@ export class Queue {
       if (!isApiError(error, jetStreamCodes.streamNotFound)) throw error
     }
   }
-
-  async #isGone(): Promise<boolean> {
-    try {
-      await this.#manager.streams.info(streamName(this.name))
-      return false
-    } catch (error) {
-      return isApiError(error, jetStreamCodes.streamNotFound)
-    }
-  }
 }
 
-/** Stream of a queue. */
-export const streamName = (name: string) => `WORK_${name}`
-const subject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`
+/** What the broker says of a queue to whoever may ask it all. */
+function officeOf(manager: JetStreamManager, name: string): QueueOffice {
+  const stream = streamName(name)
+  const has = async (sequence: number) => {
+    try {
+      return (await manager.streams.getMessage(stream, { seq: sequence })) !== null
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound)) return false
+      throw error
+    }
+  }
+  return {
+    has,
+    remove: async (sequence) => {
+      if (await has(sequence)) await manager.streams.deleteMessage(stream, sequence, false)
+    },
+    isGone: async () => {
+      try {
+        await manager.streams.info(stream)
+        return false
+      } catch (error) {
+        return isApiError(error, jetStreamCodes.streamNotFound)
+      }
+    },
+  }
+}

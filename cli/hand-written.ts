@@ -27,6 +27,7 @@ export function addHandWritten(program: Command, context: Context): void {
       const { up } = await import('./up.ts')
       context.exitCode = await up(context, options)
     })
+  addAgent(program, context)
   program
     .command('info')
     .summary('what platform this is, and whether it is healthy')
@@ -63,6 +64,37 @@ export function addHandWritten(program: Command, context: Context): void {
     })
   addCredential(program, context)
   addCompletion(program, context)
+}
+
+function addAgent(program: Command, context: Context): void {
+  program
+    .command('agent')
+    .summary('move files for a platform elsewhere')
+    .description(
+      'Moves files together with a platform, or in its place, until Ctrl-C or SIGTERM; then it finishes what it has in hand.\n' +
+        `It needs the token of an agent: "${product} agents register" makes one.`,
+    )
+    .option('--token <token>', 'token of the agent; others on this host can see it here: better --token-file')
+    .option('--name <name>', 'name of the agent; default: that of the host')
+    .option(
+      '--share <path>',
+      'folder of this host that it may read and write, the same on all hosts; may be repeated',
+      (path: string, before: string[] | undefined) => [...(before ?? []), path],
+    )
+    .option('--threads <count>', 'worker threads; default: one for each core')
+    .option('--bandwidth <size>', 'what it moves in a second at most, such as 50MiB')
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(logLevels).default('info'))
+    .addHelpText(
+      'after',
+      examplesText([
+        `${product} agent --token-file agent.token`,
+        `${product} agent --share /data --bandwidth 50MiB`,
+      ]),
+    )
+    .action(async (_, command: Command) => {
+      const { agent } = await import('./agent.ts')
+      context.exitCode = await agent(context, command.optsWithGlobals())
+    })
 }
 
 /** `credential token` and `credential hash`. */

@@ -24,7 +24,7 @@ import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
-import { contracts, internalResources, resources } from '../subjects/index.ts'
+import { agentResources, contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
 
@@ -53,6 +53,9 @@ export interface Platform {
   /** Stops in order: no new requests, work in hand finished, broker last. */
   stop(): Promise<void>
 }
+
+/** Each agent has one question open all the time, and some for each piece of work that it has in hand. */
+const agentQuestions = 10_000
 
 /** Above this share of `max_file` the platform reports that its storage is nearly full. */
 const storageWarningShare = 0.9
@@ -162,6 +165,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         serving,
       ),
       serve(platform, resources.keys, access.handlers.keys, serving),
+      serve(platform, resources.agentKeys, access.handlers.agentKeys, serving),
       serve(platform, resources.signIn, access.handlers.signIn, serving),
       serve(platform, resources.roles, access.handlers.roles, serving),
       serve(platform, resources.assignments, access.handlers.assignments, serving),
@@ -172,6 +176,12 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.bandwidth, migrations.bandwidthHandlers, serving),
+      serve(platform, resources.agents, migrations.agentHandlers, serving),
+      serve(platform, agentResources.agentWork, migrations.deskHandlers, {
+        ...serving,
+        concurrency: agentQuestions,
+      }),
       serve(platform, resources.verifications, migrations.verificationHandlers, serving),
       serve(platform, resources.stats, migrations.statsHandlers, serving),
       serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),

@@ -50,7 +50,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     connectionTimeout: connectionTimeoutMs,
     requestIdHeader: 'x-request-id',
     genReqId: () => crypto.randomUUID(),
-    routerOptions: { caseSensitive: true, maxParamLength: 1_000 },
+    routerOptions: { caseSensitive: true, ignoreTrailingSlash: true, maxParamLength: 1_000 },
     // Our own log at the boundary knows which headers are secret.
     logger: false,
     clientErrorHandler: answerUnparsed,

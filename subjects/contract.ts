@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
-import { type HttpServerName, roots, serviceSubject } from './names.ts'
+import { agentSubject, type HttpServerName, roots, serviceSubject } from './names.ts'
 
 /** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
@@ -122,6 +122,20 @@ export function internalResource<const D extends Record<string, Definition>>(
 ): { readonly [V in keyof D]: Named<D[V]> } {
   return named(definitions, name, (verb) => `${roots.internal}.${name}.${verb}`)
 }
+
+/** Declares requests of transfer agents to the platform; nobody else reaches them and they have no route. */
+export function agentResource<const D extends Record<string, Definition>>(
+  name: string,
+  definitions: D,
+): { readonly [V in keyof D]: Named<D[V]> } {
+  return named(definitions, name, (verb) => agentSubject('*', verb))
+}
+
+/** The contract as the agent with this key asks it: the broker lets each agent publish under its own key id alone. */
+export const asAgent = <C extends Contract>(contract: C, keyId: string): C => ({
+  ...contract,
+  subject: agentSubject(keyId, contract.verb),
+})
 
 function named<D extends Record<string, Definition>>(
   definitions: D,

@@ -1,7 +1,10 @@
+import { agentWork } from './agent-work.ts'
+import { agentKeys, agents } from './agents.ts'
 import { assignments } from './assignments.ts'
 import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
+import { bandwidth } from './bandwidth.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { diagnostics } from './diagnostics.ts'
 import { exclusions } from './exclusions.ts'
@@ -34,6 +37,9 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  bandwidth,
+  agents,
+  agentKeys,
   verifications,
   stats,
   diagnostics,
@@ -48,9 +54,13 @@ export const internalResources = { authenticationInternal, filesystemsInternal, 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
   Object.values(resource),
 )
-export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
-  Object.values(resource),
-)
+/** Requests of transfer agents. */
+export const agentResources = { agentWork } as const
+
+export const internalContracts: readonly Contract[] = Object.values({
+  ...internalResources,
+  ...agentResources,
+}).flatMap((resource) => Object.values(resource))
 export const eventContracts: readonly EventContract[] = [
   migrationEvents,
   settingsEvents,

@@ -63,7 +63,7 @@ const maxExpiryDays = 3_650
 export const defaultOverlapMinutes = 60
 const maxOverlapMinutes = 7 * 24 * 60
 
-const ExpiresInDays = Type.Optional(
+export const ExpiresInDays = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: maxExpiryDays,
@@ -71,7 +71,7 @@ const ExpiresInDays = Type.Optional(
   }),
 )
 
-const Token = Type.String({ maxLength: 1_000, description: 'The API token' })
+export const Token = Type.String({ maxLength: 1_000, description: 'The API token' })
 
 /** The two paths of one key. */
 const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
@@ -100,21 +100,6 @@ export const keys = resource('keys', {
       example:
         'gantry keys create reporting --capabilities \'{"pub":{"allow":["gantry.services.v1.migrations.list"]},"sub":{"allow":[]}}\'',
     },
-  },
-  'create-agent': {
-    summary: 'Make a key for a transfer agent; its token is in this reply and never again',
-    description:
-      'It opens the platform’s own account, with no more than moving files needs: it reaches no capability. For administrators.',
-    input: strict({
-      name: Name('Name of the key, such as the host of the agent'),
-      notes: Type.Optional(Text('Free text')),
-      expiresInDays: ExpiresInDays,
-    }),
-    output: strict({ ...Key.properties, token: Token }),
-    errors: ['EXCEEDS_ROLE'],
-    audit: { object: 'id' },
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/agent-keys', status: 201 }],
-    cli: { args: ['name'], example: 'gantry keys create-agent host-7' },
   },
   list: {
     summary: 'Your API keys; an administrator sees all',

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { movedBy } from './agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
@@ -81,6 +82,7 @@ export const Migration = model('Migration', {
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),
   targetActionPolicy: Type.Enum(Object.values(actionPolicies)),
+  movedBy: Type.Optional(movedBy),
   migrationCreatedTime: Timestamp('When it was made'),
   migrationStartTime: Type.Optional(Timestamp('When it was started first')),
   migrationCompleteTime: Type.Optional(Timestamp('When it was completed')),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { movedBy } from './agents.ts'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { comparisonPeriodSeconds } from './migration-changes.ts'
@@ -25,6 +26,7 @@ export const migrations = resource('migrations', {
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
+      movedBy: Type.Optional(movedBy),
       ...targetMatchFields,
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),

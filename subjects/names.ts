@@ -86,6 +86,8 @@ export const roots = {
   services: `${vendor}.services.v1`,
   /** Requests between services of the platform; no user's account imports them. */
   internal: `${vendor}.internal.v1`,
+  /** Requests of transfer agents to the platform, the agent's key id next; inside PLATFORM. */
+  agents: `${vendor}.agents.v1`,
   extensions: `${vendor}.extensions`,
   events: `${vendor}.events.v1`,
   work: `${vendor}.work.v1`,
@@ -95,6 +97,8 @@ export const roots = {
 
 /** Subject of a capability. */
 export const serviceSubject = (resource: string, verb: string) => `${roots.services}.${resource}.${verb}`
+/** Subject of a request of a transfer agent; its key id stands where nats-server can hold it to it. */
+export const agentSubject = (keyId: string, verb: string) => `${roots.agents}.${keyId}.${verb}`
 /** Subject of an event about one object; `id` must already be a subject token, see `subjectToken`. */
 export const eventSubject = (resource: string, event: string, id: string) =>
   `${roots.events}.${resource}.${event}.${id}`

@@ -24,7 +24,7 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   [/^services\/(\w+)\//, /^(subjects|broker|services\/drivers)\//],
   [/^http-edge\//, /^(subjects|broker|http-edge)\//],
   // Where everything is put together.
-  [/^cli\/platform\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
+  [/^cli\/(platform|agent)\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
   [/^cli\//, /^(subjects|broker|cli)\//],
 ]
 

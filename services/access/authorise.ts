@@ -1,7 +1,9 @@
 import type { Authorise, Refusal } from '../../broker/auth-callout.ts'
 import type { Log } from '../../broker/log.ts'
 import { parseToken, secretMatches } from '../../broker/token.ts'
+import { agentCapabilities } from './agent.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+import { intersection } from './permissions.ts'
 
 /** The last use is kept to the minute, so that a busy key does not write at each connect. */
 const lastUsedPrecisionMs = 60_000
@@ -21,11 +23,15 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
     return {
       keyId: key.id,
       account: key.kind === 'agent' ? 'PLATFORM' : 'GANTRY',
-      capabilities: key.capabilities,
+      capabilities: capabilitiesOf(key),
       ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),
     }
   }
 }
+
+/** An agent may ask under its own key id alone, whatever else its key was narrowed to. */
+const capabilitiesOf = ({ id, kind, capabilities }: StoredKey) =>
+  kind === 'agent' ? intersection(agentCapabilities(id), capabilities) : capabilities
 
 /** What a token is judged by, beside its key. */
 export interface Judging {

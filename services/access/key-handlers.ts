@@ -2,7 +2,6 @@ import type { Call, Caller, Contract, Handlers } from '../../subjects/contract.t
 import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
-import { agentCapabilities } from './agent.ts'
 import { judge, remedies } from './authorise.ts'
 import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
 import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
@@ -30,6 +29,26 @@ function endOf(creator: StoredKey, days: number | undefined): string | undefined
   const last = creator.kind === 'session' ? undefined : creator.expires
   if (asked === undefined || last === undefined) return asked ?? last
   return asked < last ? asked : last
+}
+
+/** Makes a key for somebody, and answers it with its token. */
+export async function issueFor(
+  { keys, issuer }: { keys: AccessState['keys']; issuer: Issuer },
+  creator: StoredKey,
+  { expiresInDays, notes = '', ...asked }: Asked,
+) {
+  const expires = endOf(creator, expiresInDays)
+  const { key, token } = await issueKey(keys, issuer, {
+    ...asked,
+    notes,
+    owner: creator.owner,
+    createdBy: creator.id,
+    // What it may do is in its capabilities; it has no role of its own.
+    roles: [],
+    visible_extensions: asked.kind === 'agent' ? [] : creator.visible_extensions,
+    ...(expires === undefined ? {} : { expires }),
+  })
+  return { ...publicKey(key), token }
 }
 
 /** Keys: made, shown, revoked. A user sees its own, an administrator all. */
@@ -67,33 +86,11 @@ export function keyHandlers({
     if (caller.kind === 'key' && caller.keyId === id) call.afterReply(() => kick(id))
     else await kick(id)
   }
-  const issue = async (creator: StoredKey, { expiresInDays, notes = '', ...asked }: Asked) => {
-    const isAgent = asked.kind === 'agent'
-    const expires = endOf(creator, expiresInDays)
-    const { key, token } = await issueKey(keys, issuer, {
-      ...asked,
-      notes,
-      owner: creator.owner,
-      createdBy: creator.id,
-      // What it may do is in its capabilities; it has no role of its own.
-      roles: [],
-      visible_extensions: isAgent ? [] : creator.visible_extensions,
-      ...(expires === undefined ? {} : { expires }),
-    })
-    return { ...publicKey(key), token }
-  }
   return {
     create: async ({ capabilities, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
       refuseExcess(creator.capabilities, capabilities)
-      return issue(creator, { ...asked, kind: 'key', capabilities })
-    },
-    'create-agent': async (asked, call) => {
-      const creator = await callersKey(keys, call.caller)
-      if (!isAdministrator(creator)) {
-        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
-      }
-      return issue(creator, { ...asked, kind: 'agent', capabilities: agentCapabilities })
+      return issueFor({ keys, issuer }, creator, { ...asked, kind: 'key', capabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)

@@ -14,6 +14,7 @@ import { isGantryError } from '../../subjects/errors.ts'
 import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
 import { maxIdLength } from '../../subjects/schemas.ts'
 import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
+import { agentKeyHandlers } from './agent-handlers.ts'
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
@@ -75,6 +76,7 @@ const unknownFault = { code: 'INTERNAL', message: 'the service failed' } as cons
 /** The handlers of all resources of access, by resource. */
 const accessHandlers = (dependencies: KeyDependencies & { readonly state: AccessState }) => ({
   keys: keyHandlers(dependencies),
+  agentKeys: agentKeyHandlers(dependencies),
   roles: roleHandlers(dependencies.state),
   assignments: assignmentHandlers(dependencies.state),
   users: userHandlers(dependencies.state),

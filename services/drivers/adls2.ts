@@ -65,7 +65,8 @@ export class Adls2Driver implements Driver {
       modes: true,
       folderTimesMove: false,
       maxPutBytes,
-      partBytes: (sizeBytes) => partBytes(sizeBytes, maxPutBytes),
+      partBytes: (sizeBytes, atMostBytes = maxPutBytes) =>
+        partBytes(sizeBytes, Math.min(maxPutBytes, atMostBytes)),
       concurrency,
     }
   }

@@ -117,8 +117,11 @@ export interface Features {
   readonly folderTimesMove: boolean
   /** `put` takes files up to this size; larger ones go through `beginUpload`. */
   readonly maxPutBytes: number
-  /** Size of a part of an upload for a file of this size: the store's limits on count and size of parts decide. */
-  readonly partBytes: (sizeBytes: number) => number
+  /**
+   * Size of a part of an upload for a file of this size: the store's limits on count and size of parts decide, and where
+   * they leave a choice it is no more than `atMostBytes`.
+   */
+  readonly partBytes: (sizeBytes: number, atMostBytes?: number) => number
   /** Times that differ by no more milliseconds may be of one moment, where the store keeps them less exactly than most. */
   readonly timeGrainMs?: number
   /** Operations of this kind that one thread should have under way at once; 1 when they are synchronous inside. */

@@ -58,7 +58,7 @@ export class LocalDriver implements Driver {
       modes: true,
       folderTimesMove: true,
       maxPutBytes: partBytes,
-      partBytes: () => partBytes,
+      partBytes: (_, atMostBytes = partBytes) => Math.min(partBytes, atMostBytes),
       concurrency: 1,
     }
   }

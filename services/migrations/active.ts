@@ -1,39 +1,39 @@
-import { hash } from 'node:crypto'
-import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
+import { Queue } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { Movers } from '../../subjects/agents.ts'
 import type { StorePath } from '../drivers/driver.ts'
+import type { Offers } from './agents/offers.ts'
+import { Shelf } from './books.ts'
 import type { Changes } from './changes/changes.ts'
-import type { Counts, ItemResult } from './engine/counts.ts'
 import type { ActionPolicy } from '../../subjects/migration-model.ts'
-import { notBeforeOf, startRegion } from './engine/items.ts'
-import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
-import { stillToWaitMs } from './engine/retry.ts'
-import { type FailureLedger, noteFailures } from './failures.ts'
+import { startRegion } from './engine/items.ts'
+import type { Mover, MoveSpec } from './engine/mover.ts'
+import type { FailureLedger } from './failures.ts'
 import { Frontier } from './frontier.ts'
-import { childLanes, firstLanesOf, isMoving, type Lane, lanesOf, lastLane, slotsOf } from './lanes.ts'
+import { ItemLoop } from './item-loop.ts'
+import { firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
 import type { Progress } from './progress.ts'
-import { retriedFailure, type RetryItem, retryMessageId } from './retries.ts'
+import { type RetryItem, retryMessageId } from './retries.ts'
 import { Waker } from './waker.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
-
-/** An item of the last lane that came too early waits so long. */
-const tooEarlyMs = 500
 
 /**
  * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
  * follows changes is looked at to find that the queue is empty, seldom, and only if something is thought to be in it.
  */
 const checkMs = { scanning: 500, following: 5_000, idle: 60_000 } as const
-/** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
-const tellEveryMs = 60_000
-/** An item that failed for a reason of ours, not of a store, waits so long. */
-const retryMs = 1_000
 
 export interface ActiveOptions {
   readonly connection: NatsConnection
   /** Names the queue, the progress and the failures; see `workIdOf`. */
   readonly workId: string
+  readonly migrationId: string
+  /** Name of the target filesystem. */
+  readonly target: string
+  /** Who takes part in the work. */
+  readonly movedBy: Movers
+  readonly agents: Offers
   readonly spec: MoveSpec
   readonly mover: Mover
   readonly threads: number
@@ -49,54 +49,61 @@ export interface ActiveOptions {
   readonly signal: AbortSignal
 }
 
-/**
- * One migration that this process works on: takes its items from the queue, has them done, stores what came of them, and
- * only then takes them off.
- */
+/** One migration that is worked on: its queue, which is this process's, and this process's part of the work. */
 export class ActiveMigration {
   readonly #options: ActiveOptions
   readonly #queue: Queue
-  readonly #book: WorkerBook
+  readonly #shelf: Shelf
   readonly #frontier: Frontier
+  readonly #loop: ItemLoop
   /** Aborts when the work is to end, be it finished or stopped. */
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
-  readonly #inHand: Set<number>
+  readonly #inHand = new Set<number>()
   #last: Promise<void> | undefined
   readonly #failed = Promise.withResolvers<never>()
   /** Whether only changes are followed. */
   #isScanned = false
   readonly #waker = new Waker()
-  #toldUntilMs = 0
 
-  private constructor(options: ActiveOptions, queue: Queue, book: WorkerBook, inHand: Set<number>) {
-    this.#inHand = inHand
+  private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
     this.#options = options
     this.#queue = queue
-    this.#book = book
+    this.#shelf = shelf
     this.#frontier = new Frontier(options.connection, queue, options.log)
+    this.#loop = new ItemLoop({
+      ...options,
+      queue,
+      queueCreated: queue.created,
+      isTooEarly: async () => isMoving(await queue.pendingByLane()),
+      book: new WorkerBook({
+        keeper: shelf.keeperOf(crypto.randomUUID()),
+        others: shelf.all(),
+        // The queue need not be asked for what is in hand here: most items are made by one that is.
+        isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
+        onCount: options.onCount,
+      }),
+      room: (lane, signal) => this.#frontier.room(lane, signal),
+      inHand: this.#inHand,
+      onIdle: () => {
+        if (!this.#isScanned) this.#waker.wake()
+      },
+      signal: this.#end.signal,
+    })
     const { signal } = options
     signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
     if (signal.aborted) this.#finish(signal.reason)
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
-    const { connection, workId, log, takeBack, progress, onCount } = options
+    const { connection, workId, log, takeBack, progress } = options
     const queue = await Queue.open(connection, workId, lanesOf(options.changes !== undefined), log, {
       takeBack,
     })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
-    const inHand = new Set<number>()
-    const book = await WorkerBook.open({
-      progress,
-      migration: workId,
-      worker: crypto.randomUUID(),
-      // The queue need not be asked for what is in hand here: most items are made by one that is.
-      isOpen: async (sequence) => inHand.has(sequence) || (await queue.has(sequence)),
-      onCount,
-    })
-    return new ActiveMigration(options, queue, book, inHand)
+    const shelf = await Shelf.open(progress, workId, (sequence) => queue.has(sequence))
+    return new ActiveMigration(options, queue, shelf)
   }
 
   /** Whether nothing was ever put into the queue. */
@@ -137,31 +144,41 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { changes } = this.#options
+    const { changes, movedBy, agents, workId } = this.#options
     await changes?.start(
-      { publish: (lane, item, id) => this.#publishAs(lane, item, id), fail: this.#failed.reject },
+      { publish: (lane, item, id) => this.#loop.publish(lane, item, id), fail: this.#failed.reject },
       this.#end.signal,
     )
-    const consuming = Promise.all(firstLanesOf(changes !== undefined).map((lane) => this.#consume(lane)))
+    // What an agent does of a live migration nobody here would hear of, and something could change meanwhile.
+    if (changes === undefined) {
+      await agents.offer({
+        ...this.#options,
+        queue: this.#queue,
+        shelf: this.#shelf,
+        room: (signal) => this.#frontier.room('transfer', signal),
+      })
+    }
+    const isLeftToAgents = changes === undefined && movedBy === 'AGENTS'
+    const consuming = isLeftToAgents
+      ? aborted(this.#end.signal)
+      : this.#loop.run(firstLanesOf(changes !== undefined), this.#end.signal)
+    let isDone = false
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
       const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, onScanned)
-      return await Promise.race([working, consuming.then(() => false), this.#failed.promise])
+      isDone = await Promise.race([working, consuming.then(() => false), this.#failed.promise])
+      return isDone
     } finally {
       this.#finish()
       await Promise.all([consuming, this.#last, changes?.close()])
+      if (changes === undefined) await agents.withdraw(workId, { waits: !isDone })
     }
   }
 
   #beginLast(): void {
     if (this.#last !== undefined) return
-    this.#last = this.#consume(lastLane)
+    this.#last = this.#loop.consume(lastLane, this.#end.signal)
     this.#last.catch(this.#failed.reject)
-  }
-
-  #consume(lane: Lane): Promise<void> {
-    const slots = slotsOf(lane, this.#options.threads)
-    return this.#queue.consume(lane, slots, (item) => this.#work(lane, item), this.#end.signal)
   }
 
   #finish(reason: unknown = new Error('the migration was stopped')): void {
@@ -211,114 +228,11 @@ export class ActiveMigration {
       return undefined
     }
   }
-
-  async #work(lane: Lane, item: QueueItem): Promise<void> {
-    const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
-    if (waitMs > 0) {
-      item.later(waitMs)
-      return
-    }
-    const { changes } = this.#options
-    this.#inHand.add(item.sequence)
-    changes?.working(item)
-    try {
-      if (lane === lastLane && isMoving(await this.#queue.pendingByLane())) {
-        item.later(tooEarlyMs)
-        return
-      }
-      let result: ItemResult | undefined
-      if (await this.#book.includes(item)) await this.#book.stored()
-      else {
-        result = await this.#move(lane, item)
-        await this.#record(lane, item, result)
-      }
-      await item.done()
-      this.#book.acked(item.sequence)
-      changes?.done(item, result)
-    } catch (error) {
-      if (this.#end.signal.aborted || error instanceof QueueGoneError) return
-      this.#options.log.warn(
-        { err: error, migration: this.#options.spec.id },
-        'An item failed; it comes again.',
-      )
-      item.later(retryMs)
-    } finally {
-      this.#inHand.delete(item.sequence)
-      if (this.#inHand.size === 0 && !this.#isScanned) this.#waker.wake()
-    }
-  }
-
-  #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
-    const { mover, spec } = this.#options
-    const { signal } = this.#end
-    if (lane === 'transfer' || lane === 'update')
-      return mover.transfer(spec, item.data, signal, item.redelivered)
-    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
-    const to = childLanes[lane]
-    const publish = async (children: ChildBatch) => {
-      await this.#frontier.room(to.transfers, signal)
-      await Promise.all([
-        ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
-        ...children.regions.map((child) => this.#publish(to.regions, child, item)),
-        ...children.folders.map((child) => this.#publish(to.folders, child, item)),
-      ])
-    }
-    return mover.scan(spec, item.data, publish, signal, item.redelivered)
-  }
-
-  /**
-   * The id is of the parent's delivery-independent place and the child's content: what a redelivered parent publishes
-   * again is dropped, and what it lists differently now is not.
-   */
-  #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
-    const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
-    this.#options.changes?.made(parent.sequence, messageId)
-    return this.#publishAs(lane, child, messageId)
-  }
-
-  async #publishAs(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
-    if (this.#book.wasDone(messageId)) return
-    await this.#queue.publish(lane, child, messageId, this.#end.signal)
-  }
-
-  /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
-  async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId, changes } = this.#options
-    await noteFailures(
-      ledger,
-      workId,
-      {
-        item: `${this.#queue.created}.${item.sequence}`,
-        failures: changes?.unknown(failures) ?? failures,
-      },
-      this.#end.signal,
-    )
-    const retried = retriedFailure(item.messageId)
-    // Not by its content, which has the time of the next try in it.
-    const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
-    if (retry !== undefined) {
-      changes?.made(item.sequence, retryId)
-      await this.#publishAs(lane, retry, retryId)
-    } else if (retried !== undefined) {
-      // It has arrived, or failed once more and is noted anew.
-      await ledger.forget(retried)
-      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
-    }
-    if (putOff !== undefined) this.#tell(putOff)
-    await this.#book.count(item, lane === 'update' ? ofChanges(counts) : counts)
-  }
-
-  #tell(reason: string): void {
-    const { log, spec } = this.#options
-    if (performance.now() < this.#toldUntilMs) return
-    this.#toldUntilMs = performance.now() + tellEveryMs
-    log.warn({ migration: spec.id, reason }, 'Something does not arrive at the moment, and is tried again.')
-  }
 }
 
-/** What was copied because it changed. */
-const ofChanges = (counts: Counts): Counts => ({
-  ...counts,
-  filesChanged: counts.filesMigrated + counts.linksMigrated,
-  bytesChanged: counts.bytesMigrated,
-})
+/** Resolves when the signal aborts. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -71,6 +71,7 @@ export function commandHandlers(
       requireNext(migrationId, current, 'delete')
     })
     await forgetWork(dependencies, workIdOf(record))
+    await dependencies.forgetLimit(migrationId)
     await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
     return record
   }

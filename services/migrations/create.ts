@@ -34,6 +34,8 @@ export const creator =
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
+    if (kind === 'live' && input.movedBy === 'AGENTS')
+      throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
@@ -64,6 +66,7 @@ export const creator =
       ...(input.comparisonPeriodSeconds === undefined
         ? {}
         : { comparisonSeconds: input.comparisonPeriodSeconds }),
+      ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
       ...ruleIds,
       pathMappings,
       pendingRegions: [],

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Ledger } from '../../broker/ledger.ts'
+import { Ledger, LedgerNotes } from '../../broker/ledger.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { roots } from '../../subjects/names.ts'
 import type { Failure } from './engine/counts.ts'
@@ -10,10 +10,16 @@ export interface RecordedFailure extends Failure {
 }
 
 export type FailureLedger = Ledger<RecordedFailure>
+/** The part of it that every worker has. */
+export type FailureNotes = Pick<FailureLedger, 'append' | 'forget'>
 
 /** The paths that did not arrive, a book for each migration under its work id. */
 export const openFailures = (connection: NatsConnection, maxFileBytes: number): Promise<FailureLedger> =>
   Ledger.open<RecordedFailure>(connection, { name: 'FAILURES', root: roots.failures, maxFileBytes })
+
+/** What a worker elsewhere may do itself: to note. */
+export const failureNotes = (connection: NatsConnection): Pick<FailureNotes, 'append'> =>
+  new LedgerNotes<RecordedFailure>(connection, roots.failures)
 
 /**
  * Notes what of an item did not arrive; resolves when it is stored. A path is noted once, however often its item comes and
@@ -21,7 +27,7 @@ export const openFailures = (connection: NatsConnection, maxFileBytes: number): 
  * @param item its sequence in the queue, and when that was made
  */
 export async function noteFailures(
-  ledger: FailureLedger,
+  ledger: FailureNotes,
   migration: string,
   { item, failures }: { item: string; failures: readonly Failure[] },
   signal: AbortSignal,

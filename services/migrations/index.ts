@@ -35,6 +35,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly changesOf: (internalId: string) => ChangesView | undefined
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
+  /** Forgets the limit of a migration, if it has one. */
+  readonly forgetLimit: (migrationId: string) => Promise<void>
   readonly publish: (emission: Emission) => Promise<void>
   readonly plans: Pick<Plans, 'handlers'>
 }

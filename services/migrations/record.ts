@@ -8,6 +8,7 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../subjects/migration-model.ts'
+import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
 import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
@@ -83,6 +84,7 @@ export const MigrationRecord = strict({
   recurrence: Type.Optional(Recurrence),
   /** Of a live one, in seconds. */
   comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
+  movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
   /** Deletes what is at the target only when a scan is over. */
   targetMatch: Type.Optional(TargetMatch),

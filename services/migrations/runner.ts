@@ -5,8 +5,10 @@ import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { Movers } from '../../subjects/agents.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
+import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
@@ -32,6 +34,9 @@ export interface RunnerOptions extends WorkStores {
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
   readonly changes: (record: MigrationRecord, spec: MoveSpec) => Promise<Changes>
+  /** Who moves the files of a migration. */
+  readonly movedBy: (record: MigrationRecord) => Promise<Movers>
+  readonly agents: Offers
   readonly onCount: CountListener
   readonly log: Log
 }
@@ -157,9 +162,9 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes, failures } = this.#options
+    const { records, resolve, changes, failures, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
-    const { migrationId } = record
+    const { migrationId, target } = record
     followed.rules = rulesKey(record)
     const workId = workIdOf(record)
     followed.work = { workId, changed: () => undefined }
@@ -167,7 +172,8 @@ export class Runner {
     const takeBack = this.#inherited.has(workId)
     const spec = await resolve(record)
     followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
-    const options = { workId, spec, takeBack, signal, changes: followed.following }
+    const who = { workId, migrationId, target, movedBy: await movedBy(record) }
+    const options = { ...who, spec, takeBack, signal, changes: followed.following }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     if (active.isNew && isLost(record)) return this.#lost(record)

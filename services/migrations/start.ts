@@ -12,8 +12,10 @@ import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { startAgents } from './agents/start.ts'
+import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
-import { Mover } from './engine/mover.ts'
+import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
@@ -75,6 +77,9 @@ export async function startMigrations(options: MigrationsOptions) {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
+  const bandwidth = await startBandwidth({ connection, records, place })
+  const onCount = (counts: Readonly<Counts>) => stats.add(counts)
+  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
   const resolve = async ({
     internalId,
     generation,
@@ -99,6 +104,7 @@ export async function startMigrations(options: MigrationsOptions) {
       metadata: record.metadata,
       links: record.links,
       ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
+      limits: bandwidth.limits.of(record.migrationId, record.target),
     }
   }
   const runner = new Runner({
@@ -120,7 +126,9 @@ export async function startMigrations(options: MigrationsOptions) {
         log,
       })
     },
-    onCount: (counts) => stats.add(counts),
+    movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
+    agents: agents.offers,
+    onCount,
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
@@ -159,6 +167,7 @@ export async function startMigrations(options: MigrationsOptions) {
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     look: () => scheduler.look(),
     changesOf,
+    forgetLimit: bandwidth.forget,
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
@@ -168,6 +177,9 @@ export async function startMigrations(options: MigrationsOptions) {
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
+    bandwidthHandlers: bandwidth.handlers,
+    agentHandlers: agents.handlers,
+    deskHandlers: agents.deskHandlers,
     statsHandlers: statsHandlers(figures, stats),
     diagnosticsHandlers: diagnosticsHandlers({ connection, figures, rolling: stats.rolling, threads }),
     verificationHandlers: verificationHandlers({
@@ -180,6 +192,8 @@ export async function startMigrations(options: MigrationsOptions) {
     inclusionHandlers: inclusionHandlers(dependencies),
     mappingHandlers: mappingHandlers(dependencies),
     run: async () => {
+      await bandwidth.run()
+      agents.run()
       await runner.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       stops.push(() => changes.unsubscribe())
@@ -190,7 +204,9 @@ export async function startMigrations(options: MigrationsOptions) {
     stop: async () => {
       for (const stop of stops) stop()
       await scheduler.stop()
+      agents.stop()
       await Promise.all([runner.stop(), verifier.stop(), plans.stop()])
+      await bandwidth.stop()
       await stats.stop()
       await mover.close()
     },

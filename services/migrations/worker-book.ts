@@ -1,5 +1,5 @@
-import { add, type Counts, noCounts } from './engine/counts.ts'
-import type { Progress } from './progress.ts'
+import type { Book, Bookkeeper } from './books.ts'
+import { add, type Counts, noCounts, subtract } from './engine/counts.ts'
 
 /** Adds what an item brought to figures that are kept in memory. */
 export type CountListener = (counts: Readonly<Counts>) => void
@@ -14,10 +14,11 @@ export interface CountedItem {
 }
 
 export interface WorkerBookOptions {
-  readonly progress: Progress
-  readonly migration: string
-  /** Unique to this life of this process. */
-  readonly worker: string
+  readonly keeper: Bookkeeper
+  /** What others have stored by now. */
+  readonly others?: readonly Book[]
+  /** Whether the keeper is asked about every item: who is elsewhere does not know what the broker may have forgotten. */
+  readonly asksAlways?: boolean
   /** Whether an item is still in the queue. */
   readonly isOpen: (sequence: number) => Promise<boolean>
   readonly onCount: CountListener
@@ -44,6 +45,8 @@ export class WorkerBook {
   readonly #counts = noCounts()
   /** Counted, and not known to be acknowledged: no more than the queue hands out at once. */
   readonly #counted = new Set<number>()
+  /** What of it is not stored yet: it may turn out to be another's. */
+  readonly #unstored = new Map<number, Counts>()
   /** Ids of done items by the open item that made them. */
   readonly #early = new Map<number, Set<string>>()
   /** What books of workers that are gone say. */
@@ -54,26 +57,21 @@ export class WorkerBook {
   #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
   #storing = false
 
-  private constructor(options: WorkerBookOptions) {
+  constructor(options: WorkerBookOptions) {
     this.#options = options
-  }
-
-  /** Opens a book, and looks into those that other workers have left. */
-  static async open(options: WorkerBookOptions): Promise<WorkerBook> {
-    const book = new WorkerBook(options)
-    for (const { counted, early } of await options.progress.of(options.migration)) {
-      for (const sequence of counted) book.#oldCounted.add(sequence)
-      for (const id of Object.values(early).flat()) book.#oldEarly.add(id)
+    for (const { counted, early } of options.others ?? []) {
+      for (const sequence of counted) this.#oldCounted.add(sequence)
+      for (const id of Object.values(early).flat()) this.#oldEarly.add(id)
     }
-    return book
   }
 
   /** Whether an item was done and counted, here or elsewhere: nothing is left to do but to acknowledge it. */
   async includes({ sequence, redelivered }: CountedItem): Promise<boolean> {
     if (this.#counted.has(sequence) || this.#oldCounted.has(sequence)) return true
-    if (!redelivered) return false
-    const books = await this.#options.progress.of(this.#options.migration)
-    return books.some(({ counted }) => counted.includes(sequence))
+    if (!redelivered && this.#options.asksAlways !== true) return false
+    const { counted, early } = await this.#options.keeper.look(sequence)
+    for (const id of early) this.#oldEarly.add(id)
+    return counted
   }
 
   /** Whether an item of this id was done before the one that makes it now came again. */
@@ -87,8 +85,8 @@ export class WorkerBook {
     if (!this.#counted.has(sequence)) {
       add(this.#counts, counts)
       this.#counted.add(sequence)
+      this.#unstored.set(sequence, counts)
       if (isEarly) this.#remember(messageId)
-      this.#options.onCount(counts)
     }
     await this.stored()
   }
@@ -133,20 +131,36 @@ export class WorkerBook {
     this.#early.delete(parent)
   }
 
+  /** Another had the item too, and has counted it. */
+  #giveUp(sequence: number): void {
+    const counts = this.#unstored.get(sequence)
+    if (counts !== undefined) subtract(this.#counts, counts)
+    this.#unstored.delete(sequence)
+    this.#counted.delete(sequence)
+  }
+
   async #store(): Promise<void> {
-    const { progress, migration, worker } = this.#options
+    const { keeper, onCount } = this.#options
     this.#storing = true
     while (this.#waiting.length > 0) {
       const group = this.#waiting
       this.#waiting = []
       try {
-        await progress.store({
-          migration,
-          worker,
+        const unstored = [...this.#unstored]
+        const refused = await keeper.store({
           counts: { ...this.#counts },
           counted: [...this.#counted],
           early: Object.fromEntries([...this.#early].map(([parent, ids]) => [parent, [...ids]])),
         })
+        if (refused.length > 0) {
+          for (const sequence of refused) this.#giveUp(sequence)
+          this.#waiting.unshift(...group)
+          continue
+        }
+        for (const [sequence, counts] of unstored) {
+          this.#unstored.delete(sequence)
+          onCount(counts)
+        }
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { viewer } from '../../services/access/built-in-roles.ts'
+import type { Contract } from '../../subjects/contract.ts'
 import { commonCodes, errors } from '../../subjects/errors.ts'
-import { contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
+import { agentResources, contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
 import { product, roots } from '../../subjects/names.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
@@ -70,7 +71,9 @@ describe.each(named(declared))('%s', (subject, contract) => {
 
   test('has a subject in the grammar', () => {
     const root = contracts.includes(contract) ? roots.services : roots.internal
-    expect(subject).toBe(`${root}.${resource}.${verb}`)
+    const isForAgents = Object.values<Contract>(agentResources.agentWork).includes(contract)
+    // Each agent asks under its own key id.
+    expect(subject).toBe(isForAgents ? `${roots.agents}.*.${verb}` : `${root}.${resource}.${verb}`)
     expect(resource).toMatch(token)
     expect(verb).toMatch(token)
     expect(subject.length).toBeLessThanOrEqual(maxSubjectLength)

@@ -25,6 +25,7 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
     checkAccepted(run, path, 'file', file.sizeBytes)
     if (goesWhole(run, file.sizeBytes)) {
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
+      await run.pace.pay(file.sizeBytes)
       const bytes = await file.read(0, file.sizeBytes)
       countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
     } else {
@@ -41,10 +42,14 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
  * Whether a file goes with one `put`. Not to a folder of a host: only an upload marks its temporary file as this
  * migration's, and a killed process leaves it behind. Not a file that has become large since it was listed.
  */
-function goesWhole({ target }: Run, sizeBytes: number): boolean {
+function goesWhole({ target, pace }: Run, sizeBytes: number): boolean {
   const { localRoot, maxPutBytes } = target.features
-  return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, largeFileBytes)
+  return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, pace.pieceBytes(largeFileBytes))
 }
+
+/** Size of the parts of a file: under a limit no more than moves in a second, as far as the store allows so many parts. */
+export const partBytesOf = ({ target, pace }: Run, sizeBytes: number): number =>
+  target.features.partBytes(sizeBytes, pace.pieceBytes(Number.POSITIVE_INFINITY))
 
 async function copyInParts(
   run: Run,
@@ -52,15 +57,17 @@ async function copyInParts(
   file: SourceFile,
   attributes: FileAttributes,
 ): Promise<Losses> {
-  const { target, stop, spec } = run
+  const { target, stop, spec, pace } = run
   const { sizeBytes } = file
-  const partBytes = target.features.partBytes(sizeBytes)
+  const partBytes = partBytesOf(run, sizeBytes)
   const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
   try {
     let count = 0
     for (let offset = 0; offset < sizeBytes; offset += partBytes) {
       stop.check()
-      const bytes = await file.read(offset, Math.min(partBytes, sizeBytes - offset))
+      const length = Math.min(partBytes, sizeBytes - offset)
+      await pace.pay(length)
+      const bytes = await file.read(offset, length)
       await atTarget(target.writePart(upload, count, offset, bytes))
       count++
     }
@@ -85,6 +92,7 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
   if (found.type === 'file') {
     if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
+    await run.pace.pay(0)
     const attributes = extended ? await source.attributesOf(path, { extended }) : found
     countLosses(
       counts,
@@ -98,6 +106,7 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
     throw new StoreError('unsupported', 'target: it cannot hold symbolic links')
   }
   checkAccepted(run, path, 'symlink', 0)
+  await run.pace.pay(0)
   const link = await source.readLink(path)
   countLosses(counts, await atTarget(target.makeLink(targetPath(run, path), link, carried(spec, found))))
   return undefined

@@ -66,6 +66,12 @@ export function add(into: Counts, more: Readonly<Counts>): Counts {
   return into
 }
 
+/** Takes counts away from others that they are part of, in place. */
+export function subtract(from: Counts, less: Readonly<Counts>): Counts {
+  for (const name of countNames) from[name] -= less[name]
+  return from
+}
+
 /** Something that did not arrive and will not be tried again. */
 export interface Failure {
   /** Absolute path in the store, as text (`textFromPath`). */

@@ -7,7 +7,7 @@ import {
   type Upload,
 } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
-import { changed, copyRange } from '../../drivers/local-file.ts'
+import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
 import { markPart } from '../../drivers/local-parts.ts'
 import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
@@ -16,7 +16,7 @@ import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
 import { fileDigest, openUpload, uploadPaths } from '../../drivers/local-upload.ts'
 import { ChangedNames } from './changed-folders.ts'
 import { checkAccepted } from './copy.ts'
-import { noCounts, type ItemResult } from './counts.ts'
+import { add, type Counts, noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
 import { isWatched, isYoung } from './live.ts'
@@ -43,6 +43,9 @@ export interface LargeCopy {
   /** Whether the parts are copied synchronously, one at a time in a thread. */
   readonly isLocal: boolean
 }
+
+/** Less than what is read and written at once anyway would only be more steps. */
+const minPieceBytes = chunkBytes
 
 /** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
 export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
@@ -123,9 +126,10 @@ export async function copyPart(run: Run, copy: LargeCopy, index: number): Promis
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
-    copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], index)
+    await copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], index)
     return
   }
+  await run.pace.pay(length)
   await withVersion(run, copy, async (file) => {
     const bytes = await file.read(offset, length)
     await atTarget(run.target.writePart(copy.upload, index, offset, bytes))
@@ -165,6 +169,24 @@ const againOf = (path: StorePath): Uint8Array[] => {
   return names.items()
 }
 
+/**
+ * Copies a file in parts, one after the other: under a limit, by which it would go in one lump otherwise. Returns its size.
+ * @param path relative to the migration's path
+ * @param counts what is not kept is added to them
+ */
+export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Promise<number> {
+  const copy = await beginLarge(run, { kind: 'large', attempt: 1, notBeforeMs: 0, path })
+  try {
+    for (const index of partsLeft(copy)) await copyPart(run, copy, index)
+    const { counts: all } = await commitLarge(run, copy)
+    add(counts, { ...all, filesMigrated: 0, bytesMigrated: 0 })
+  } catch (error) {
+    await run.target.abortUpload(copy.upload)
+    throw error
+  }
+  return copy.sizeBytes
+}
+
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
 export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
@@ -193,12 +215,12 @@ async function withVersion(
   }
 }
 
-function copyPartLocally(
+async function copyPartLocally(
   run: Run,
   copy: LargeCopy,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
   index: number,
-): void {
+): Promise<void> {
   const path = Buffer.from(copy.path)
   const { sizeBytes } = copy
   const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
@@ -212,8 +234,15 @@ function copyPartLocally(
     const { temporary } = uploadPaths(targetRoot, copy.upload)
     const to = openUpload(temporary)
     try {
-      if (isSparse(sizeBytes, blocks)) copySparseRange(from, to, [offset, length], sizeBytes, checkStop)
-      else copyRange(from, to, offset, length, checkStop)
+      for (let done = 0; done < length;) {
+        // All of it without a limit; one may be set, lifted or changed meanwhile.
+        const piece = Math.min(length - done, Math.max(minPieceBytes, run.pace.sliceBytes(length)))
+        await run.pace.pay(piece)
+        if (isSparse(sizeBytes, blocks))
+          copySparseRange(from, to, [offset + done, piece], sizeBytes, checkStop)
+        else copyRange(from, to, offset + done, piece, checkStop)
+        done += piece
+      }
     } finally {
       closeSync(to)
     }

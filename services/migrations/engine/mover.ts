@@ -6,6 +6,7 @@ import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
 import type { Batch, Job, Reply } from './jobs.ts'
 import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
+import { isSlow } from './pace.ts'
 import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
 import type { Comparison } from './walk/compare.ts'
@@ -24,6 +25,9 @@ export class ComesAgain extends Error {}
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
+
+/** Under a limit one part waits while another is moved; more would only wait. */
+const slowPartsAtOnce = 2
 
 /** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
 const partsPerThread = { local: 2, remote: 4 } as const
@@ -69,7 +73,12 @@ export class Mover implements AsyncDisposable {
     const store = (batch: Batch) =>
       batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
     return resultOf(
-      await this.#pool.run(job, { signal, priority: isScan ? 'scans' : 'changes', publish: store }),
+      await this.#pool.run(job, {
+        signal,
+        priority: isScan ? 'scans' : 'changes',
+        publish: store,
+        weight: weightOf(spec),
+      }),
     )
   }
 
@@ -85,7 +94,7 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec) }))
   }
 
   /** Gives the folders of an item their attributes, once nothing else is left to be done. Rejects as `scan` does. */
@@ -178,8 +187,9 @@ export class Mover implements AsyncDisposable {
   }
 
   async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
-    const weight = copy.isLocal ? fullWeight : halfWeight
-    const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
+    const weight = weightOf(spec, copy.isLocal ? fullWeight : halfWeight)
+    const inThread = copy.isLocal ? partsPerThread.local : partsPerThread.remote
+    const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
     try {
       await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
@@ -201,6 +211,10 @@ export class Mover implements AsyncDisposable {
     }
   }
 }
+
+/** What mostly waits for its limits takes no place in a thread from what has none. */
+const weightOf = ({ limits = [] }: MoveSpec, weight = fullWeight): number =>
+  isSlow(limits) ? noWeight : weight
 
 const unexpected = (type: Batch['type']) =>
   new Error(`a thread handed over ${type} that its job does not make`)

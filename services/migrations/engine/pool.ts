@@ -28,7 +28,10 @@ const longKinds: Partial<Record<Priority, 'listing' | 'walk'>> = {
   changes: 'listing',
   walks: 'walk',
 }
-/** A walk goes on beside whatever the thread has: it would never begin while there are files to move. */
+/**
+ * A walk goes on beside whatever the thread has: it would never begin while there are files to move. So does what mostly
+ * waits for its limits, without keeping the thread.
+ */
 export const noWeight = 0
 
 /** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
@@ -72,6 +75,10 @@ interface Line {
   readonly priority: Priority
   readonly waiting: Set<Waiting>
 }
+
+/** Kind of long work that a job is; not a listing that mostly waits. */
+const longKindOf = (priority: Priority, weight: number) =>
+  priority !== 'walks' && weight === noWeight ? undefined : longKinds[priority]
 
 const closed = () => new Error('the engine is closed')
 
@@ -130,7 +137,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      pooled.long.delete(longKinds[priority])
+      pooled.long.delete(longKindOf(priority, weight))
       this.#assign()
     }
   }
@@ -172,7 +179,8 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         waiting.delete(job)
         pooled.load += job.weight
-        if (longKinds[priority] !== undefined) pooled.long.add(longKinds[priority])
+        const kind = longKindOf(priority, job.weight)
+        if (kind !== undefined) pooled.long.add(kind)
         job.start(pooled)
       }
     }
@@ -181,7 +189,8 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || pooled.long.has(longKinds[priority])) continue
+      const isTaken = pooled.long.has(longKindOf(priority, weight))
+      if (pooled.load + weight > threadCapacity || isTaken) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best

@@ -10,6 +10,8 @@ import type { Live } from './live.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
+import type { Bucket } from './bucket.ts'
+import type { Pace } from './pace.ts'
 import { joinPath } from './paths.ts'
 import type { PackedRules, Rules } from './rules.ts'
 
@@ -31,6 +33,8 @@ export interface MoveSpec {
   readonly rules?: PackedRules
   /** What goes elsewhere at the target; without any, all paths are the same there. */
   readonly mappings?: readonly SentMapping[]
+  /** Limits of this process that hold for it, all of them. */
+  readonly limits?: readonly Bucket[]
   /** Default: as the interface says. */
   readonly metadata?: MetadataSettings['metadata']
   readonly links?: MetadataSettings['links']
@@ -63,6 +67,7 @@ export interface Run {
   /** Those of the spec, compiled. */
   readonly rules?: Rules | undefined
   readonly stop: Stop
+  readonly pace: Pace
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
 }

@@ -150,6 +150,7 @@ async function scanFolder(
   const policy = policyOf(run, region)
   const grainMs = grainMsOf(run)
   checkAccepted(run, path, 'folder', 0)
+  await run.pace.pay(0)
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   try {
     // The first batch proves that the folder is there, before it is made at the target.

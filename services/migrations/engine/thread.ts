@@ -8,6 +8,7 @@ import { malformed, type Item } from './items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
+import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
 import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
@@ -72,7 +73,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
   const needsRules = job.kind === 'scan' || job.kind === 'reconcile' || 'folders' in job
   const rules = needsRules ? await compiledRules(job.spec) : undefined
-  const run: Run = { spec, source, target, rules, stop, liveThreads }
+  const pace = new Pace(spec.limits ?? [], stop)
+  const run: Run = { spec, source, target, rules, stop, pace, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
     case 'scan': {

@@ -6,7 +6,8 @@ import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
 import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders, makeRealFolders } from './folders.ts'
-import type { FileGroup, Transfer } from './items.ts'
+import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
+import { copyInTurn } from './large.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
@@ -104,7 +105,10 @@ async function copyGroupLocally(
     const before = look?.entry(entry.name)
     try {
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
-      progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
+      // Without a limit nothing is waited for: a file would pay for a promise of its own.
+      progress.copied(
+        run.pace.isLimited ? await copyPaced(run, copy, entry, progress.counts) : copyLocally(copy, entry),
+      )
       if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
     } catch (error) {
       const now = look?.entry(entry.name)
@@ -112,6 +116,27 @@ async function copyGroupLocally(
       progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, now))
     }
   }
+}
+
+const copyLocally = (copy: LocalCopy, { isFile, name }: TransferEntry): number | undefined =>
+  isFile ? copy.file(name) : copy.other(name)
+
+/** The same under a limit: what takes longer than a second goes in parts. */
+async function copyPaced(
+  run: Run,
+  copy: LocalCopy,
+  entry: TransferEntry,
+  counts: Counts,
+): Promise<number | undefined> {
+  const path = joinPath(entry.group.folder, entry.name)
+  const found = entry.isFile ? await run.source.stat(storePath(run, path)) : undefined
+  const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
+  if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
+  await run.pace.pay(sizeBytes)
+  const copied = copyLocally(copy, entry)
+  // A link that is followed leads to a file of any size.
+  if (copied !== undefined && copied > sizeBytes) await run.pace.pay(copied - sizeBytes)
+  return copied
 }
 
 async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Progress): Promise<void> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../../broker/client.ts'
 import { connectWithToken } from '../../../broker/connection.ts'
 import { Queue } from '../../../broker/queue.ts'
+import { agentKeys } from '../../../subjects/agents.ts'
 import { filesystemsInternal } from '../../../subjects/filesystems.ts'
 import { contracts, internalContracts } from '../../../subjects/index.ts'
 import { keys } from '../../../subjects/keys.ts'
@@ -22,7 +23,7 @@ const stop = new AbortController()
 beforeAll(async () => {
   platform = await startTestPlatform()
   inside = (await connectInside(platform)).connection
-  const { id, kind, capabilities, token } = await platform.call(keys['create-agent'], { name: 'host-7' })
+  const { id, kind, capabilities, token } = await platform.call(agentKeys.register, { name: 'host-7' })
   expect({ kind, sub: capabilities.sub.allow }).toEqual({ kind: 'agent', sub: [] })
   agentId = id
   agent = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
@@ -122,15 +123,15 @@ describe('it may not', () => {
 })
 
 test('only an administrator makes one, whatever its rules are called', async () => {
-  const rules = { pub: { allow: ['gantry.services.v1.keys.*'] }, sub: { allow: [] } }
+  const rules = { pub: { allow: ['gantry.services.v1.agents.*'] }, sub: { allow: [] } }
   await using client = await createClient(platform, rules)
-  await expect(call(client.connection, keys['create-agent'], { name: 'x' })).rejects.toMatchObject({
+  await expect(call(client.connection, agentKeys.register, { name: 'x' })).rejects.toMatchObject({
     code: 'EXCEEDS_ROLE',
   })
 })
 
 test('an administrator renames, rotates and revokes one, and its connections go with it', async () => {
-  const { id, token } = await platform.call(keys['create-agent'], { name: 'host-8' })
+  const { id, token } = await platform.call(agentKeys.register, { name: 'host-8' })
   const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
   await platform.call(keys.update, { id, name: 'host-9' })
   const rotated = await platform.call(keys.rotate, { id })

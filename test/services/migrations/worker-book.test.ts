@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Shelf } from '../../../services/migrations/books.ts'
 import { type Counts, noCounts } from '../../../services/migrations/engine/counts.ts'
 import { Progress } from '../../../services/migrations/progress.ts'
 import { WorkerBook } from '../../../services/migrations/worker-book.ts'
@@ -15,22 +16,37 @@ afterAll(() => broker[Symbol.asyncDispose]())
 const files = (filesMigrated: number): Counts => ({ ...noCounts(), filesMigrated })
 const item = (sequence: number, messageId = '', redelivered = false) => ({ sequence, messageId, redelivered })
 
-/** A migration of its own, and a new book on it for each worker; `open` are the items that are still in the queue. */
+/**
+ * A migration of its own, and a new book on it for each worker; `open` are the items that are known to be in the queue,
+ * `gone` those that are not.
+ */
 function migration() {
   const id = crypto.randomUUID()
   const open = new Set<number>()
+  const gone = new Set<number>()
+  const shelf = Shelf.open(progress, id, (sequence) => Promise.resolve(!gone.has(sequence)))
   let told = 0
   return {
     id,
     open,
+    gone,
     told: () => told,
-    book: () =>
-      WorkerBook.open({
-        progress,
-        migration: id,
-        worker: crypto.randomUUID(),
+    book: async () => {
+      const books = await shelf
+      return new WorkerBook({
+        keeper: books.keeperOf(crypto.randomUUID()),
+        others: books.all(),
         isOpen: (sequence) => Promise.resolve(open.has(sequence)),
         onCount: ({ filesMigrated }) => (told += filesMigrated),
+      })
+    },
+    /** A worker elsewhere: it knows nothing but what it asks. */
+    bookElsewhere: async () =>
+      new WorkerBook({
+        keeper: (await shelf).keeperOf(crypto.randomUUID()),
+        asksAlways: true,
+        isOpen: (sequence) => Promise.resolve(open.has(sequence)),
+        onCount: () => undefined,
       }),
     total: async () => (await progress.totals()).get(id)?.filesMigrated,
   }
@@ -129,6 +145,32 @@ test('what cannot be stored is told to those who wait, and stored with the next'
   expect(await one.includes(item(1, '', true))).toBe(true)
   await one.stored()
   expect(await total()).toBe(3)
+})
+
+test('an item that two had at once, as one was thought dead, is counted by who comes first', async () => {
+  const { book, bookElsewhere, gone, total } = migration()
+  const [one, two, three] = [await book(), await bookElsewhere(), await book()]
+  expect(await two.includes(item(1))).toBe(false)
+  await one.count(item(1), files(3))
+  await Promise.all([two.count(item(1), files(3)), two.count(item(2), files(5))])
+  expect(await total()).toBe(8)
+  // And after its end, when no book has it any more.
+  one.acked(1)
+  gone.add(1)
+  await one.stored()
+  await three.count(item(1, '', true), files(3))
+  expect(await total()).toBe(8)
+  expect(await two.includes(item(1))).toBe(true)
+})
+
+test('who works elsewhere learns of an item what it had made, and what of that was done', async () => {
+  const { book, bookElsewhere, open } = migration()
+  open.add(7)
+  const [one, elsewhere] = [await book(), await bookElsewhere()]
+  await one.count(item(8, '7.early'), files(1))
+  expect(elsewhere.wasDone('7.early')).toBe(false)
+  expect(await elsewhere.includes(item(7))).toBe(false)
+  expect(elsewhere.wasDone('7.early')).toBe(true)
 })
 
 test('forgetting takes all of a migration and nothing of another', async () => {

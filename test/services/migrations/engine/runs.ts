@@ -1,4 +1,5 @@
 import type { Driver } from '../../../../services/drivers/driver.ts'
+import { Pace } from '../../../../services/migrations/engine/pace.ts'
 import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
 
 /** What a job in a thread has, for jobs in the test's own. */
@@ -12,5 +13,6 @@ export function createRun(source: Driver, target: Driver, changes: Partial<Run> 
     target: kind,
     policy: 'Overwrite',
   } as const
-  return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
+  const stop = new Stop(new Int32Array(1))
+  return { spec, source, target, stop, pace: new Pace([], stop), liveThreads: undefined, ...changes }
 }

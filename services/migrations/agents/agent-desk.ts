@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../../../broker/backoff.ts'
+import { call } from '../../../broker/client.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import { agentWork } from '../../../subjects/agent-work.ts'
+import { asAgent, type Contract, type Input, type Output } from '../../../subjects/contract.ts'
+import { inboxPrefix } from '../../../subjects/names.ts'
+import { isGantryError } from '../../../subjects/errors.ts'
+import type { QueueOffice } from '../../../broker/queue-work.ts'
+import type { Bookkeeper } from '../books.ts'
+import type { Counts } from '../engine/counts.ts'
+import type { FailureNotes } from '../failures.ts'
+
+/** How an agent asks the platform. */
+export class AgentDesk {
+  readonly #connection: NatsConnection
+  readonly #keyId: string
+  readonly instance: string
+
+  constructor(connection: NatsConnection, keyId: string, instance: string) {
+    this.#connection = connection
+    this.#keyId = keyId
+    this.instance = instance
+  }
+
+  /** Where the agent hears answers, and nothing else. */
+  get inbox(): string {
+    return inboxPrefix(this.#keyId)
+  }
+
+  /** Asks once. @throws GantryError */
+  ask<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
+    return call(this.#connection, asAgent(contract, this.#keyId), input)
+  }
+
+  /**
+   * Asks until there is an answer: a platform that has just started does not know the agent yet, nor what it works on.
+   * Rejects with the signal's reason, and with errors that no waiting mends.
+   */
+  async askOn<C extends Contract>(contract: C, input: Input<C>, signal: AbortSignal): Promise<Output<C>> {
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted()
+      try {
+        return await this.ask(contract, input)
+      } catch (error) {
+        const mayPass = isGantryError(error) && (error.retryable || error.code === 'NOT_FOUND')
+        if (!mayPass || this.#connection.isClosed()) throw error
+        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /** What of a queue only the platform can say. */
+  officeOf(migration: string, signal: AbortSignal): QueueOffice {
+    return {
+      has: async (sequence) => (await this.askOn(agentWork.has, { migration, sequence }, signal)).has,
+      remove: async (sequence) => {
+        await this.askOn(agentWork.remove, { migration, sequence }, signal)
+      },
+      // The platform takes the migration back before its queue goes.
+      isGone: () => Promise.resolve(false),
+    }
+  }
+
+  /** Failures of a migration: the agent notes them itself. */
+  failuresOf(migration: string, notes: Pick<FailureNotes, 'append'>, signal: AbortSignal): FailureNotes {
+    return {
+      append: (...entry) => notes.append(...entry),
+      forget: async (sequence) => {
+        await this.askOn(agentWork['forget-failure'], { migration, sequence }, signal)
+      },
+    }
+  }
+
+  /** Where a book of the agent on a migration is kept: one for each time that it begins with it. */
+  keeperOf(migration: string, signal: AbortSignal): Bookkeeper {
+    const { instance } = this
+    const book = crypto.randomUUID()
+    return {
+      look: (sequence) => this.askOn(agentWork.look, { migration, sequence }, signal),
+      store: async ({ counts, counted, early }) => {
+        const content = { counts: counts as Counts, counted, early: Object.values(early).flat() }
+        const input = { instance, migration, book, ...content }
+        return (await this.askOn(agentWork['store-book'], input, signal)).refused
+      },
+    }
+  }
+
+  /** Resolves when more may be put into the queue of a migration. */
+  async room(migration: string, signal: AbortSignal): Promise<void> {
+    while (!(await this.askOn(agentWork.room, { migration }, signal)).room) signal.throwIfAborted()
+  }
+}

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../../../broker/backoff.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Log } from '../../../broker/log.ts'
+import { QueueWork } from '../../../broker/queue-work.ts'
+import type { SealedBox } from '../../../broker/sealed-box.ts'
+import { type Assignment, agentWork } from '../../../subjects/agent-work.ts'
+import type { Bucket } from '../engine/bucket.ts'
+import type { Mover } from '../engine/mover.ts'
+import { failureNotes } from '../failures.ts'
+import { ItemLoop } from '../item-loop.ts'
+import { firstLanesOf } from '../lanes.ts'
+import { WorkerBook } from '../worker-book.ts'
+import type { AgentDesk } from './agent-desk.ts'
+import { isSameFolder } from './same-folder.ts'
+import { isShared, shareOf } from './shares.ts'
+import { migrationOfBytes, type SentMigration } from './spec-bytes.ts'
+
+export interface AgentMigrationOptions {
+  readonly connection: NatsConnection
+  readonly desk: AgentDesk
+  readonly box: SealedBox
+  readonly mover: Mover
+  readonly threads: number
+  readonly shares: readonly string[]
+  readonly assignment: Assignment
+  readonly limits: readonly Bucket[]
+  /** Aborts when no more is to be taken, and what is in hand is to be finished. */
+  readonly taking: AbortSignal
+  readonly log: Log
+}
+
+/** An agent's part of the work on one migration. */
+export class AgentMigration {
+  readonly assignment: Assignment
+  /** Resolves when it has nothing in hand any more. Never rejects. */
+  readonly ended: Promise<void>
+  readonly #options: AgentMigrationOptions
+  readonly #end = new AbortController()
+  readonly #inHand = new Set<number>()
+
+  constructor(options: AgentMigrationOptions) {
+    this.assignment = options.assignment
+    this.#options = options
+    this.ended = this.#keepWorking()
+  }
+
+  get itemsInHand(): number {
+    return this.#inHand.size
+  }
+
+  /** Hands back what is in hand. */
+  end(): void {
+    this.#end.abort(new Error('the migration was taken back'))
+  }
+
+  async #keepWorking(): Promise<void> {
+    const { log, taking, assignment } = this.#options
+    const signal = AbortSignal.any([this.#end.signal, taking])
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        await this.#work()
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn(
+          { err: error, migration: assignment.migration },
+          'The agent cannot work on a migration; trying on.',
+        )
+      }
+      await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { connection, desk, mover, threads, assignment, limits, taking, log } = this.#options
+    const { migration } = assignment
+    const { signal } = this.#end
+    const { spec, queueCreated } = await this.#open()
+    const office = desk.officeOf(migration, signal)
+    const loop = new ItemLoop({
+      workId: migration,
+      spec: { ...spec, limits },
+      mover,
+      threads,
+      queue: new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox }),
+      queueCreated,
+      book: new WorkerBook({
+        keeper: desk.keeperOf(migration, signal),
+        asksAlways: true,
+        isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
+        onCount: () => undefined,
+      }),
+      room: (_, stop) => desk.room(migration, stop),
+      failures: desk.failuresOf(migration, failureNotes(connection), signal),
+      inHand: this.#inHand,
+      onIdle: () => undefined,
+      signal,
+      log,
+    })
+    log.info({ migration }, 'The agent works on a migration.')
+    await loop.run(firstLanesOf(false), AbortSignal.any([signal, taking]))
+  }
+
+  /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
+  async #open(): Promise<SentMigration> {
+    const { desk, box, assignment, shares } = this.#options
+    const { migration } = assignment
+    const { sealed, publicKey } = await desk.askOn(
+      agentWork.open,
+      { instance: desk.instance, migration },
+      this.#end.signal,
+    )
+    const opened = migrationOfBytes(box.open(sealed, publicKey))
+    for (const { path, witness } of opened.folders) {
+      if (!isShared(shareOf(path), shares))
+        throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
+      if (!isSameFolder(path, witness))
+        throw new Error(
+          `the folder ${path} of this host is not that of the platform; mount the same, or do not share it`,
+        )
+    }
+    return opened
+  }
+}

@@ -1,0 +1,167 @@
+import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../../../broker/backoff.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Log } from '../../../broker/log.ts'
+import { createSealedBox } from '../../../broker/sealed-box.ts'
+import { version } from '../../../broker/version.ts'
+import { agentWork, type Assignment } from '../../../subjects/agent-work.ts'
+import type { Output } from '../../../subjects/contract.ts'
+import { isGantryError } from '../../../subjects/errors.ts'
+import { Buckets } from '../bandwidth/buckets.ts'
+import { Mover } from '../engine/mover.ts'
+import { AgentDesk } from './agent-desk.ts'
+import { AgentMigration } from './agent-migration.ts'
+import { shareOf } from './shares.ts'
+
+/** What an agent that ends has in hand may take so long; then it is handed back. */
+const drainMs = 20_000
+/** Name of the agent's own limit among those of the platform, whose names have no blank. */
+const ownLimit = 'own limit'
+
+export interface AgentOptions {
+  readonly connection: NatsConnection
+  /** Key of the connection. */
+  readonly keyId: string
+  /** Default: name of the host. */
+  readonly name?: string | undefined
+  /** Folders of this host that it may read and write. */
+  readonly shares: readonly string[]
+  readonly threads: number
+  /** What it moves in a second at most; undefined for no limit of its own. */
+  readonly bytesPerSecond?: number | undefined
+  readonly log: Log
+}
+
+/** Moves files for a platform elsewhere, as that says. */
+export class Agent {
+  readonly #options: AgentOptions
+  readonly #desk: AgentDesk
+  readonly #box = createSealedBox()
+  readonly #mover: Mover
+  readonly #buckets = new Buckets()
+  readonly #shares: string[]
+  /** By work id. */
+  readonly #migrations = new Map<string, AgentMigration>()
+  /** Aborts when nothing more is to be taken. */
+  readonly #taking = new AbortController()
+
+  /** Throws system errors when a folder that is to be shared is not there. */
+  constructor(options: AgentOptions) {
+    const { connection, keyId, shares, threads, bytesPerSecond, log } = options
+    this.#options = options
+    this.#desk = new AgentDesk(connection, keyId, crypto.randomUUID())
+    this.#shares = shares.map(shareOf)
+    this.#mover = new Mover({ threads, log })
+    this.#buckets.set(ownLimit, { bytesPerSecond, requestsPerSecond: undefined })
+  }
+
+  /**
+   * Works until it is told to end. Resolves to why the platform wants that; undefined when the signal aborted or the
+   * connection is closed. @throws GantryError DENIED when the key is not that of an agent
+   */
+  async run(signal: AbortSignal): Promise<string | undefined> {
+    const attended = new AbortController()
+    const attending = this.#attend(attended.signal)
+    try {
+      return await Promise.race([
+        attending,
+        once(signal),
+        this.#options.connection.closed().then(() => undefined),
+      ])
+    } finally {
+      await this.#drain()
+      attended.abort()
+      await attending.catch(() => undefined)
+      await this.#mover.close()
+    }
+  }
+
+  /** Asks what there is to do, again and again; also while it drains, as what it has done is taken from who is there alone. */
+  async #attend(signal: AbortSignal): Promise<string | undefined> {
+    const { connection, log } = this.#options
+    let revision = ''
+    for (let attempt = 1; !signal.aborted && !connection.isClosed(); attempt++) {
+      try {
+        const answer = await Promise.race([this.#ask(revision), once(signal)])
+        if (answer === undefined) return undefined
+        if (answer.leave !== undefined) return answer.leave
+        revision = answer.revision
+        await this.#apply(answer)
+        attempt = 0
+      } catch (error) {
+        if (isGantryError(error, 'DENIED')) throw error
+        log.warn({ err: error }, 'The platform does not answer the agent; asking again.')
+        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      }
+    }
+    return undefined
+  }
+
+  #ask(revision: string) {
+    const { name = hostname(), threads, bytesPerSecond } = this.#options
+    const migrations = [...this.#migrations.values()]
+    return this.#desk.ask(agentWork.attend, {
+      instance: this.#desk.instance,
+      name,
+      host: hostname(),
+      version,
+      shares: this.#shares,
+      threads,
+      ...(bytesPerSecond === undefined ? {} : { limitBytesPerSecond: bytesPerSecond }),
+      publicKey: this.#box.publicKey,
+      revision,
+      holding: [...this.#migrations.keys()],
+      itemsInHand: migrations.reduce((sum, { itemsInHand }) => sum + itemsInHand, 0),
+    })
+  }
+
+  /** Begins and ends as the answer says; resolves when what it ended is handed back, so that the next question says so. */
+  async #apply({ assignments, limits }: Output<(typeof agentWork)['attend']>): Promise<void> {
+    for (const { id, bytesPerSecond, requestsPerSecond } of limits)
+      this.#buckets.set(id, { bytesPerSecond, requestsPerSecond })
+    const wanted = new Map(assignments.map((assignment) => [assignment.migration, assignment]))
+    const ending = [...this.#migrations].filter(
+      ([workId, { assignment }]) => wanted.get(workId)?.fingerprint !== assignment.fingerprint,
+    )
+    for (const [, migration] of ending) migration.end()
+    await Promise.all(ending.map(([, { ended }]) => ended))
+    for (const [workId] of ending) this.#migrations.delete(workId)
+    if (this.#taking.signal.aborted) return
+    for (const [workId, assignment] of wanted) {
+      if (!this.#migrations.has(workId)) this.#migrations.set(workId, this.#begin(assignment))
+    }
+  }
+
+  #begin(assignment: Assignment): AgentMigration {
+    return new AgentMigration({
+      ...this.#options,
+      desk: this.#desk,
+      box: this.#box,
+      mover: this.#mover,
+      shares: this.#shares,
+      assignment,
+      limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
+      taking: this.#taking.signal,
+    })
+  }
+
+  /** Finishes what is in hand, or hands it back when that takes too long. */
+  async #drain(): Promise<void> {
+    const { connection } = this.#options
+    this.#taking.abort(new Error('the agent ends'))
+    const ended = Promise.all([...this.#migrations.values()].map((migration) => migration.ended))
+    if (!connection.isClosed()) await Promise.race([ended, delay(drainMs, undefined, { ref: false })])
+    for (const migration of this.#migrations.values()) migration.end()
+    await ended
+    if (connection.isClosed()) return
+    await this.#desk.ask(agentWork.leave, { instance: this.#desk.instance }).catch(() => undefined)
+  }
+}
+
+/** Resolves when the signal aborts. */
+const once = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })

@@ -1,0 +1,123 @@
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSealedBox } from '../../../broker/sealed-box.ts'
+import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
+import type { Caller, Handlers, Output } from '../../../subjects/contract.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import { add, type Counts, noCounts, subtract } from '../engine/counts.ts'
+import type { CountListener } from '../worker-book.ts'
+import type { Offers } from './offers.ts'
+import type { Roster } from './roster.ts'
+
+export interface DeskOptions {
+  readonly roster: Roster
+  readonly offers: Offers
+  /** What agents bring counts among what was moved. */
+  readonly onCount: CountListener
+}
+
+type Answer = Output<(typeof agentWork)['attend']>
+
+/** Answers transfer agents. */
+export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers<typeof agentWork> {
+  const box = createSealedBox()
+  const find = (workId: string) => {
+    const offer = offers.find(workId)
+    if (offer === undefined) throw new GantryError('NOT_FOUND', 'this migration is not worked on')
+    return offer
+  }
+  const agentOf = (caller: Caller, instance: string) => {
+    const agent = roster.find(keyOf(caller), instance)
+    if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not said that it is there')
+    agent.answeredMs = Date.now()
+    return agent
+  }
+
+  return {
+    attend: async (report, { caller }) => {
+      const until = Date.now() + attendMs
+      const agent = roster.admit(keyOf(caller), report)
+      if (typeof agent === 'string') return leaving(agent)
+      for (;;) {
+        const reason = roster.whyGone(agent)
+        if (reason !== undefined) return leaving(reason)
+        const answer = withRevision(offers.assignmentsOf(agent))
+        const waitMs = until - Date.now()
+        if (answer.revision !== report.revision || waitMs <= 0) return answer
+        agent.asking += 1
+        try {
+          await Promise.race([roster.nextChange(), delay(waitMs, undefined, { ref: false })])
+        } finally {
+          agent.asking -= 1
+          agent.answeredMs = Date.now()
+        }
+      }
+    },
+    open: ({ instance, migration }, { caller }) => {
+      const agent = agentOf(caller, instance)
+      const bytes = offers.bytesFor(agent, migration)
+      if (bytes === undefined) throw new GantryError('NOT_FOUND', 'this migration is not for this agent')
+      return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
+    },
+    look: async ({ migration, sequence }) => {
+      const { counted, early } = await find(migration).shelf.look(sequence)
+      return { counted, early: [...early] }
+    },
+    has: async ({ migration, sequence }) => ({ has: await find(migration).queue.has(sequence) }),
+    remove: async ({ migration, sequence }) => {
+      await find(migration).queue.remove(sequence)
+      return {}
+    },
+    room: async ({ migration }) => {
+      const signal = AbortSignal.timeout(attendMs)
+      try {
+        await find(migration).room(signal)
+        return { room: true }
+      } catch (error) {
+        if (signal.aborted) return { room: false }
+        throw error
+      }
+    },
+    'store-book': async ({ instance, migration, book, counts, counted, early }, { caller }) => {
+      const { throughput } = agentOf(caller, instance)
+      const { shelf } = find(migration)
+      const before = shelf.of(book)?.counts
+      const refused = await shelf.store(book, { counts, counted, early: byParent(early) })
+      if (refused.length === 0) {
+        const more = subtract(all(counts), all(before))
+        throughput.add(more)
+        onCount(more)
+      }
+      return { refused: [...refused] }
+    },
+    'forget-failure': async ({ migration, sequence }) => {
+      await find(migration).failures.forget(sequence)
+      return {}
+    },
+    leave: ({ instance }, { caller }) => {
+      roster.left(keyOf(caller), instance)
+      return {}
+    },
+  }
+}
+
+/** The broker lets nobody ask here but keys of agents. */
+function keyOf(caller: Caller): string {
+  if (caller.kind === 'key') return caller.keyId
+  throw new GantryError('DENIED', 'this is for transfer agents')
+}
+
+const leaving = (reason: string): Answer => ({ revision: '', leave: reason, assignments: [], limits: [] })
+
+const withRevision = (answer: Omit<Answer, 'revision'>): Answer => ({
+  ...answer,
+  revision: hash('sha256', JSON.stringify(answer), 'base64url'),
+})
+
+const all = (counts: Partial<Counts> = {}): Counts => add(noCounts(), { ...noCounts(), ...counts })
+
+/** Ids of items by the sequence of the item that made them, which they begin with. */
+function byParent(ids: readonly string[]): Record<string, string[]> {
+  const groups = Map.groupBy(ids, (id) => id.slice(0, id.indexOf('.')))
+  return Object.fromEntries(groups)
+}

@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { Collection } from '../../../broker/collection.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import { type agents, movedBy, type Movers } from '../../../subjects/agents.ts'
+import type { Handlers } from '../../../subjects/contract.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import { maxPageLength } from '../../../subjects/schemas.ts'
+import type { Offers } from './offers.ts'
+import type { Roster } from './roster.ts'
+
+const Settings = Type.Object({ movedBy }, { additionalProperties: false })
+export type AgentSettings = Collection<typeof Settings>
+
+/** There is one. */
+const settingsId = 'settings'
+
+export const openAgentSettings = (connection: NatsConnection): Promise<AgentSettings> =>
+  Collection.open(connection, { bucket: 'agent-settings', schema: Settings, version: 1 })
+
+/** Who moves the files of migrations that do not say it. */
+export async function defaultMovers(settings: AgentSettings): Promise<Movers> {
+  return (await settings.get(settingsId))?.movedBy ?? 'ALL'
+}
+
+export function agentHandlers({
+  roster,
+  offers,
+  settings,
+}: {
+  readonly roster: Roster
+  readonly offers: Offers
+  readonly settings: AgentSettings
+}): Handlers<typeof agents> {
+  const all = () => roster.all((workIds) => offers.namesOf(workIds))
+  const none = (name: string) => new GantryError('NOT_FOUND', `there is no transfer agent ${name}`)
+  return {
+    list: async ({ limit = maxPageLength, after }) =>
+      (await all()).filter(({ name }) => after === undefined || name > after).slice(0, limit),
+    get: async ({ name }) => {
+      const agent = (await all()).find((one) => one.name === name)
+      if (agent === undefined) throw none(name)
+      return agent
+    },
+    remove: async ({ name }) => {
+      if (!(await roster.remove(name))) throw none(name)
+      return {}
+    },
+    'get-settings': async () => ({ movedBy: await defaultMovers(settings) }),
+    'put-settings': async (asked) => {
+      await settings.put(settingsId, asked)
+      return asked
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../../../broker/backoff.ts'
+import { brokerError } from '../../../broker/client.ts'
+import { connectWithToken, type NatsConnection, wasNotJudged } from '../../../broker/connection.ts'
+import { keyIdOf } from '../../../broker/token.ts'
+import { GantryError, isGantryError } from '../../../subjects/errors.ts'
+import { Agent, type AgentOptions } from './agent.ts'
+
+/** A broker far away answers within this time, or is tried again. */
+const connectTimeoutMs = 10_000
+
+export interface KeptAgentOptions extends Omit<AgentOptions, 'connection' | 'keyId'> {
+  /** Address of the platform's broker. */
+  readonly url: string
+  readonly token: string
+}
+
+/**
+ * Works as an agent of the platform until the signal aborts, over restarts of the platform and of the network.
+ * @throws GantryError UNAUTHENTICATED when the token is refused or its key was revoked, DENIED when it is not that of an
+ *   agent, NOT_ALLOWED_IN_STATE when the platform has told the agent to end
+ */
+export async function keepAgent(
+  { url, token, ...options }: KeptAgentOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const keyId = keyIdOf(token) ?? ''
+  const { log } = options
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    const connection = await connect(url, token).catch((error: unknown) => {
+      if (isGantryError(error, 'UNAUTHENTICATED')) throw error
+      log.warn({ err: error }, `Nobody answers at ${url}; trying again.`)
+      return undefined
+    })
+    if (connection === undefined) {
+      await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      continue
+    }
+    attempt = 0
+    log.info({ url }, 'The agent is connected.')
+    try {
+      const reason = await new Agent({ ...options, connection, keyId }).run(signal)
+      if (reason !== undefined)
+        throw new GantryError('NOT_ALLOWED_IN_STATE', `the platform has ended this agent: ${reason}`)
+    } catch (error) {
+      throw isGantryError(error, 'DENIED') ? notAnAgent(error) : error
+    } finally {
+      await connection.close()
+    }
+  }
+}
+
+async function connect(url: string, token: string): Promise<NatsConnection> {
+  const begun = performance.now()
+  try {
+    return await connectWithToken(url, token, {
+      name: 'agent',
+      reconnect: 'always',
+      timeoutMs: connectTimeoutMs,
+    })
+  } catch (error) {
+    const known = brokerError(error, url)
+    if (known.code !== 'UNAUTHENTICATED' || wasNotJudged(error, performance.now() - begun)) {
+      throw new GantryError('UNAVAILABLE', `nobody answers at ${url}`, { cause: error })
+    }
+    throw new GantryError(
+      'UNAUTHENTICATED',
+      `${url} refuses the token of this agent: its key was revoked, has expired, or is of another platform`,
+      { cause: error },
+    )
+  }
+}
+
+const notAnAgent = (cause: unknown) =>
+  new GantryError(
+    'DENIED',
+    'the token is not that of a transfer agent; make one with "gantry agents register"',
+    { cause },
+  )

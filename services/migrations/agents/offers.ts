@@ -1,0 +1,168 @@
+import type { Log } from '../../../broker/log.ts'
+import type { Queue } from '../../../broker/queue.ts'
+import type { Assignment } from '../../../subjects/agent-work.ts'
+import type { Movers } from '../../../subjects/agents.ts'
+import type { Limits } from '../bandwidth/limits.ts'
+import type { Shelf } from '../books.ts'
+import type { MoveSpec } from '../engine/mover.ts'
+import type { FailureLedger } from '../failures.ts'
+import type { LiveAgent, Roster } from './roster.ts'
+import { witnessOf } from './same-folder.ts'
+import { isShared, localRootOf } from './shares.ts'
+import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
+
+/** A migration that waits for an agent that can do it is told so often. */
+const tellEveryMs = 60_000
+
+/** What of a migration agents need that work on it. */
+export interface Offer {
+  readonly workId: string
+  readonly migrationId: string
+  /** Name of the target filesystem. */
+  readonly target: string
+  readonly movedBy: Movers
+  readonly spec: MoveSpec
+  readonly queue: Pick<Queue, 'has' | 'remove' | 'created'>
+  readonly failures: Pick<FailureLedger, 'forget'>
+  readonly shelf: Shelf
+  /** As `Frontier.room`. */
+  readonly room: (signal: AbortSignal) => Promise<void>
+}
+
+interface OpenOffer extends Offer {
+  readonly fingerprint: string
+  /** Folders of hosts that its stores are. */
+  readonly localRoots: readonly string[]
+  /** It is being withdrawn: nobody begins with it, and who has it may say what it has done. */
+  isClosing: boolean
+}
+
+/** The migrations that agents work on, and which agent on which. */
+export class Offers {
+  readonly #roster: Roster
+  readonly #limits: Limits
+  readonly #log: Log
+  readonly #offers = new Map<string, OpenOffer>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor({ roster, limits, log }: { roster: Roster; limits: Limits; log: Log }) {
+    this.#roster = roster
+    this.#limits = limits
+    this.#log = log
+    limits.share(
+      (token) => this.#workersUnder(token),
+      () => roster.changed(),
+    )
+    roster.onChange(() => limits.refresh())
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tellOfWaiting(), tellEveryMs).unref()
+  }
+
+  /** Nothing is waited for any more: what agents have is handed back by them, or comes back by itself. */
+  stop(): void {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+    this.#roster.changed()
+  }
+
+  async offer(offer: Offer): Promise<void> {
+    const roots = await Promise.all([localRootOf(offer.spec.source), localRootOf(offer.spec.target)])
+    this.#offers.set(offer.workId, {
+      ...offer,
+      fingerprint: fingerprintOf(offer.spec),
+      localRoots: roots.filter((root) => root !== undefined),
+      isClosing: false,
+    })
+    this.#roster.changed()
+    this.#tellOfWaiting()
+  }
+
+  /**
+   * Nobody is to work on it any more; resolves when nobody does.
+   * @param waits whether agents may have something in hand: not when all is done
+   */
+  async withdraw(workId: string, { waits }: { waits: boolean }): Promise<void> {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined) return
+    offer.isClosing = true
+    this.#roster.changed()
+    if (waits) await this.#letGo(workId)
+    this.#offers.delete(workId)
+  }
+
+  async #letGo(workId: string): Promise<void> {
+    while (!this.#isStopped && this.#roster.holdersOf(workId) > 0) await this.#roster.nextChange()
+  }
+
+  /** A migration that an agent may ask about; undefined for one that is over. */
+  find(workId: string): OpenOffer | undefined {
+    return this.#offers.get(workId)
+  }
+
+  /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
+  bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined || !this.#canDo(agent, offer)) return undefined
+    const folders = offer.localRoots.map((path) => ({ path, witness: witnessOf(path) }))
+    return bytesOfMigration({ spec: sentSpec(offer.spec), queueCreated: offer.queue.created, folders })
+  }
+
+  /** What there is to do for an agent, and the limits that hold for it. */
+  assignmentsOf(agent: LiveAgent) {
+    const mine = [...this.#offers.values()].filter((offer) => this.#canDo(agent, offer))
+    const assignments = mine.map((offer): Assignment => ({
+      migration: offer.workId,
+      fingerprint: offer.fingerprint,
+      limits: this.#limits.tokensOf(offer.migrationId, offer.target),
+    }))
+    const tokens = [...new Set(assignments.flatMap(({ limits }) => limits))]
+    const limits = tokens.map((id) => {
+      const { bytesPerSecond, requestsPerSecond } = this.#limits.partOf(id)
+      return {
+        id,
+        ...(bytesPerSecond === undefined ? {} : { bytesPerSecond: Math.floor(bytesPerSecond) }),
+        ...(requestsPerSecond === undefined ? {} : { requestsPerSecond: Math.ceil(requestsPerSecond) }),
+      }
+    })
+    return { assignments, limits }
+  }
+
+  /** Names of the migrations that an agent works on. */
+  namesOf(workIds: Iterable<string>): string[] {
+    return [...workIds].flatMap((workId) => this.#offers.get(workId)?.migrationId ?? [])
+  }
+
+  /** How many share a limit: the platform's own process, and the agents with something to do under it. */
+  #workersUnder(token: string): number {
+    const under = [...this.#offers.values()].filter(({ migrationId, target }) =>
+      this.#limits.tokensOf(migrationId, target).includes(token),
+    )
+    const agents = this.#roster.live().filter((agent) => under.some((offer) => this.#canDo(agent, offer)))
+    const server = under.some(({ movedBy }) => movedBy !== 'AGENTS') ? 1 : 0
+    return Math.max(1, agents.length + server)
+  }
+
+  /** Whether an agent is to work on a migration. */
+  #canDo(agent: LiveAgent, { movedBy, isClosing, localRoots }: OpenOffer): boolean {
+    return (
+      movedBy !== 'SERVER' &&
+      !isClosing &&
+      this.#roster.problemOf(agent) === undefined &&
+      localRoots.every((root) => isShared(root, agent.report.shares))
+    )
+  }
+
+  #tellOfWaiting(): void {
+    for (const offer of this.#offers.values()) {
+      if (offer.movedBy !== 'AGENTS' || this.#roster.live().some((agent) => this.#canDo(agent, offer)))
+        continue
+      this.#log.warn(
+        { migration: offer.migrationId, folders: offer.localRoots },
+        'A migration waits for a transfer agent: none is there that can reach both stores.',
+      )
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import { Collection } from '../../../broker/collection.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Log } from '../../../broker/log.ts'
+import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
+import { Agent } from '../../../subjects/agents.ts'
+import type { Input } from '../../../subjects/contract.ts'
+import { Throughput } from './throughput.ts'
+
+/** Who was not heard of for so long after an answer is gone: an agent asks again at once. */
+const goneAfterMs = 2 * attendMs
+const checkMs = 1_000
+/** Agents that were told to end: an agent that missed it is told once more when it asks again. */
+const maxDismissed = 1_000
+
+export type Report = Input<(typeof agentWork)['attend']>
+
+/** An agent that is there. */
+export interface LiveAgent {
+  readonly keyId: string
+  readonly connected: string
+  readonly throughput: Throughput
+  report: Report
+  /** When it was answered last. */
+  answeredMs: number
+  /** Questions of it that are open: while there is one, it is there. */
+  asking: number
+}
+
+type Seen = Collection<typeof Agent>
+
+/** The agents that are there, by name, and what was seen last of those that are not. */
+export class Roster {
+  readonly #seen: Seen
+  readonly #version: string
+  readonly #log: Log
+  readonly #live = new Map<string, LiveAgent>()
+  /** Why a life of an agent is to end. */
+  readonly #dismissed = new Map<string, string>()
+  readonly #listeners: (() => void)[] = []
+  #change = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
+
+  private constructor(seen: Seen, version: string, log: Log) {
+    this.#seen = seen
+    this.#version = version
+    this.#log = log
+  }
+
+  static async open(
+    connection: NatsConnection,
+    { version, log }: { version: string; log: Log },
+  ): Promise<Roster> {
+    const seen = await Collection.open(connection, { bucket: 'agents', schema: Agent, version: 1 })
+    return new Roster(seen, version, log)
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#dropSilent(), checkMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.changed()
+  }
+
+  /** Something is not as it was: agents that wait are looked at once more. */
+  changed(): void {
+    for (const listener of this.#listeners) listener()
+    this.#change.resolve()
+    this.#change = Promise.withResolvers<void>()
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Resolves at the next change. */
+  nextChange(): Promise<void> {
+    return this.#change.promise
+  }
+
+  live(): LiveAgent[] {
+    return [...this.#live.values()]
+  }
+
+  holdersOf(workId: string): number {
+    return this.live().filter(({ report }) => report.holding.includes(workId)).length
+  }
+
+  /** Why an agent is given nothing to do; undefined for one that can work. */
+  problemOf({ report: { instance, version, problem } }: LiveAgent): string | undefined {
+    const dismissed = this.#dismissed.get(instance)
+    if (dismissed !== undefined) return dismissed
+    if (version !== this.#version)
+      return `it is release ${version}, the platform is ${this.#version}: install the same`
+    return problem
+  }
+
+  /** The agent of this life; undefined when it is not known, as it was silent or the platform has just started. */
+  find(keyId: string, instance: string): LiveAgent | undefined {
+    return this.live().find((agent) => agent.keyId === keyId && agent.report.instance === instance)
+  }
+
+  /** Why an agent that was admitted is to end; undefined for one that is there. */
+  whyGone(agent: LiveAgent): string | undefined {
+    const isThere = this.#live.get(agent.report.name) === agent
+    return this.#dismissed.get(agent.report.instance) ?? (isThere ? undefined : 'it has said that it ends')
+  }
+
+  /** An agent says what it is. Returns it, or why it has to end. */
+  admit(keyId: string, report: Report): LiveAgent | string {
+    const dismissed = this.#dismissed.get(report.instance)
+    if (dismissed !== undefined) return dismissed
+    const known = this.#live.get(report.name)
+    if (known !== undefined && known.keyId !== keyId)
+      return `an agent with another key is called ${report.name}; give this one another name with --name`
+    if (known?.report.instance === report.instance) {
+      const isSame = JSON.stringify(known.report.holding) === JSON.stringify(report.holding)
+      known.report = report
+      if (!isSame) this.changed()
+      return known
+    }
+    // A process that was killed and started again is not to wait until it was missed.
+    if (known !== undefined) this.#dismiss(known, `another process has taken the name ${report.name}`)
+    const agent: LiveAgent = {
+      keyId,
+      connected: new Date().toISOString(),
+      throughput: new Throughput(),
+      report,
+      answeredMs: Date.now(),
+      asking: 0,
+    }
+    this.#live.set(report.name, agent)
+    const problem = this.problemOf(agent)
+    this.#log.info({ agent: report.name, host: report.host, problem }, 'A transfer agent has come.')
+    this.#remember(agent)
+    this.changed()
+    return agent
+  }
+
+  /** An agent has ended by itself. */
+  left(keyId: string, instance: string): void {
+    const agent = this.find(keyId, instance)
+    if (agent !== undefined) this.#drop(agent, 'A transfer agent has ended.')
+  }
+
+  /** Tells an agent to end, and forgets it. Returns whether there was one. */
+  async remove(name: string): Promise<boolean> {
+    const agent = this.#live.get(name)
+    const wasSeen = (await this.#seen.get(name)) !== undefined
+    if (agent !== undefined) {
+      // It is there until it has said what it had in hand.
+      this.#dismiss(agent, 'it was removed by an administrator')
+      this.changed()
+    }
+    if (wasSeen) await this.#seen.delete(name)
+    return wasSeen || agent !== undefined
+  }
+
+  /** All agents as callers see them. @param namesOf of the migrations of these work ids */
+  async all(namesOf: (workIds: readonly string[]) => string[]): Promise<Agent[]> {
+    const gone = (await this.#seen.list()).filter(({ name }) => !this.#live.has(name))
+    const live = this.live().map((agent) => this.#view(agent, namesOf(agent.report.holding)))
+    return [...live, ...gone.map(disconnected)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  #dismiss(agent: LiveAgent, reason: string): void {
+    if (this.#dismissed.size >= maxDismissed) this.#dismissed.clear()
+    this.#dismissed.set(agent.report.instance, reason)
+  }
+
+  #dropSilent(): void {
+    for (const agent of this.live()) {
+      if (agent.asking === 0 && Date.now() - agent.answeredMs > goneAfterMs)
+        this.#drop(agent, 'A transfer agent is not heard of any more; others do what it had in hand.')
+    }
+  }
+
+  #drop(agent: LiveAgent, message: string): void {
+    const { name, host } = agent.report
+    this.#live.delete(name)
+    this.#log.warn({ agent: name, host }, message)
+    if (!this.#dismissed.has(agent.report.instance)) this.#remember(agent)
+    this.changed()
+  }
+
+  /** What cannot be stored is seen at its next coming: the list is for people. */
+  #remember(agent: LiveAgent): void {
+    this.#seen
+      .put(agent.report.name, this.#view(agent, []))
+      .catch((err: unknown) => this.#log.warn({ err }, 'The list of transfer agents could not be stored.'))
+  }
+
+  #view(agent: LiveAgent, migrations: string[]): Agent {
+    const { keyId, report, connected, throughput, answeredMs } = agent
+    const { name, host, version, shares, threads, limitBytesPerSecond, itemsInHand } = report
+    const problem = this.problemOf(agent)
+    return {
+      name,
+      host,
+      version,
+      shares,
+      threads,
+      ...(limitBytesPerSecond === undefined ? {} : { limitBytesPerSecond }),
+      keyId,
+      healthy: problem === undefined,
+      health: {
+        status: problem === undefined ? 'CONNECTED' : 'NOT_VALID',
+        lastStatusUpdateTime: agent.asking > 0 ? Date.now() : answeredMs,
+        lastHealthMessage: problem ?? '',
+      },
+      connected,
+      migrations,
+      itemsInHand,
+      ...throughput.lately(),
+      transferredBytes: throughput.total.bytesMigrated,
+      transferredFiles: throughput.total.filesMigrated + throughput.total.linksMigrated,
+      transferFailures: throughput.total.failures,
+    }
+  }
+}
+
+const disconnected = (agent: Agent): Agent => ({
+  ...agent,
+  healthy: false,
+  health: { ...agent.health, status: 'DISCONNECTED', lastHealthMessage: 'it is not there' },
+  itemsInHand: 0,
+  bytesPerSecond: 0,
+  filesPerSecond: 0,
+})

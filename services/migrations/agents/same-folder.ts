@@ -1,0 +1,50 @@
+import { lstatSync, opendirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Entries of a folder that are looked at: one that is the same on both sides is enough. */
+const maxEntries = 32
+
+/**
+ * What shows that a folder of another host is the same one, and not another under the same path, in which nothing would be
+ * found, or to which files would be lost. Numbers of files and times are the same on every host that mounts a file system.
+ */
+export interface Witness {
+  readonly inode: bigint
+  readonly changedMs: bigint
+  readonly entries: readonly { readonly name: string; readonly inode: bigint; readonly modifiedMs: bigint }[]
+}
+
+/** Looks at a folder. Throws system errors. */
+export function witnessOf(folder: string): Witness {
+  const { ino, ctimeMs } = lstatSync(folder, { bigint: true })
+  return { inode: ino, changedMs: ctimeMs, entries: [...entriesOf(folder)] }
+}
+
+function* entriesOf(folder: string): Generator<Witness['entries'][number]> {
+  using entries = opendirSync(folder)
+  for (let count = 0; count < maxEntries; count++) {
+    const entry = entries.readSync()
+    if (entry === null) return
+    const found = stateOf(folder, entry.name)
+    if (found !== undefined) yield found
+  }
+}
+
+function stateOf(folder: string, name: string) {
+  const found = lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false })
+  return found && { name, inode: found.ino, modifiedMs: found.mtimeMs }
+}
+
+/** Whether a folder of this host is the one that was looked at a moment ago. Throws system errors. */
+export function isSameFolder(folder: string, { inode, changedMs, entries }: Witness): boolean {
+  const { ino, ctimeMs } = lstatSync(folder, { bigint: true })
+  if (ino !== inode) return false
+  // A folder in which much happens has changed since; then something in it has not.
+  return (
+    ctimeMs === changedMs ||
+    entries.some(({ name, ...was }) => {
+      const found = stateOf(folder, name)
+      return found?.inode === was.inode && found.modifiedMs === was.modifiedMs
+    })
+  )
+}

@@ -1,0 +1,39 @@
+import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Log } from '../../../broker/log.ts'
+import { version } from '../../../broker/version.ts'
+import type { Limits } from '../bandwidth/limits.ts'
+import type { CountListener } from '../worker-book.ts'
+import { deskHandlers } from './desk.ts'
+import { agentHandlers, defaultMovers, openAgentSettings } from './handlers.ts'
+import { Offers } from './offers.ts'
+import { Roster } from './roster.ts'
+
+export interface AgentsOptions {
+  readonly connection: NatsConnection
+  readonly limits: Limits
+  readonly onCount: CountListener
+  readonly log: Log
+}
+
+/** The platform's side of transfer agents: who is there, what is offered to them, and answers to them. */
+export async function startAgents({ connection, limits, onCount, log }: AgentsOptions) {
+  const [roster, settings] = await Promise.all([
+    Roster.open(connection, { version, log }),
+    openAgentSettings(connection),
+  ])
+  const offers = new Offers({ roster, limits, log })
+  return {
+    offers,
+    handlers: agentHandlers({ roster, offers, settings }),
+    deskHandlers: deskHandlers({ roster, offers, onCount }),
+    defaultMovers: () => defaultMovers(settings),
+    run: () => {
+      roster.start()
+      offers.start()
+    },
+    stop: () => {
+      offers.stop()
+      roster.stop()
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { subjectToken } from '../../../subjects/names.ts'
+import { type Bucket, noRates, type Rates } from '../engine/bucket.ts'
+import { Buckets } from './buckets.ts'
+import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './policies.ts'
+
+/** How often the time of day is looked at; tables have minutes. */
+const checkMs = 1_000
+
+/** Keeps the limits of the platform as its policies and the time of day say. */
+export class Limits {
+  readonly #policies = new Map<string, StoredPolicy>()
+  readonly #buckets = new Buckets()
+  #workersUnder: (token: string) => number = () => 1
+  #onChange: () => void = () => undefined
+  #timer: NodeJS.Timeout | undefined
+  #watch: { stop(): Promise<void> } | undefined
+
+  /** Begins to follow the policies; resolves when those that are stored hold. */
+  async start(policies: Policies): Promise<void> {
+    for (const policy of await policies.list({ limit: Number.POSITIVE_INFINITY }))
+      this.#policies.set(subjectToken(idOf(policy)), policy)
+    this.refresh()
+    this.#watch = await policies.watch((token, policy) => this.#changed(token, policy))
+    this.#timer = setInterval(() => this.#lookAtTime(), checkMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#watch?.stop()
+  }
+
+  /**
+   * Says that other processes move under the same limits.
+   * @param workersUnder how many there are under a limit, this process included
+   * @param onChange called when a limit has changed
+   */
+  share(workersUnder: (token: string) => number, onChange: () => void): void {
+    this.#workersUnder = workersUnder
+    this.#onChange = onChange
+  }
+
+  /** The limits that hold for a migration, for the engine. */
+  of(migrationId: string, target: string): Bucket[] {
+    return this.tokensOf(migrationId, target).map((token) => this.#buckets.of(token))
+  }
+
+  /** Names of the limits that hold for a migration, as tokens of a subject. */
+  tokensOf(migrationId: string, target: string): string[] {
+    const places: Place[] = [
+      { scope: 'global' },
+      { scope: 'migration', name: migrationId },
+      { scope: 'target', name: target },
+    ]
+    return places.map((place) => subjectToken(idOf(place)))
+  }
+
+  /** What each process may move under a limit: they are given equal parts. */
+  partOf(token: string): Rates {
+    const policy = this.#policies.get(token)
+    if (policy === undefined) return noRates
+    const { bytesPerSecond, requestsPerSecond } = ratesAt(policy, new Date())
+    const part = (rate: number | undefined) =>
+      rate === undefined ? undefined : Math.max(1, rate / this.#workersUnder(token))
+    return { bytesPerSecond: part(bytesPerSecond), requestsPerSecond: part(requestsPerSecond) }
+  }
+
+  /** Sets what holds now; returns whether something else holds than before. */
+  refresh(): boolean {
+    const changed = [...this.#policies.keys()].map((token) => this.#buckets.set(token, this.partOf(token)))
+    return changed.includes(true)
+  }
+
+  #changed(token: string, policy: StoredPolicy | undefined): void {
+    if (policy === undefined) this.#policies.delete(token)
+    else this.#policies.set(token, policy)
+    this.#buckets.set(token, this.partOf(token))
+    this.#onChange()
+  }
+
+  #lookAtTime(): void {
+    if (this.refresh()) this.#onChange()
+  }
+}

@@ -1,0 +1,41 @@
+import type { Collection } from '../../../broker/collection.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import type { PlaceDependencies } from '../places.ts'
+import type { MigrationRecord } from '../record.ts'
+import { bandwidthHandlers } from './handlers.ts'
+import { Limits } from './limits.ts'
+import { idOf, openPolicies } from './policies.ts'
+
+export interface BandwidthOptions {
+  readonly connection: NatsConnection
+  readonly records: Pick<Collection<typeof MigrationRecord>, 'get'>
+  readonly place: PlaceDependencies['place']
+}
+
+/** Opens the limits and makes their handlers; `run` sets them, and follows their changes. */
+export async function startBandwidth({ connection, records, place }: BandwidthOptions) {
+  const policies = await openPolicies(connection)
+  const limits = new Limits()
+  return {
+    limits,
+    handlers: bandwidthHandlers({
+      policies,
+      requireMigration: async (migrationId) => {
+        if ((await records.get(migrationId)) === undefined)
+          throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+      },
+      requireTarget: async (fileSystemId) => {
+        if ((await place(fileSystemId)).isSource)
+          throw new GantryError('NOT_FOUND', `${fileSystemId} is a source; there is no target of that name`)
+      },
+    }),
+    /** Another migration of the same name is not to inherit its limit. */
+    forget: async (migrationId: string) => {
+      const id = idOf({ scope: 'migration', name: migrationId })
+      if ((await policies.get(id)) !== undefined) await policies.delete(id)
+    },
+    run: () => limits.start(policies),
+    stop: () => limits.stop(),
+  }
+}

@@ -1,0 +1,178 @@
+import { hash } from 'node:crypto'
+import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
+import type { QueueWork } from '../../broker/queue-work.ts'
+import type { Log } from '../../broker/log.ts'
+import type { Changes } from './changes/changes.ts'
+import type { Counts, ItemResult } from './engine/counts.ts'
+import { notBeforeOf } from './engine/items.ts'
+import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
+import { stillToWaitMs } from './engine/retry.ts'
+import { type FailureNotes, noteFailures } from './failures.ts'
+import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
+import { retriedFailure, retryMessageId } from './retries.ts'
+import type { WorkerBook } from './worker-book.ts'
+
+/** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
+const tellEveryMs = 60_000
+/** An item that failed for a reason of ours, not of a store, waits so long. */
+const retryMs = 1_000
+/** An item of the last lane that came too early waits so long. */
+const tooEarlyMs = 500
+
+export interface ItemLoopOptions {
+  /** Names the queue, the progress and the failures; see `workIdOf`. */
+  readonly workId: string
+  readonly spec: MoveSpec
+  readonly mover: Mover
+  readonly threads: number
+  readonly queue: QueueWork
+  /** When that was made: sequences of items are unique since then. */
+  readonly queueCreated: string
+  /** Whether there are items in the moving lanes; for who takes the last lane. */
+  readonly isTooEarly?: () => Promise<boolean>
+  readonly book: WorkerBook
+  /** Resolves when more may be put into a lane. Rejects with the signal's reason. */
+  readonly room: (lane: Lane, signal: AbortSignal) => Promise<void>
+  /** Of a live migration; they are told what becomes of each item. */
+  readonly changes?: Changes | undefined
+  readonly failures: FailureNotes
+  /** Sequences of the items that are being worked on here; the loop keeps it. */
+  readonly inHand: Set<number>
+  readonly onIdle: () => void
+  /** Ends the work: what is in hand is handed back. */
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+/**
+ * What every worker does, in the platform and elsewhere: takes the items of a migration from its queue, has them done,
+ * stores what came of them, and only then takes them off.
+ */
+export class ItemLoop {
+  readonly #options: ItemLoopOptions
+  readonly #inHand: Set<number>
+  #toldUntilMs = 0
+
+  constructor(options: ItemLoopOptions) {
+    this.#options = options
+    this.#inHand = options.inHand
+  }
+
+  /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
+  async run(lanes: readonly Lane[], taking: AbortSignal): Promise<void> {
+    await Promise.all(lanes.map((lane) => this.consume(lane, taking)))
+  }
+
+  /** The same for one lane. */
+  consume(lane: Lane, taking: AbortSignal): Promise<void> {
+    const { queue, threads } = this.#options
+    return queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), taking)
+  }
+
+  async #work(lane: Lane, item: QueueItem): Promise<void> {
+    const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
+    if (waitMs > 0) {
+      item.later(waitMs)
+      return
+    }
+    const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
+    this.#inHand.add(item.sequence)
+    changes?.working(item)
+    try {
+      if (lane === lastLane && (await isTooEarly())) {
+        item.later(tooEarlyMs)
+        return
+      }
+      let result: ItemResult | undefined
+      if (await book.includes(item)) await book.stored()
+      else {
+        result = await this.#move(lane, item)
+        await this.#record(lane, item, result)
+      }
+      await item.done()
+      book.acked(item.sequence)
+      changes?.done(item, result)
+    } catch (error) {
+      if (this.#options.signal.aborted || error instanceof QueueGoneError) return
+      log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
+      item.later(retryMs)
+    } finally {
+      this.#inHand.delete(item.sequence)
+      if (this.#inHand.size === 0) onIdle()
+    }
+  }
+
+  #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
+    const { mover, spec, room } = this.#options
+    const { signal } = this.#options
+    if (lane === 'transfer' || lane === 'update')
+      return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
+    const to = childLanes[lane]
+    const publish = async (children: ChildBatch) => {
+      await room(to.transfers, signal)
+      await Promise.all([
+        ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
+        ...children.regions.map((child) => this.#publish(to.regions, child, item)),
+        ...children.folders.map((child) => this.#publish(to.folders, child, item)),
+      ])
+    }
+    return mover.scan(spec, item.data, publish, signal, item.redelivered)
+  }
+
+  /**
+   * The id is of the parent's delivery-independent place and the child's content: what a redelivered parent publishes
+   * again is dropped, and what it lists differently now is not.
+   */
+  #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
+    const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
+    this.#options.changes?.made(parent.sequence, messageId)
+    return this.publish(lane, child, messageId)
+  }
+
+  /** Puts an item into the queue, unless one of this id was done. */
+  async publish(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
+    const { book, queue } = this.#options
+    if (book.wasDone(messageId)) return
+    await queue.publish(lane, child, messageId, this.#options.signal)
+  }
+
+  /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
+  async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
+    const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
+    const unknown = changes?.unknown(failures) ?? failures
+    await noteFailures(
+      ledger,
+      workId,
+      { item: `${queueCreated}.${item.sequence}`, failures: unknown },
+      signal,
+    )
+    const retried = retriedFailure(item.messageId)
+    // Not by its content, which has the time of the next try in it.
+    const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
+    if (retry !== undefined) {
+      changes?.made(item.sequence, retryId)
+      await this.publish(lane, retry, retryId)
+    } else if (retried !== undefined) {
+      // It has arrived, or failed once more and is noted anew.
+      await ledger.forget(retried)
+      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+    }
+    if (putOff !== undefined) this.#tell(putOff)
+    await book.count(item, lane === 'update' ? ofChanges(counts) : counts)
+  }
+
+  #tell(reason: string): void {
+    const { log, workId } = this.#options
+    if (performance.now() < this.#toldUntilMs) return
+    this.#toldUntilMs = performance.now() + tellEveryMs
+    log.warn({ migration: workId, reason }, 'Something does not arrive at the moment, and is tried again.')
+  }
+}
+
+/** What was copied because it changed. */
+const ofChanges = (counts: Counts): Counts => ({
+  ...counts,
+  filesChanged: counts.filesMigrated + counts.linksMigrated,
+  bytesChanged: counts.bytesMigrated,
+})

@@ -1,0 +1,92 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createSealedBox } from '../../../broker/sealed-box.ts'
+import { isSameFolder, witnessOf } from '../../../services/migrations/agents/same-folder.ts'
+import {
+  bytesOfMigration,
+  fingerprintOf,
+  migrationOfBytes,
+  sentSpec,
+} from '../../../services/migrations/agents/spec-bytes.ts'
+import { packRules } from '../../../services/migrations/engine/rules.ts'
+import { isShared } from '../../../services/migrations/agents/shares.ts'
+import { Throughput } from '../../../services/migrations/agents/throughput.ts'
+import { noCounts } from '../../../services/migrations/engine/counts.ts'
+import { createFolder } from '../../support/migrations.ts'
+
+test('a folder is known again, empty, as it is, and while much happens in it', () => {
+  using folder = createFolder('one', 'two')
+  const empty = witnessOf(folder.one)
+  expect(isSameFolder(folder.one, empty)).toBe(true)
+  expect(isSameFolder(folder.two, empty)).toBe(false)
+  writeFileSync(join(folder.one, 'a'), 'a')
+  const witness = witnessOf(folder.one)
+  writeFileSync(join(folder.one, 'b'), 'b')
+  expect(isSameFolder(folder.one, witness)).toBe(true)
+})
+
+test('another folder at the same path is none, even with the same names in it', () => {
+  using folder = createFolder('data')
+  writeFileSync(join(folder.data, 'a'), 'a')
+  const witness = witnessOf(folder.data)
+  renameSync(folder.data, join(folder.root, 'before'))
+  mkdirSync(folder.data)
+  writeFileSync(join(folder.data, 'a'), 'a')
+  expect(isSameFolder(folder.data, witness)).toBe(false)
+})
+
+test.each([
+  ['/data', ['/data'], true],
+  ['/data/a', ['/x', '/data'], true],
+  ['/database', ['/data'], false],
+  ['/', ['/data'], false],
+  ['/data', ['/'], true],
+  ['/data', [], false],
+])('%s is within %j: %s', (path, shares, expected) => {
+  expect(isShared(path, shares)).toBe(expected)
+})
+
+test('what is sealed opens for its recipient, from its sender', () => {
+  const [platform, agent, other] = [createSealedBox(), createSealedBox(), createSealedBox()]
+  const sealed = platform.seal(Buffer.from('secret'), agent.publicKey)
+  expect(Buffer.from(sealed, 'base64').includes('secret')).toBe(false)
+  expect(Buffer.from(agent.open(sealed, platform.publicKey)).toString()).toBe('secret')
+  expect(() => other.open(sealed, platform.publicKey)).toThrow()
+  expect(() => agent.open(sealed, other.publicKey)).toThrow()
+})
+
+test('an agent is told all of a migration but its limits, rules in memory that its threads share', () => {
+  const kind = { kind: 'local', options: { fsRoot: '/data' } } as const
+  const exclusion = { id: 'temporary', kind: 'regex', regex: 'tmp' } as const
+  const rules = packRules({ exclusions: [exclusion], inclusions: [] } as never)!
+  const spec = {
+    id: 'migration',
+    generation: 2,
+    root: Buffer.from([0x61, 0xff]),
+    source: kind,
+    target: kind,
+    policy: 'Overwrite',
+    rules,
+    mappings: [{ from: Buffer.from('a'), to: Buffer.from('b') }],
+  } as const
+  const sent = migrationOfBytes(
+    bytesOfMigration({ spec: sentSpec({ ...spec, limits: [] }), queueCreated: '', folders: [] }),
+  )
+  const { rules: received, ...rest } = sent.spec
+  const { rules: _rules, ...others } = spec
+  expect(rest).toEqual(others)
+  expect(received!.json).toBeInstanceOf(SharedArrayBuffer)
+  expect(Buffer.from(received!.json)).toEqual(Buffer.from(rules.json))
+  expect(fingerprintOf({ ...spec, limits: [] })).toBe(fingerprintOf(spec))
+  expect(fingerprintOf({ ...spec, generation: 3 })).not.toBe(fingerprintOf(spec))
+})
+
+test('throughput is that of the last ten seconds, and the total that of all', () => {
+  const throughput = new Throughput()
+  throughput.add({ ...noCounts(), bytesMigrated: 5_000, filesMigrated: 10 }, 1_000)
+  throughput.add({ ...noCounts(), bytesMigrated: 5_000, linksMigrated: 10 }, 9_000)
+  expect(throughput.lately(10_000)).toEqual({ bytesPerSecond: 1_000, filesPerSecond: 2 })
+  expect(throughput.lately(15_000)).toEqual({ bytesPerSecond: 500, filesPerSecond: 1 })
+  expect(throughput.total).toMatchObject({ bytesMigrated: 10_000, filesMigrated: 10, linksMigrated: 10 })
+})
