@@ -1,5 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
-import type { Caller } from '../subjects/contract.ts'
+import type { Caller, ClientConnection } from '../subjects/contract.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -28,6 +28,15 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
     info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
     info.acc === identity.GANTRY.account.getPublicKey()
   return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+}
+
+/** On which connection a request came that crossed from another account. */
+export function connectionOf(message: Msg): ClientConnection | undefined {
+  if (!message.reply?.startsWith(crossAccountReply)) return undefined
+  const { server, id, start } = JSON.parse(requestInfo(message) ?? '{}') as Record<string, unknown>
+  return typeof server === 'string' && typeof id === 'number' && typeof start === 'string'
+    ? { server, id, started: start }
+    : undefined
 }
 
 /** The server's word on the client of a request that crossed accounts. */

@@ -13,12 +13,13 @@ import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
 import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
-import { watchViolations } from '../broker/violations.ts'
+import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
 import { auditHandlers } from '../services/audit/index.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
+import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { type Component, platformHandlers } from '../services/platform/index.ts'
@@ -52,6 +53,9 @@ export interface Platform {
   /** Stops in order: no new requests, work in hand finished, broker last. */
   stop(): Promise<void>
 }
+
+/** Calls on the storage of extensions at once; one that waits takes a few kB. */
+const maxWatchers = 4_096
 
 /** Above this share of `max_file` the platform reports that its storage is nearly full. */
 const storageWarningShare = 0.9
@@ -97,13 +101,16 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const credentialSubjects = Object.values(internalResources.authenticationInternal).map(
       ({ subject }) => subject,
     )
-    const [platform, auth, system, edgeConnection, credentialConnection] = await Promise.all([
-      connect('PLATFORM', 'services'),
-      connect('AUTH', 'callout'),
-      connect('SYS', 'system'),
-      connect('GANTRY', edgeUser, publicSubjects),
-      connect('PLATFORM', edgeUser, credentialSubjects),
-    ])
+    const lookupSubjects = Object.values(internalResources.extensionsInternal).map(({ subject }) => subject)
+    const [platform, auth, system, edgeConnection, credentialConnection, lookupConnection] =
+      await Promise.all([
+        connect('PLATFORM', 'services'),
+        connect('AUTH', 'callout'),
+        connect('SYS', 'system'),
+        connect('GANTRY', edgeUser, publicSubjects),
+        connect('PLATFORM', edgeUser, credentialSubjects),
+        connect('PLATFORM', edgeUser, lookupSubjects),
+      ])
 
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
@@ -131,7 +138,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     stops.push(() => access.stop())
 
     const marks = addressMarks(identity)
-    const { onViolation, onRefusal } = access
+    const { onRefusal } = access
+    const extensions = await startExtensions({ connections: { platform, system }, identity, log })
+    stops.push(() => extensions.stop())
+    const onViolation = (violation: Violation) => {
+      access.onViolation(violation)
+      extensions.onViolation(violation)
+    }
     const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
     stops.push(() => violations.stop())
 
@@ -152,6 +165,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         access.internalHandlers.authentication,
         serving,
       ),
+      serve(platform, internalResources.keysInternal, access.internalHandlers.keys, serving),
       serve(platform, resources.keys, access.handlers.keys, serving),
       serve(platform, resources.signIn, access.handlers.signIn, serving),
       serve(platform, resources.roles, access.handlers.roles, serving),
@@ -164,6 +178,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
+      serve(platform, resources.extensions, extensions.handlers.extensions, serving),
+      // Those who watch wait inside.
+      serve(platform, resources.extensionStorage, extensions.handlers.extensionStorage, {
+        ...serving,
+        concurrency: maxWatchers,
+      }),
+      serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
       serve(
         platform,
         resources.platform,
@@ -193,6 +214,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       marks,
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
+      lookupConnection,
       operatorToken,
       publicUrl,
       onRefusal,

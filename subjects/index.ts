@@ -4,7 +4,9 @@ import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
-import { keys } from './keys.ts'
+import { extensionStorage } from './extension-storage.ts'
+import { extensions, extensionsInternal } from './extensions.ts'
+import { keys, keysInternal } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
@@ -28,10 +30,18 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  extensions,
+  extensionStorage,
 } as const
 
 /** Requests between the platform's own services. */
-export const internalResources = { authenticationInternal, filesystemsInternal, migrationsInternal } as const
+export const internalResources = {
+  authenticationInternal,
+  keysInternal,
+  filesystemsInternal,
+  migrationsInternal,
+  extensionsInternal,
+} as const
 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
   Object.values(resource),

@@ -25,6 +25,10 @@ const readingVerbs = new Set([
   'progress',
   'stats',
   'summary',
+  'features',
+  'show',
+  'resource',
+  'logs',
 ])
 
 const events = `${roots.events}.>`
