@@ -151,6 +151,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
+    stops.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
     const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })

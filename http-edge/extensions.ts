@@ -86,7 +86,7 @@ export function addExtensionRoutes(
       )
       const failure = isError(message) ? failureOf(contract, replyError(message)) : undefined
       if (failure !== undefined) {
-        if (failure.code === 'INTERNAL') report(prefix, name, failure.message)
+        if (failure.code === 'INTERNAL' || failure.code === 'TIMEOUT') report(prefix, name, failure.message)
         return sendError(reply, failure, request.id)
       }
       const problem = problemOf(contract, message)

@@ -147,6 +147,12 @@ export const registrationFields = {
   prefix: Prefix,
   ...about,
   instance: Type.Optional(InstanceId),
+  outlivesConnection: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether it stays when the connection closes on which it registered, as long as heartbeats come; default false',
+    }),
+  ),
   menus: Type.Optional(looks.menus),
   routes: Type.Optional(looks.routes),
   widgets: Type.Optional(looks.widgets),

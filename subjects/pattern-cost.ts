@@ -19,13 +19,17 @@ const once: Repeat = { min: 1, max: 1 }
 export function patternCost(pattern: string, maxLength: number): number {
   const reader = new Reader(pattern, maxLength)
   const ways = reader.alternatives()
-  return pattern.startsWith('^') ? ways : ways * maxLength
+  const isAnchored = pattern.startsWith('^') && !reader.hasBranches
+  return isAnchored ? ways : ways * maxLength
 }
 
 class Reader {
   readonly #text: string
   readonly #maxLength: number
   #at = 0
+  #depth = 0
+  /** Whether there is a `|` outside of all groups: what stands before it, as `^`, is of the first branch alone. */
+  hasBranches = false
 
   constructor(text: string, maxLength: number) {
     this.#text = text
@@ -39,6 +43,7 @@ class Reader {
     while (this.#at < this.#text.length && this.#text[this.#at] !== ')') {
       if (this.#text[this.#at] === '|') {
         this.#at += 1
+        if (this.#depth === 0) this.hasBranches = true
         ways += branch
         branch = 1
       } else branch *= this.#repeated(this.#part())
@@ -59,7 +64,9 @@ class Reader {
   #group(): number {
     const [head = ''] = /^\?(?::|<?[=!]|<[^>]*>)/.exec(this.#text.slice(this.#at)) ?? []
     this.#at += head.length
+    this.#depth += 1
     const ways = this.alternatives()
+    this.#depth -= 1
     this.#at += 1
     return /[=!]$/.test(head) ? Infinity : ways
   }

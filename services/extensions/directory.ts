@@ -80,8 +80,11 @@ export class Directory {
     return [...byPrefix].toSorted(([a], [b]) => (a < b ? -1 : 1))
   }
 
+  /** Those that go when this connection closes. */
   on(connection: ClientConnection): InstanceRecord[] {
-    return [...this.#records.values()].filter((record) => isSameConnection(record.connection, connection))
+    return [...this.#records.values()].filter(
+      (record) => !record.registration.outlivesConnection && isSameConnection(record.connection, connection),
+    )
   }
 
   /** Those that have been silent for too long. */

@@ -87,15 +87,18 @@ export class Lifecycle {
         instance,
       })
     // It may have gone before it was known, so that nobody noticed.
-    if (!(await isConnected(record.connection))) await this.lose(record, 'its connection has closed')
+    if (!record.registration.outlivesConnection && !(await isConnected(record.connection)))
+      await this.lose(record, 'its connection has closed')
   }
 
   /** Notes a sign of life, and from which connection it came. */
   async beat(record: InstanceRecord, connection: ClientConnection): Promise<void> {
-    const { state } = this.#options
+    const { state, isConnected } = this.#options
     const id = instanceKey(record)
-    if (!isSameConnection(record.connection, connection))
-      await state.instances.update(id, (current) => ({ ...current, connection }))
+    // It has reconnected; or somebody sends its heartbeats for it, whose connection says nothing.
+    const hasMoved =
+      !isSameConnection(record.connection, connection) && !(await isConnected(record.connection))
+    if (hasMoved) await state.instances.update(id, (current) => ({ ...current, connection }))
     await state.heartbeats.put(id, { seen: new Date().toISOString() })
   }
 

@@ -56,6 +56,8 @@ export async function startExtensions({
         log.warn({ err }, 'What an extension was not allowed to do is not in its log.'),
       )
     },
+    /** Answers those who wait for changes: before the services stop, which wait for what is under way. */
+    hangUp: () => storages.end(),
     stop: async () => {
       lifecycle.stop()
       await disconnects.stop()

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '../../broker/connection.ts'
 import { type Change, ValueStore } from '../../broker/value-store.ts'
-import type { Call, Caller, Contract, Handlers } from '../../subjects/contract.ts'
+import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import {
   type extensionStorage,
@@ -20,6 +20,7 @@ const maxToldLength = 2 ** 20
 export class Storages {
   readonly #connection: NatsConnection
   readonly #open = new Map<string, Promise<ValueStore>>()
+  readonly #end = new AbortController()
 
   constructor(connection: NatsConnection) {
     this.#connection = connection
@@ -33,6 +34,16 @@ export class Storages {
       store.catch(() => this.#open.delete(prefix))
     }
     return store
+  }
+
+  /** Aborts when nobody is to wait for changes any more. */
+  get ending(): AbortSignal {
+    return this.#end.signal
+  }
+
+  /** Answers all who wait for changes, so that the service can stop. */
+  end(): void {
+    this.#end.abort()
   }
 
   async drop(prefix: string): Promise<void> {
@@ -86,7 +97,7 @@ export function storageHandlers({
     },
     watch: async ({ prefix, beginning = '', after = 0, waitMs = maxWaitMs }, call) => {
       const store = await storeFor(prefix, call.caller)
-      return changesOf(store, { beginning, after, waitMs }, call)
+      return changesOf(store, { beginning, after, waitMs }, AbortSignal.any([call.signal, storages.ending]))
     },
   }
 }
@@ -112,12 +123,13 @@ async function requireRoom(prefix: string, store: ValueStore, addedBytes: number
 async function changesOf(
   store: ValueStore,
   { beginning, after, waitMs }: { beginning: string; after: number; waitMs: number },
-  { signal }: Pick<Call<Contract>, 'signal'>,
+  signal: AbortSignal,
 ) {
   let wake = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   const timer = setTimeout(stopped.resolve, waitMs)
   signal.addEventListener('abort', () => stopped.resolve(), { once: true })
+  if (signal.aborted) stopped.resolve()
   let isOver = false
   void stopped.promise.then(() => (isOver = true))
   const watching = store.onChange(() => wake.resolve())

@@ -55,10 +55,13 @@ describe('compare and set', () => {
   })
 
   test('of many who count at the same time, none is lost', async () => {
+    const none = { value: 0, revision: 0 }
     const count = async () => {
       for (;;) {
-        const { value = '0', revision = 0 } = await ask('get', { key: 'count' })
-        const { status } = await ask('put', { key: 'count', value: String(Number(value) + 1), revision })
+        const found = await ask('get', { key: 'count' })
+        const known =
+          found.status === 200 ? { value: Number(found['value']), revision: found.revision } : none
+        const { status } = await ask('put', { ...known, key: 'count', value: String(known.value + 1) })
         if (status === 200) return
       }
     }
