@@ -3,6 +3,8 @@
  * who have one. The platform runs in a process of its own; the load comes from here.
  */
 import { wsconnect } from '@nats-io/nats-core'
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
 import { keys } from '../subjects/keys.ts'
@@ -12,6 +14,8 @@ import { guessesPerSecond } from './guess.ts'
 import { print, quantile } from './figures.ts'
 
 const revocations = 200
+/** How long guesses come with no calls beside, to see what one costs. */
+const costMs = 5_000
 /** Calls of somebody with a right token, before the guesses and during them. */
 const goodCalls = 2_000
 
@@ -59,6 +63,19 @@ async function callTimes({ httpUrls, operatorToken }: Addresses): Promise<number
   return times
 }
 
+/** Milliseconds of a processor that a process has used; Linux counts hundredths of a second. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Milliseconds of a processor that one guess costs the platform. */
+async function costOfGuess(pid: number): Promise<number> {
+  const [before, began] = [cpuMs(pid), performance.now()]
+  await delay(costMs)
+  return (cpuMs(pid) - before) / (((performance.now() - began) / 1_000) * guessesPerSecond)
+}
+
 export async function benchAccess(): Promise<void> {
   await using platform = await startChild('platform.ts')
   const addresses = JSON.parse(platform.line) as Addresses
@@ -69,6 +86,7 @@ export async function benchAccess(): Promise<void> {
   const idle = quantile(await callTimes(addresses), 0.99)
   const guesser = await startChild('guess.ts', [addresses.httpUrls.platform, addresses.operatorToken])
   const guessed = quantile(await callTimes(addresses), 0.99)
+  const cost = await costOfGuess(platform.pid)
   await guesser[Symbol.asyncDispose]()
   await operator.close()
   print('Access', [
@@ -83,6 +101,12 @@ export async function benchAccess(): Promise<void> {
       value: (guessed / idle).toFixed(2),
       aim: '< 2',
       details: `${guessed.toFixed(1)} ms and ${idle.toFixed(1)} ms, ${goodCalls} calls each`,
+    },
+    {
+      name: 'processor time of the platform for a wrong token',
+      value: `${cost.toFixed(2)} ms`,
+      aim: '–',
+      details: `${guessesPerSecond} a second for ${costMs / 1_000} s`,
     },
   ])
 }

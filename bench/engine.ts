@@ -23,7 +23,7 @@ function byEngine(mover: Mover): Copier {
       root: new Uint8Array(0),
       source: { kind: 'local', options: { fsRoot: source } },
       target: { kind: 'local', options: { fsRoot: target } },
-      policy: 'overwrite',
+      policy: 'Overwrite',
     })
     if (failures.length > 0)
       throw new Error(`${failures.length} paths failed, the first: ${failures[0]?.message}`)

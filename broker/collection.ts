@@ -1,6 +1,7 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { type NatsConnection, nuid } from '@nats-io/transport-node'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { subjectToken } from '../subjects/names.ts'
@@ -37,6 +38,8 @@ interface Envelope {
 
 /** Writers that collide this often on one key do not take turns but fight; something is wrong. */
 const maxAttempts = 50
+/** Two that write in step would collide again and again, and one of them win each time; this puts them out of step. */
+const maxPauseMs = 10
 
 /**
  * Entities by id in a KV bucket. Every change is compare-and-set: `update` takes a pure function from the current value
@@ -144,18 +147,23 @@ export class Collection<S extends TSchema> {
         return next
       } catch (error) {
         if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
+        await delay(Math.random() * Math.min(attempt, maxPauseMs))
       }
     }
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
   }
 
   /** Makes the value, or replaces it by what `change` makes of it. `change` may run several times. @throws CONFLICT */
-  async upsert(id: string, change: (current: Static<S> | undefined) => Static<S>): Promise<Static<S>> {
+  async upsert(
+    id: string,
+    change: (current: Static<S> | undefined) => Static<S>,
+    emit: (next: Static<S>) => readonly Emission[] = () => [],
+  ): Promise<Static<S>> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       try {
-        if ((await this.#read(id)) !== undefined) return await this.update(id, change)
+        if ((await this.#read(id)) !== undefined) return await this.update(id, change, emit)
         const first = change(undefined)
-        await this.create(id, first)
+        await this.create(id, first, emit(first))
         return first
       } catch (error) {
         if (!isGantryError(error, 'ALREADY_EXISTS') && !isGantryError(error, 'NOT_FOUND')) throw error
@@ -177,6 +185,7 @@ export class Collection<S extends TSchema> {
         return current.value
       } catch (error) {
         if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
+        await delay(Math.random() * Math.min(attempt, maxPauseMs))
       }
     }
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)

@@ -33,7 +33,7 @@ const storageShare = 10
 const duplicateWindowNs = 3_600e9
 
 /**
- * Durable lists that only grow, one for each book (a subject token) under a root, all in one stream. Nothing is dropped:
+ * Durable lists that grow at their end, one for each book (a subject token) under a root, all in one stream. Nothing is dropped:
  * when the stream is full, whoever appends waits.
  */
 export class Ledger<T> {
@@ -115,6 +115,12 @@ export class Ledger<T> {
     })
     const subjects = Object.entries(state.subjects ?? {})
     return new Map(subjects.map(([subject, count]) => [subject.slice(this.#root.length + 1), count]))
+  }
+
+  /** Takes out one entry; no error when it is gone already. @param sequence as `page` gives it */
+  async forget(sequence: number): Promise<void> {
+    const message = await this.#manager.streams.getMessage(this.#stream, { seq: sequence })
+    if (message !== null) await this.#manager.streams.deleteMessage(this.#stream, sequence, false)
   }
 
   /** Forgets a book. */

@@ -52,6 +52,8 @@ export class Queue {
   readonly name: string
   /** Whether nothing was ever put into it before it was opened. */
   readonly isNew: boolean
+  /** When it was made: sequences of items are unique since then. */
+  readonly created: string
   readonly #connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
@@ -64,10 +66,11 @@ export class Queue {
     connection: NatsConnection,
     manager: JetStreamManager,
     log: Log,
-    isNew: boolean,
+    { isNew, created }: Pick<Queue, 'isNew' | 'created'>,
   ) {
     this.name = name
     this.isNew = isNew
+    this.created = created
     this.#connection = connection
     this.#js = jetstream(connection)
     this.#manager = manager
@@ -87,7 +90,7 @@ export class Queue {
     { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection)
-    const { state } = await manager.streams.add({
+    const { state, created } = await manager.streams.add({
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,
@@ -95,7 +98,7 @@ export class Queue {
       discard: DiscardPolicy.New,
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
-    const queue = new Queue(name, connection, manager, log, state.last_seq === 0)
+    const queue = new Queue(name, connection, manager, log, { isNew: state.last_seq === 0, created })
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)
@@ -182,13 +185,15 @@ export class Queue {
     await consumer.run(signal)
   }
 
-  /** Items that are not done, exactly. A queue that is gone has none. */
+  /**
+   * Items that are not done, exactly.
+   * @throws QueueGoneError: what was in it may not be done
+   */
   async pending(): Promise<number> {
     try {
       return (await this.#manager.streams.info(streamName(this.name))).state.messages
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 
@@ -207,12 +212,12 @@ export class Queue {
       await this.#manager.streams.deleteMessage(streamName(this.name), sequence, false)
   }
 
-  /** Items of one lane that are not done, exactly. */
-  async pendingIn(lane: string): Promise<number> {
-    const filter = subject(this.name, lane)
+  /** Items of these lanes that are not done, exactly. */
+  async pendingIn(...lanes: string[]): Promise<number> {
+    const filter = lanes.length === 1 ? subject(this.name, lanes[0]!) : subject(this.name, '*')
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return state.subjects?.[filter] ?? 0
+      return lanes.reduce((sum, lane) => sum + (state.subjects?.[subject(this.name, lane)] ?? 0), 0)
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
       throw error
@@ -256,5 +261,6 @@ export class Queue {
   }
 }
 
-const streamName = (name: string) => `WORK_${name}`
+/** Stream of a queue. */
+export const streamName = (name: string) => `WORK_${name}`
 const subject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`

@@ -8,7 +8,7 @@ const wrongForMs = 10_000
 /**
  * Slows down who guesses tokens, by address (a network, for IPv6) and by key: refusals use up an allowance, and without
  * one nobody is asked whether a token is right. It locks no owner out: a token that was right once is always asked for,
- * and so is any from an address that has had no refusal lately. A program that goes on sending one wrong token, or one
+ * and so is any from an address that has had no refusal lately, and any that is sealed (`isSealed`). A program that goes on sending one wrong token, or one
  * that was right, guesses nothing, and uses up nothing.
  */
 export class Throttle {

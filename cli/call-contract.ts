@@ -1,26 +1,52 @@
-import type { Contract } from '../subjects/contract.ts'
+import type { Contract, Input } from '../subjects/contract.ts'
+import { contentsOf, type Part, partField } from '../subjects/download.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from './context.ts'
 import { withFlags } from './failure.ts'
 import { present } from './present.ts'
 import type { Session } from './session.ts'
+import type { Terminal } from './terminal.ts'
 import { inputOf } from './values.ts'
 
 /** Asks, on the caller's connection. */
-type Ask = (session: Session, contract: Contract, input: Record<string, unknown>) => Promise<unknown>
-
-const askService: Ask = (session, contract, input) => session.call(contract, input)
+type Ask = (session: Session, contract: Contract, input: Input<Contract>) => Promise<unknown>
 
 /** Reads the input, calls the capability with the caller's token, and shows the reply. */
 export const callContract =
-  (context: Context, ask: Ask = askService): RunContract =>
+  (context: Context, ask: Ask = askAll): RunContract =>
   async (contract, shape, given, command) => {
     const globals = command.optsWithGlobals<Globals>()
     const input = await inputOf(contract, shape, given, context)
     try {
+      if (contract.download !== undefined) {
+        await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
+        return
+      }
       const reply = await withSession(context, globals, (session) => ask(session, contract, input))
       present(context.terminal, contract, reply, { json: globals.json === true, input })
     } catch (error) {
       throw withFlags(error, shape)
     }
   }
+
+/** The reply, once it is the last word. */
+async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {
+  const reply = await session.call(contract, input)
+  const { again } = contract.cli ?? {}
+  const known = reply as Readonly<Record<string, unknown>>
+  if (again === undefined || known[again.while.field] !== again.while.is) return reply
+  return askAll(session, contract, Object.assign({}, input, { [again.field]: known[again.field] }))
+}
+
+/** Writes the whole text as it is, whatever form replies are asked for in. */
+async function download(
+  terminal: Terminal,
+  session: Session,
+  contract: Contract,
+  input: Input<Contract>,
+): Promise<void> {
+  const ask = async (more: object) =>
+    // The contract says that its replies are parts.
+    (await session.call(contract, Object.assign({}, input, more))) as Part
+  for await (const text of contentsOf(await ask({}), (from) => ask({ [partField]: from }))) terminal.out(text)
+}

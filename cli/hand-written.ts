@@ -52,6 +52,7 @@ export function addHandWritten(program: Command, context: Context): void {
     .summary('show the progress of migrations')
     .description(
       'Shows the progress of a migration until it ends; without an argument, of all that are running.\n' +
+        'Live and recurring ones do not end by themselves.\n' +
         'The exit code is 0 when all were completed without failures.',
     )
     .argument('[migration]', 'name of the migration')

@@ -26,6 +26,7 @@ export function explanation(field: Field): string {
   const { schema, kind, required } = field
   const notes = [
     ...(kind === 'list' || kind === 'record' ? ['may be repeated'] : []),
+    ...(field.lines ? ['or @file with one a line, as find prints them'] : []),
     ...(mayBeElsewhere(field) ? ['or @file, or - for stdin'] : []),
     ...(field.secret ? ['both keep it out of the process list'] : []),
   ]

@@ -9,9 +9,9 @@ import type { Log } from '../broker/log.ts'
 import { loadMessagingConfig } from '../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../broker/platform-config.ts'
 import { createSealer } from '../broker/seal.ts'
+import { isSealed } from '../broker/token.ts'
 import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
-import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
 import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
@@ -22,11 +22,12 @@ import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
-import { type Component, platformHandlers } from '../services/platform/index.ts'
+import { platformHandlers } from '../services/platform/index.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
+import { auditComponent, storageComponent } from './components.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -56,9 +57,6 @@ export interface Platform {
 
 /** Calls on the storage of extensions at once; one that waits takes a few kB. */
 const maxWatchers = 4_096
-
-/** Above this share of `max_file` the platform reports that its storage is nearly full. */
-const storageWarningShare = 0.9
 
 /**
  * Starts everything: nats-server as a child process, all services, all HTTP servers.
@@ -123,7 +121,9 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     stops.push(() => trail.close())
+    const events = await Events.open(platform, messaging)
     const access = await startAccess({
+      events,
       connections: { platform, auth, system },
       identity,
       salt,
@@ -153,10 +153,16 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     stops.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
-    const events = await Events.open(platform, messaging)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
-    const migrations = await startMigrations({ connection: platform, sealer, events, maxFileBytes, log })
+    const migrations = await startMigrations({
+      connection: platform,
+      sealer,
+      events,
+      maxFileBytes,
+      reportsFolder: join(home, 'reports'),
+      log,
+    })
     stops.push(() => migrations.stop())
     services.push(
       serve(platform, resources.authentication, access.handlers.authentication, serving),
@@ -178,6 +184,12 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.filesystems, filesystems.handlers, serving),
       serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
       serve(platform, resources.migrations, migrations.handlers, serving),
+      serve(platform, resources.verifications, migrations.verificationHandlers, serving),
+      serve(platform, resources.stats, migrations.statsHandlers, serving),
+      serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
+      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
+      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
+      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
       serve(platform, resources.extensions, extensions.handlers.extensions, serving),
       // Those who watch wait inside.
@@ -218,6 +230,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       lookupConnection,
       operatorToken,
       publicUrl,
+      isSealed: (token) => isSealed(salt, token),
       onRefusal,
       onViolation,
       version,
@@ -256,31 +269,4 @@ function urlOf({ host, port }: ListenOptions): string {
 
 async function closeConnection(connection: NatsConnection): Promise<void> {
   if (!connection.isClosed()) await connection.drain()
-}
-
-async function storageComponent(connection: NatsConnection): Promise<Component> {
-  const name = 'storage'
-  try {
-    const { fileBytes, maxFileBytes } = await storageUse(connection)
-    if (fileBytes < maxFileBytes * storageWarningShare) return { name, healthy: true }
-    const percent = Math.round((100 * fileBytes) / maxFileBytes)
-    const message = `${percent} % of max_file is in use; raise it in messaging.config before work slows down`
-    return { name, healthy: false, message }
-  } catch (error) {
-    return {
-      name,
-      healthy: false,
-      message: `the broker’s storage does not answer: ${(error as Error).message}`,
-    }
-  }
-}
-
-function auditComponent(trail: Pick<AuditTrail<AuditEntry>, 'requireRoom'>): Component {
-  const name = 'audit'
-  try {
-    trail.requireRoom()
-    return { name, healthy: true }
-  } catch (error) {
-    return { name, healthy: false, message: (error as Error).message }
-  }
 }

@@ -1,4 +1,5 @@
 import type { Contract } from '../subjects/contract.ts'
+import { partField } from '../subjects/download.ts'
 import { filesystemKinds } from '../subjects/filesystem-kinds.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
 
@@ -16,6 +17,8 @@ export interface Field {
   readonly required: boolean
   /** May be taken from a file or standard input, so that it is not in the process list. */
   readonly secret: boolean
+  /** A list of paths that may be the lines of a file. */
+  readonly lines: boolean
   /** All values that it can have, when they are few. */
   readonly choices: readonly string[] | undefined
 }
@@ -31,7 +34,7 @@ export function shapeOf(contract: Contract): Shape {
   const { required = [] } = jsonSchema(contract.input)
   const secrets = secretsOf(contract)
   const fields = new Map(
-    Object.entries(fieldsOf(contract.input)).map(([name, schema]): [string, Field] => [
+    inputFields(contract).map(([name, schema]): [string, Field] => [
       name,
       {
         name,
@@ -40,6 +43,7 @@ export function shapeOf(contract: Contract): Shape {
         schema,
         required: required.includes(name),
         secret: secrets.includes(name),
+        lines: contract.cli?.files?.includes(name) ?? false,
         choices: choicesOf(kindOf(schema) === 'list' ? (schema.items ?? {}) : schema),
       },
     ]),
@@ -50,6 +54,10 @@ export function shapeOf(contract: Contract): Shape {
     flags: [...fields.values()].filter(({ name }) => !byPosition.includes(name)),
   }
 }
+
+/** Those that a person gives. */
+const inputFields = ({ input, download }: Contract): [string, JsonSchema][] =>
+  Object.entries(fieldsOf(input)).filter(([name]) => download === undefined || name !== partField)
 
 /** `listenAndApplySourceChanges` → `listen-and-apply-source-changes` */
 export const kebab = (name: string): string =>
@@ -70,7 +78,8 @@ function kindOf(schema: JsonSchema): FieldKind {
     case 'number':
       return 'number'
     case 'array':
-      return 'list'
+      // Of items with several forms each is an object: nobody writes those one by one.
+      return schema.items?.anyOf === undefined ? 'list' : 'object'
     case 'object':
       return schema.properties === undefined ? 'record' : 'object'
     default:

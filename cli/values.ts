@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Contract } from '../subjects/contract.ts'
 import type { FieldText } from '../subjects/coerce.ts'
 import { GantryError } from '../subjects/errors.ts'
+import { pathLines } from './path-lines.ts'
 import { type Field, type Shape, typed } from './shape.ts'
 
 /** Where values that are not typed come from. */
@@ -36,7 +37,11 @@ export async function inputOf(
       }
       stdinTakenBy = name
     }
-    const itsText = mayBeElsewhere(field) ? await fetchText(name, text, sources) : text
+    const itsText = mayBeElsewhere(field)
+      ? await fetchText(name, text, sources)
+      : field.lines
+        ? fetchLines(name, text, sources)
+        : text
     if (field.kind === 'object') checkJson(name, itsText)
     texts[field.name] = itsText
   }
@@ -60,9 +65,23 @@ async function fetchText(
   return contentOf(name, path, readFile(name, path))
 }
 
-function readFile(name: string, path: string): string {
+/** Several paths as JSON, so that none is divided at its commas; those of files as they are there. */
+function fetchLines(name: string, text: FieldText, { cwd }: ValueSources): FieldText {
+  const given = typeof text === 'string' ? [text] : text
+  if (!given.some((one) => one.startsWith('@'))) return text
+  return JSON.stringify(given.flatMap((one) => (one.startsWith('@') ? linesOf(name, cwd, one) : [one])))
+}
+
+function linesOf(name: string, cwd: string, text: string): string[] {
+  const path = resolve(cwd, text.slice(1))
+  return pathLines(name, path, readBytes(name, path))
+}
+
+const readFile = (name: string, path: string): string => readBytes(name, path).toString()
+
+function readBytes(name: string, path: string): Buffer {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new GantryError('INVALID_INPUT', `${name}: ${path} cannot be read (${code})`, { cause })
@@ -75,7 +94,7 @@ function checkJson(name: string, text: FieldText): void {
     JSON.parse(String(text))
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause)
-    throw new GantryError('INVALID_INPUT', `${name} is to be an object in JSON: ${problem}`, { cause })
+    throw new GantryError('INVALID_INPUT', `${name} is to be JSON: ${problem}`, { cause })
   }
 }
 

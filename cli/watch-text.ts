@@ -28,7 +28,7 @@ function barText({ progress: { migratedPercentage } }: Info, width: number): str
 function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
   const { progress, state } = info
   const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
-  const running = state === 'RUNNING' || state === 'STOPPING'
+  const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
   return [
     `${String(migratedPercentage).padStart(3)} %`,
     `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
@@ -36,8 +36,29 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
     ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
     ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
-    ...(state === 'STOPPING' ? ['stopping'] : []),
+    ...stateText(info),
   ]
+}
+
+/** What a migration waits for, when it does not just move files. */
+function stateText({ state, nextRecurrenceTime }: Info): string[] {
+  switch (state) {
+    case 'STOPPING':
+      return ['stopping']
+    case 'LIVE':
+      return ['follows changes']
+    case 'SCHEDULED':
+    case 'RECURRENCE_SCHEDULED':
+      return ['waits for its turn']
+    case 'WAITING_FOR_NEXT_RECURRENCE':
+      return [nextRecurrenceTime === undefined ? 'is done' : `waits until ${nextRecurrenceTime}`]
+    case 'NONSCHEDULED':
+    case 'RUNNING':
+    case 'STOPPED':
+    case 'COMPLETED':
+      break
+  }
+  return []
 }
 
 /** How a migration ended, and what can be done next. */
@@ -59,13 +80,12 @@ export function endLine(info: Info): string {
         ? `${name} is completed: ${done}`
         : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}`
     }
-    case 'WAITING_FOR_NEXT_RECURRENCE':
-      return `${name} is done until its next time: ${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied`
     case 'SCHEDULED':
-    case 'RECURRENCE_SCHEDULED':
     case 'RUNNING':
     case 'LIVE':
     case 'STOPPING':
+    case 'WAITING_FOR_NEXT_RECURRENCE':
+    case 'RECURRENCE_SCHEDULED':
       return `${name} is ${state}`
   }
 }

@@ -16,7 +16,8 @@ const patienceMs = 60_000
 const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
 
 /**
- * `gantry watch`: shows the progress of one migration, or of all that are running, until each has ended. A restart of
+ * `gantry watch`: shows the progress of one migration, or of all that are running, until each has ended; live and recurring
+ * ones never do. A restart of
  * the platform in between is waited for. Resolves to the exit code.
  */
 export async function watch(context: Context, globals: Globals, migrationId?: string): Promise<number> {
@@ -66,8 +67,8 @@ function measured(meters: Map<string, RateMeter>, info: Info): Seen {
 }
 
 async function runningIds(session: Session): Promise<string[]> {
-  const { running } = await session.call(migrations.summary, {})
-  return running.migrations.map(({ id }) => id)
+  const { running, live } = await session.call(migrations.summary, {})
+  return [running, live].flatMap((list) => list.migrations.map(({ id }) => id))
 }
 
 /** One migration by its name; several with one call, however many they are. */
@@ -75,8 +76,8 @@ async function look(session: Session, ids: readonly string[]): Promise<Info[]> {
   const [only, ...others] = ids
   if (only === undefined) return []
   if (others.length === 0) return [await session.call(migrations.progress, { migrationId: only })]
-  const { ready, running, stopped, completed, live } = await session.call(migrations.summary, {})
-  const all = [ready, running, stopped, completed, live].flatMap((list) => list.migrations)
+  const { overallCount: _all, ...byState } = await session.call(migrations.summary, {})
+  const all = Object.values(byState).flatMap((list) => list.migrations)
   return all.filter(({ id }) => ids.includes(id))
 }
 

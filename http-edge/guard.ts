@@ -32,9 +32,15 @@ const jwtForm = /^[\w-]+\.[\w-]+\.[\w-]+$/
 export class Guard {
   readonly #throttle = new Throttle()
   readonly #onRefusal: OnRefusal
+  readonly #isSealed: (token: string) => boolean
 
-  constructor(onRefusal: OnRefusal = () => undefined) {
+  /** @param options `isSealed`: whether a token was made here, so that it is no guess; none is known to be unless it is given */
+  constructor({
+    onRefusal = () => undefined,
+    isSealed = () => false,
+  }: { onRefusal?: OnRefusal; isSealed?: (token: string) => boolean } = {}) {
     this.#onRefusal = onRefusal
+    this.#isSealed = isSealed
   }
 
   /** @throws GantryError UNAUTHENTICATED: what has not the form of a token is not worth a connection */
@@ -53,6 +59,7 @@ export class Guard {
         this.#note(address, { reason: again, keyId })
         throw isWrongToken
       case 'wait':
+        if (this.#isSealed(token)) return
         this.#note(address, { reason: 'too many refusals', keyId, result: 'THROTTLED' })
         throw isTooMany
     }

@@ -39,6 +39,8 @@ export interface EdgeOptions {
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
+  /** Whether a token was made by this platform, whatever has become of its key. */
+  readonly isSealed: (token: string) => boolean
   /** Hears of everybody whom the edge turns away by itself. */
   readonly onRefusal: OnRefusal
   /** Hears of calls that the broker does not let a key make. */
@@ -55,10 +57,10 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { lookupConnection: lookup, onRefusal, onViolation, version, log } = options
+  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, log } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
-    guard: new Guard(onRefusal),
+    guard: new Guard({ onRefusal, isSealed }),
   })
   const sessions = new BrowserSessions(publicUrl)
   const authorities = {

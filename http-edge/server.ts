@@ -1,14 +1,16 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { isError, replyError, send } from '../broker/client.ts'
+import { call, isError, replyError, send } from '../broker/client.ts'
 import type { AddressMarks } from '../broker/client-address.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/serve.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
+import { type Part, partField } from '../subjects/download.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
+import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
@@ -129,6 +131,17 @@ function addRoute(
         throw error
       })
       if (isError(message)) return sendError(reply, replyError(message), request.id)
+      if (contract.download !== undefined) {
+        const ask = async (from: number) =>
+          // The contract says that its replies are parts.
+          (await call(
+            await authority(request),
+            contract,
+            Object.assign(readInput(request), { [partField]: from }),
+            { requestId: request.id },
+          )) as Part
+        return sendDownload(reply, message.json<Part>(), ask)
+      }
       // The service has checked its reply against the schema; the edge passes it on as it is.
       return sendReply(reply.status(status), message.data)
     },

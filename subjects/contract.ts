@@ -29,16 +29,29 @@ export interface CliShape {
   readonly args?: readonly string[]
   /** Fields that other programs must not see in the list of processes: they can be read from a file or standard input. */
   readonly secrets?: readonly string[]
+  /** Lists of paths that may be the lines of a file, byte for byte. */
+  readonly files?: readonly string[]
   /** One example, as typed. */
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */
   readonly columns?: readonly string[]
+  /** The reply is not the last word while one of its fields has a value: asked again, with another of its fields, until it has not. */
+  readonly again?: {
+    readonly field: string
+    readonly while: { readonly field: string; readonly is: string }
+  }
 }
 
 /** What the audit log says of a call that changes something. */
 export interface AuditShape {
   /** Field that names the object, of the input or, where that has none, of the output. Default: there is one object only. */
   readonly object?: string
+}
+
+/** A text that comes in parts. */
+export interface DownloadShape {
+  /** Media types that it can have. */
+  readonly types: readonly string[]
 }
 
 /** A capability, as plain data: it serialises to JSON and back, and runs in a browser. */
@@ -60,6 +73,11 @@ export interface Contract<
   readonly cli?: CliShape
   /** There when the capability changes something: its calls are in the audit log, whatever came of them. */
   readonly audit?: AuditShape
+  /**
+   * There when the output is a `Part` of a text and the input has `from`: over HTTP and on the command line, which do not
+   * show that field, comes the whole.
+   */
+  readonly download?: DownloadShape
   /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
   readonly deadlineMs?: number
   /** Without route and command: what counts is the connection on which it is asked. */
@@ -79,11 +97,15 @@ export interface Definition {
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
   readonly audit?: AuditShape
+  readonly download?: DownloadShape
   readonly deadlineMs?: number
   readonly brokerOnly?: true
 }
 
 type Named<D extends Definition> = Contract<D['input'], D['output'], D['errors'][number]>
+
+/** Part of a resource's definitions, for a file of its own. */
+export const definitions = <const D extends Record<string, Definition>>(part: D): D => part
 
 /** All contracts of a resource, by verb. */
 export type Resource = Readonly<Record<string, Contract>>

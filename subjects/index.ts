@@ -3,18 +3,24 @@ import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import type { Contract, EventContract } from './contract.ts'
+import { diagnostics } from './diagnostics.ts'
+import { exclusions } from './exclusions.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
 import { extensionStorage } from './extension-storage.ts'
 import { extensions, extensionsInternal } from './extensions.ts'
+import { inclusions } from './inclusions.ts'
 import { keys, keysInternal } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
+import { pathMappings } from './path-mappings.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
-import { settings } from './settings.ts'
+import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
+import { stats } from './stats.ts'
 import { users } from './users.ts'
+import { verificationEvents, verifications } from './verifications.ts'
 
 /** Every resource that callers can reach; routes, pages, commands and tests are made by looping over these. */
 export const resources = {
@@ -30,6 +36,12 @@ export const resources = {
   audit,
   filesystems,
   migrations,
+  verifications,
+  stats,
+  diagnostics,
+  exclusions,
+  inclusions,
+  pathMappings,
   extensions,
   extensionStorage,
 } as const
@@ -49,4 +61,8 @@ export const contracts: readonly Contract[] = Object.values(resources).flatMap((
 export const internalContracts: readonly Contract[] = Object.values(internalResources).flatMap((resource) =>
   Object.values(resource),
 )
-export const eventContracts: readonly EventContract[] = Object.values(migrationEvents)
+export const eventContracts: readonly EventContract[] = [
+  migrationEvents,
+  settingsEvents,
+  verificationEvents,
+].flatMap((events) => Object.values(events))

@@ -35,6 +35,6 @@ export const migrationEvents = events('migrations', {
     summary: 'What a migration had done was forgotten; it begins from the start',
     payload: strict(change),
   },
-  rescanned: { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
+  'region-added': { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

@@ -23,14 +23,18 @@ export const Info = model('MigrationProgress', {
   internalId,
   path: Path('Folder that is migrated'),
   state: Type.Enum(migrationStates),
+  nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   progress: Progress,
 })
 export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })
 
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
-const Stats = model('Stats', {
+export const Stats = model('Stats', {
   filesScanned: Count('Files found'),
   dirsScanned: Count('Folders found'),
+  filesExcluded: Count('Files that rules left out'),
+  dirsExcluded: Count('Folders that rules left out'),
+  bytesExcluded: Count('Bytes of the files that rules left out'),
   filesMigrated: Count('Files copied'),
   dirsMigrated: Count('Folders made'),
   filesMigratedScan: Count('Files copied because the scan found them'),

@@ -1,26 +1,34 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
-import { Count, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
+import { ExclusionView, InclusionView, maxRules } from './rules.ts'
+import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { Deletions } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
 
 /**
  * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
- * its scripts work; the short ones are ours.
+ * its scripts work; the short ones are ours, and what it does not have has no other.
  */
 export const actionPolicies = {
   Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
   SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
+  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
+  SkipIfDigestMatch: 'SkipIfDigestMatch',
 } as const
 export type ActionPolicy = keyof typeof actionPolicies
 
 const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
-export const actionPolicy = Type.Optional(
-  Type.Enum([...policyNames, ...Object.values(actionPolicies)], {
-    description: 'What happens to a file that is at the target already; default Overwrite',
-  }),
-)
+/** @param usual what holds when none is given */
+export const actionPolicy = (usual: string) =>
+  Type.Optional(
+    Type.Enum([...new Set([...policyNames, ...Object.values(actionPolicies)])], {
+      description: `What happens to a file that is at the target already; default ${usual}`,
+    }),
+  )
 
 /** Wire states, those of the existing product but PAUSED: a stopped migration that can go on is STOPPED and resumable. */
 export const migrationStates = [
@@ -39,6 +47,13 @@ export type MigrationState = (typeof migrationStates)[number]
 /** From the most urgent to the least. */
 export const migrationPriorities = ['HIGH', 'NORMAL', 'LOW'] as const
 export type MigrationPriority = (typeof migrationPriorities)[number]
+/** @param usual what holds when none is given */
+export const migrationPriority = (usual: string) =>
+  Type.Optional(
+    Type.Enum(migrationPriorities, {
+      description: `A more urgent one takes the place of a less urgent one; default ${usual}`,
+    }),
+  )
 
 const Matrix = strict({
   byteCount: Count('Bytes'),
@@ -49,10 +64,11 @@ const Matrix = strict({
 export const Migration = model('Migration', {
   migrationId,
   internalId,
-  path: Path('Folder that is migrated, the same in source and target'),
+  path: Path('Folder that is migrated; the same at the target, unless a path mapping leads elsewhere'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
+  stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
@@ -72,12 +88,25 @@ export const Migration = model('Migration', {
       filesScanned: Count('Files found'),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
+      filesExcluded: Count('Files that were left out'),
+      dirsExcluded: Count('Folders that were left out; what is in them is not known'),
+      bytesExcluded: Count('Bytes of the files that were left out'),
       baseScanCompletionTime: Type.Optional(Timestamp('When all that was there was found and copied')),
     }),
     contentSummary: Matrix,
   }),
   clientActivitySummary: Matrix,
+  metadata: Metadata,
+  links: LinkPolicy,
+  notKept: NotKept,
+  exclusions: list(ExclusionView, maxRules),
+  userDefinedExclusions: list(ExclusionView, maxRules),
+  inclusions: list(InclusionView, maxRules),
+  ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
+  pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  deletions: Type.Optional(Deletions),
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

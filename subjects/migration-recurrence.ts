@@ -57,9 +57,9 @@ export const maxIterations = 200
 
 export const RecurringMigrationTracker = model('RecurringMigrationTracker', {
   recurringCount: Count('Scans that were begun'),
-  scansInLastTwentyFourHours: Count('Of the iterations below'),
-  scansInLastSevenDays: Count('Of the iterations below'),
-  avgDurationInSeconds: Count('Of those of them that are over'),
+  scansInLastTwentyFourHours: Count(`Of the last ${maxIterations}`),
+  scansInLastSevenDays: Count(`Of the last ${maxIterations}`),
+  avgDurationInSeconds: Count(`Of those of the last ${maxIterations} that are over`),
   iterations: list(
     strict({
       iteration: Count('Number, from 1 on'),

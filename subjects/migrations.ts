@@ -1,34 +1,44 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
-import { Failures, maxFailures } from './migration-failures.ts'
+import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
+import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
-import { actionPolicy, Migration, migrationId } from './migration-model.ts'
-import { Count, list, Name, Nothing, page, Path, strict, Timestamp } from './schemas.ts'
+import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
+import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
+import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { targetMatchFields } from './target-match.ts'
+import { migrationPlan } from './migration-plan.ts'
+import { migrationWork } from './migration-work.ts'
+import { Count, list, Name, page, Path, strict } from './schemas.ts'
+import { migrationRules } from './rules.ts'
 
 const audit = { object: 'migrationId' } as const
-const stateErrors = ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'] as const
 const byId = strict({ migrationId })
-
-/** Making a queue and asking both stores takes longer than a look at a record. */
-const commandDeadlineMs = 30_000
-/** What the commands to one migration have in common. */
-const command = { errors: stateErrors, audit, deadlineMs: commandDeadlineMs } as const
 
 export const migrations = resource('migrations', {
   create: {
     summary: 'Define a migration, and start it if asked',
     input: strict({
       migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
-      path: Path('Folder to migrate, the same in source and target'),
+      path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
-      actionPolicy,
+      actionPolicy: actionPolicy('Overwrite'),
+      ...targetMatchFields,
+      metadata: Type.Optional(MetadataChoice),
+      links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
           description: 'Copy once, without watching for changes; default: as the source is (local: true)',
         }),
       ),
+      recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
+      recurringPeriod,
+      recurringSchedule,
+      recurringTimeZone,
+      migrationPriority: migrationPriority('NORMAL'),
+      ...migrationRules,
     }),
     output: Migration,
     errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
@@ -62,73 +72,10 @@ export const migrations = resource('migrations', {
     ],
     cli: { args: ['migrationId'] },
   },
-  start: {
-    summary: 'Start a migration that was never started, or go on with a stopped one',
-    input: byId,
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/start' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' },
-    ],
-    cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
-  },
-  stop: {
-    summary: 'Stop a migration',
-    description:
-      'Work in hand is finished. With resumable=false what is left of it is forgotten, and it cannot go on.',
-    input: strict({
-      migrationId,
-      resumable: Type.Optional(Type.Boolean({ description: 'Whether it can go on later; default true' })),
-    }),
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/stop', query: ['resumable'] },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
-  resume: {
-    summary: 'Go on with a stopped migration',
-    input: byId,
-    output: Migration,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/resume' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
-  delete: {
-    summary: 'Forget a migration that is not running; what it copied stays',
-    input: byId,
-    output: Nothing,
-    ...command,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' },
-    ],
-    cli: { args: ['migrationId'] },
-  },
-  failures: {
-    summary: 'The paths that did not arrive, each with its reason',
-    input: strict({
-      migrationId,
-      since: Type.Optional(Timestamp('Only those given up after this moment')),
-      after: Type.Optional(Count('Only those with a higher id')),
-      limit: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: maxFailures, description: 'Longest page; default 1000' }),
-      ),
-    }),
-    output: Failures,
-    errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
-    ],
-    cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
-  },
+  ...migrationCommands,
+  ...migrationWork,
+  ...failureContracts,
+  ...migrationPlan,
   progress: {
     summary: 'How far a migration is',
     input: byId,
@@ -160,6 +107,8 @@ export const migrations = resource('migrations', {
       stopped: InfoList,
       completed: InfoList,
       live: InfoList,
+      waitingForNextRecurrence: InfoList,
+      recurrenceScheduled: InfoList,
     }),
     errors: [],
     http: [

@@ -126,9 +126,12 @@ function requestBody({ input }: Contract, names: readonly string[]): object {
   return { required: schema.required !== undefined, content: { 'application/json': { schema } } }
 }
 
-const success = ({ output }: Contract) => ({
+const success = ({ output, download }: Contract) => ({
   description: 'Done',
-  content: { 'application/json': { schema: output } },
+  content:
+    download === undefined
+      ? { 'application/json': { schema: output } }
+      : Object.fromEntries(download.types.map((type) => [type, { schema: { type: 'string' } }])),
 })
 
 interface Failure {

@@ -1,11 +1,14 @@
 import { Type } from 'typebox'
-import { resource } from './contract.ts'
-import { model, strict } from './schemas.ts'
+import { events, resource } from './contract.ts'
+import { list, model, strict } from './schemas.ts'
 
 /** A working day; whoever is away for longer signs in again. */
 export const defaultSessionHours = 12
 /** A month: what a session may do is decided when it begins. */
 export const maxSessionHours = 31 * 24
+
+/** More migrations than that run at once only when their number is not limited. */
+const maxLimit = 10_000
 
 const fields = {
   exceedingKeys: Type.Enum(['narrow', 'revoke'], {
@@ -16,6 +19,12 @@ const fields = {
     minimum: 1,
     maximum: maxSessionHours,
     description: `How long a sign-in lasts; default ${defaultSessionHours}`,
+  }),
+  maxRunningMigrations: Type.Integer({
+    minimum: 0,
+    maximum: maxLimit,
+    description:
+      'How many migrations may scan and copy at once, the others wait as SCHEDULED; default 0, any number',
   }),
 }
 
@@ -36,11 +45,19 @@ export const settings = resource('settings', {
     input: strict({
       exceedingKeys: Type.Optional(fields.exceedingKeys),
       sessionHours: Type.Optional(fields.sessionHours),
+      maxRunningMigrations: Type.Optional(fields.maxRunningMigrations),
     }),
     output: Settings,
     errors: [],
     audit: {},
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/settings' }],
     cli: { example: 'gantry settings put --exceeding-keys revoke' },
+  },
+})
+
+export const settingsEvents = events('settings', {
+  changed: {
+    summary: 'Settings were changed',
+    payload: strict({ names: list(Type.Enum(Object.keys(fields) as (keyof Settings)[]), 100) }),
   },
 })

@@ -92,7 +92,7 @@ export async function issueKey(
   asked: NewKey,
 ): Promise<{ key: StoredKey; token: string }> {
   const id = createKeyId()
-  const secret = createSecret()
+  const secret = createSecret(salt, id)
   const key = { id, ...asked, created: new Date().toISOString(), secretHash: keyedHash(salt, secret) }
   await keys.create(id, key)
   return { key, token: formatToken(location, id, secret) }
@@ -111,7 +111,7 @@ export async function rotateKey(
   { salt, location }: Issuer,
   { id, until }: { id: string; until: string },
 ): Promise<{ key: StoredKey; token: string }> {
-  const secret = createSecret()
+  const secret = createSecret(salt, id)
   const key = await keys.update(id, (current) => ({
     ...current,
     secretHash: keyedHash(salt, secret),

@@ -120,4 +120,8 @@ export async function readSettings({ settings }: Pick<AccessState, 'settings'>):
 }
 
 export const settingsId = 'settings'
-export const defaultSettings: Settings = { exceedingKeys: 'narrow', sessionHours: defaultSessionHours }
+export const defaultSettings: Settings = {
+  exceedingKeys: 'narrow',
+  sessionHours: defaultSessionHours,
+  maxRunningMigrations: 0,
+}

@@ -1,5 +1,6 @@
 import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import type { Events } from '../../broker/events.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
@@ -28,6 +29,8 @@ import { settingsHandlers, userHandlers } from './user-handlers.ts'
 import { rbacHandlers } from './check.ts'
 
 export interface AccessOptions {
+  /** Where changes of settings are told. */
+  readonly events: Events
   readonly connections: {
     readonly platform: NatsConnection
     readonly auth: NatsConnection
@@ -86,6 +89,7 @@ const accessHandlers = (dependencies: KeyDependencies & { readonly state: Access
 /** Opens keys and roles, and answers the broker's question who is connecting. */
 export async function startAccess({
   connections,
+  events,
   identity,
   salt,
   location,
@@ -96,7 +100,7 @@ export async function startAccess({
   trail,
   log,
 }: AccessOptions): Promise<Access> {
-  const state = await openState(connections.platform)
+  const state = await openState(connections.platform, events)
   const { keys } = state
   const issuer = { salt, location }
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })

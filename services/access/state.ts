@@ -1,4 +1,5 @@
 import { Collection } from '../../broker/collection.ts'
+import type { Events } from '../../broker/events.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { Assignment } from '../../subjects/assignments.ts'
 import { Role } from '../../subjects/roles.ts'
@@ -18,13 +19,23 @@ export interface AccessState {
   readonly settings: Collection<typeof Settings>
 }
 
-export async function openState(connection: NatsConnection): Promise<AccessState> {
+/** Settings that a release before did not know. */
+const settingsUpcasters = { 1: (document: unknown) => ({ maxRunningMigrations: 0, ...(document as object) }) }
+
+/** @param events where changes of settings are told */
+export async function openState(connection: NatsConnection, events?: Events): Promise<AccessState> {
   const [keys, roles, assignments, users, settings] = await Promise.all([
     openKeys(connection),
     Collection.open(connection, { bucket: 'roles', schema: Role, version: 1 }),
     Collection.open(connection, { bucket: 'assignments', schema: Assignment, version: 1 }),
     Collection.open(connection, { bucket: 'users', schema: User, version: 1 }),
-    Collection.open(connection, { bucket: 'settings', schema: Settings, version: 1 }),
+    Collection.open(connection, {
+      bucket: 'settings',
+      schema: Settings,
+      version: 2,
+      upcasters: settingsUpcasters,
+      ...(events === undefined ? {} : { events }),
+    }),
   ])
   return { keys, roles, assignments, users, settings }
 }

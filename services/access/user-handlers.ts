@@ -1,7 +1,8 @@
+import { emission } from '../../broker/events.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
-import type { settings as settingsContracts } from '../../subjects/settings.ts'
+import { type Settings, type settings as settingsContracts, settingsEvents } from '../../subjects/settings.ts'
 import type { users as userContracts } from '../../subjects/users.ts'
 import { callersKey } from './callers.ts'
 import { defaultSettings, readSettings, settingsId } from './people.ts'
@@ -36,6 +37,12 @@ export function settingsHandlers(state: Pick<AccessState, 'settings'>): Handlers
   return {
     get: () => readSettings(state),
     put: (changes) =>
-      state.settings.upsert(settingsId, (current) => ({ ...defaultSettings, ...current, ...changes })),
+      state.settings.upsert(
+        settingsId,
+        (current) => ({ ...defaultSettings, ...current, ...changes }),
+        () => [
+          emission(settingsEvents.changed, settingsId, { names: Object.keys(changes) as (keyof Settings)[] }),
+        ],
+      ),
   }
 }

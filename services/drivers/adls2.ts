@@ -1,7 +1,7 @@
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
-import { fileMetadata, folderMetadata, metadataHeaders } from './azure-attributes.ts'
+import { fileMetadata, folderMetadata, lossesOf, metadataHeaders } from './azure-attributes.ts'
 import { BlobClient } from './azure-client.ts'
-import { Container, type What } from './azure-container.ts'
+import { Container, type BlobProperties, type What, type WriteHeaders } from './azure-container.ts'
 import { blobEndpoint } from './azure-endpoint.ts'
 import { failed } from './azure-errors.ts'
 import { Folding } from './azure-folding.ts'
@@ -10,7 +10,18 @@ import { type PropertyValues, readProperties } from './azure-properties.ts'
 import { BlobFile } from './azure-source-file.ts'
 import { committedAs, maxBlobBytes, maxBlocks, newUpload, partBytes, readUpload } from './azure-upload.ts'
 import { textFromPath } from './path-text.ts'
-import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
+import { nothingLost } from './driver.ts'
+import type {
+  Continuation,
+  Driver,
+  Entry,
+  Features,
+  FileAttributes,
+  Losses,
+  SourceFile,
+  StorePath,
+  Upload,
+} from './driver.ts'
 
 /** The interface's limit on a batch of entries. */
 const maxBatch = 1_024
@@ -52,6 +63,7 @@ export class Adls2Driver implements Driver {
     this.features = {
       symlinks: false,
       modes: true,
+      folderTimesMove: false,
       maxPutBytes,
       partBytes: (sizeBytes) => partBytes(sizeBytes, maxPutBytes),
       concurrency,
@@ -98,10 +110,19 @@ export class Adls2Driver implements Driver {
     }
     const found = await this.#container.properties(blob, what)
     if (found === undefined) return (await this.#hasChildren(blob, what)) ? folder : undefined
-    const { isFolder, sizeBytes, attributes, times } = found
+    const { isFolder, sizeBytes, attributes, times, md5 } = found
     return isFolder
       ? { ...folder, ...attributes, ...times }
-      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times }
+      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times, ...(md5 && { md5 }) }
+  }
+
+  async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {
+    const what = this.#what('attributes of', path)
+    const blob = blobName(path)
+    if (blob === undefined) return undefined
+    const found = blob === '' ? undefined : await this.#container.properties(blob, what)
+    if (found !== undefined) return found.attributes
+    return blob === '' || (await this.#hasChildren(blob, what)) ? { modifiedMs: 0 } : undefined
   }
 
   async open(path: StorePath): Promise<SourceFile> {
@@ -127,24 +148,32 @@ export class Adls2Driver implements Driver {
     return refuseName(path)
   }
 
-  async makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void> {
+  async makeFolder(path: StorePath, attributes: Partial<FileAttributes>): Promise<Losses> {
     const what = this.#what('make folder', path)
-    if (path.length === 0) return this.#container.check(what)
+    if (path.length === 0) {
+      await this.#container.check(what)
+      return nothingLost
+    }
     const blob = writable(path, what)
     const headers = folderMetadata(attributes)
-    if (await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what)) return
-    const there = await this.#container.properties(blob, what)
-    if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
+    if (!(await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what))) {
+      const there = await this.#container.properties(blob, what)
+      if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
+      if (there !== undefined) await this.#putMetadata(blob, there, headers, what)
+    }
+    return lossesOf(attributes)
   }
 
   /** Creates first and replaces second: the usual case costs one request, and the marker of a folder is never replaced. */
-  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void> {
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('put', path)
     const blob = writable(path, what)
     const headers = fileMetadata(attributes)
-    if (await this.#container.putBlob(blob, bytes, { headers, create: true }, what)) return
-    await this.#refuseFolder(blob, what)
-    await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
+    if (!(await this.#container.putBlob(blob, bytes, { headers, create: true }, what))) {
+      await this.#refuseFolder(blob, what)
+      await this.#container.putBlob(blob, bytes, { headers, create: false }, what)
+    }
+    return lossesOf(attributes)
   }
 
   async remove(path: StorePath): Promise<boolean> {
@@ -164,31 +193,33 @@ export class Adls2Driver implements Driver {
     return there !== undefined || other !== undefined
   }
 
-  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<void> {
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('set attributes of', path)
     const blob = writable(path, what)
     const there = await this.#container.properties(blob, what)
     if (there === undefined) {
-      if (await this.#hasChildren(blob, what)) return this.makeFolder(path, attributes)
-      throw failed('gone', what(), 'nothing is there')
+      if (!(await this.#hasChildren(blob, what))) throw failed('gone', what(), 'nothing is there')
+      return this.makeFolder(path, attributes)
     }
     const headers = there.isFolder ? folderMetadata(attributes) : fileMetadata(attributes)
-    await this.#container.putMetadata(
-      blob,
-      there.etag,
-      { ...metadataHeaders(there.metadata), ...headers },
-      what,
-    )
+    await this.#putMetadata(blob, there, headers, what)
+    return lossesOf(attributes)
   }
 
-  async beginUpload(path: StorePath, sizeBytes: number): Promise<Upload> {
+  async beginUpload(
+    path: StorePath,
+    sizeBytes: number,
+    tag: string,
+    continuation?: Continuation,
+  ): Promise<Upload> {
     const what = this.#what('begin upload', path)
     const blob = writable(path, what)
     if (sizeBytes > maxBlobBytes)
       throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
     await this.#refuseFolder(blob, what)
-    const leftover = (await this.#container.blocks(blob, what)).find(({ committed }) => !committed)
-    return newUpload(path, sizeBytes, leftover?.id, what)
+    const partBytes = this.features.partBytes(sizeBytes)
+    const blocks = await this.#container.blocks(blob, what)
+    return newUpload(path, { sizeBytes, partBytes, tag, version: continuation?.version }, blocks, what)
   }
 
   async writePart(upload: Upload, index: number, _offset: number, bytes: Buffer): Promise<void> {
@@ -198,7 +229,7 @@ export class Adls2Driver implements Driver {
     await this.#container.putBlock(writable(path, what), blockId(index), bytes, what)
   }
 
-  async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<void> {
+  async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what('commit', path)
     const blob = writable(path, what)
@@ -210,7 +241,12 @@ export class Adls2Driver implements Driver {
     if (sizeBytes !== upload.sizeBytes) {
       throw failed('corrupt', what(), `the parts have ${sizeBytes} bytes, not ${upload.sizeBytes}`)
     }
-    if (!isCommitted) await this.#container.putBlockList(blob, ids, fileMetadata(attributes), what)
+    const headers = fileMetadata(attributes)
+    const there = isCommitted ? await this.#container.properties(blob, what) : undefined
+    // What an earlier upload of the very same committed may have had other attributes.
+    if (there !== undefined) await this.#putMetadata(blob, there, headers, what)
+    else await this.#container.putBlockList(blob, ids, headers, what)
+    return lossesOf(attributes)
   }
 
   /**
@@ -230,6 +266,13 @@ export class Adls2Driver implements Driver {
       what,
     )
     return blobs.length + prefixes.length > 0
+  }
+
+  /** Adds to the metadata of a blob, or replaces some; nothing to do where they are right. */
+  async #putMetadata(blob: string, there: BlobProperties, headers: WriteHeaders, what: What): Promise<void> {
+    const found = metadataHeaders(there.metadata)
+    if (Object.entries(headers).every(([name, value]) => found[name] === value)) return
+    await this.#container.putMetadata(blob, there.etag, { ...found, ...headers }, what)
   }
 
   async #refuseFolder(blob: string, what: What): Promise<void> {

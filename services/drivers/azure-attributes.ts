@@ -1,15 +1,18 @@
-import type { Entry, FileAttributes } from './driver.ts'
+import { nothingLost, type Entry, type FileAttributes, type Loss, type Losses } from './driver.ts'
 
 /**
  * Metadata that keeps what a blob has no property for, under the names that other tools use:
  * `mtime`, RFC 3339 with fraction, is rclone's; `modtime`, nanoseconds since 1970, and `permissions`, st_mode in decimal
- * with the bits of the type, are AzCopy's (--preserve-posix-properties); `hdi_isfolder` is Hadoop's and Azure's own, all
- * tools hide such blobs. We write `mtime` and `permissions` and read all four.
+ * with the bits of the type, are AzCopy's (--preserve-posix-properties), as are `posix_owner` and `posix_group`, numbers in
+ * decimal; `hdi_isfolder` is Hadoop's and Azure's own, all tools hide such blobs. We read all of these and write all but
+ * `modtime`.
  */
 const metadataPrefix = 'x-ms-meta-'
 const header = {
   mtime: `${metadataPrefix}mtime`,
   permissions: `${metadataPrefix}permissions`,
+  uid: `${metadataPrefix}posix_owner`,
+  gid: `${metadataPrefix}posix_group`,
   folder: `${metadataPrefix}hdi_isfolder`,
 }
 
@@ -21,19 +24,36 @@ const earliestMs = Date.parse('0000-01-01T00:00:00Z')
 const latestMs = Date.parse('9999-12-31T23:59:59Z')
 
 /** Headers that store the attributes with a file. */
-export function fileMetadata({ modifiedMs, mode }: FileAttributes): Record<string, string> {
+export const fileMetadata = (attributes: FileAttributes): Record<string, string> =>
+  storedAttributes(attributes, typeBits.file)
+
+/** Headers that make an empty blob the marker of a folder. */
+export const folderMetadata = (attributes: Partial<FileAttributes>): Record<string, string> => ({
+  [header.folder]: 'true',
+  ...storedAttributes(attributes, typeBits.folder),
+})
+
+function storedAttributes(
+  { modifiedMs = 0, mode, owner }: Partial<FileAttributes>,
+  type: number,
+): Record<string, string> {
   const metadata: Record<string, string> = {}
   if (modifiedMs !== 0 && modifiedMs >= earliestMs && modifiedMs <= latestMs)
     metadata[header.mtime] = formatTime(modifiedMs)
-  if (mode !== undefined) metadata[header.permissions] = String(typeBits.file | (mode & permissionBits))
+  if (mode !== undefined) metadata[header.permissions] = String(type | (mode & permissionBits))
+  if (owner !== undefined) {
+    metadata[header.uid] = String(owner.uid)
+    metadata[header.gid] = String(owner.gid)
+  }
   return metadata
 }
 
-/** Headers that make an empty blob the marker of a folder. */
-export function folderMetadata({ mode }: { readonly mode?: number }): Record<string, string> {
-  const metadata: Record<string, string> = { [header.folder]: 'true' }
-  if (mode !== undefined) metadata[header.permissions] = String(typeBits.folder | (mode & permissionBits))
-  return metadata
+/** What of attributes no metadata keep. */
+export function lossesOf({ modifiedMs, extended }: Partial<FileAttributes>): Losses {
+  const losses: Loss[] = []
+  if (modifiedMs !== undefined && (modifiedMs < earliestMs || modifiedMs > latestMs)) losses.push('time')
+  if (extended !== undefined && (extended.all.length > 0 || !extended.isComplete)) losses.push('attributes')
+  return losses.length === 0 ? nothingLost : losses
 }
 
 /** Whether the blob of these metadata is a folder; names in lower case. */
@@ -47,12 +67,21 @@ export function readAttributes(
 ): FileAttributes {
   const modifiedMs =
     parseTime(metadata['mtime']) ?? parseNanoseconds(metadata['modtime']) ?? Date.parse(lastModified)
-  const { permissions } = metadata
-  const mode =
-    permissions !== undefined && /^\d{1,10}$/.test(permissions)
-      ? Number(permissions) & permissionBits
-      : undefined
-  return { modifiedMs: Number.isNaN(modifiedMs) ? 0 : modifiedMs, ...(mode === undefined ? {} : { mode }) }
+  const mode = parseNumber(metadata['permissions'])
+  const uid = parseNumber(metadata['posix_owner'])
+  const gid = parseNumber(metadata['posix_group'])
+  return {
+    modifiedMs: Number.isNaN(modifiedMs) ? 0 : modifiedMs,
+    ...(mode !== undefined && { mode: mode & permissionBits }),
+    ...(uid !== undefined && gid !== undefined && { owner: { uid, gid } }),
+  }
+}
+
+/** Up to the 32 bits that Linux has for each of them. */
+function parseNumber(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined
+  const value = Number(text)
+  return value < 2 ** 32 ? value : undefined
 }
 
 /** The store's own times of a blob, those that it told (HTTP dates). */

@@ -23,6 +23,8 @@ export interface BlobProperties {
   /** Names in lower case. */
   readonly metadata: Readonly<Record<string, string>>
   readonly etag: string
+  /** Of the content, base64, where whoever wrote it gave one. */
+  readonly md5?: string
 }
 
 /** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
@@ -47,7 +49,10 @@ export class Container {
   /** What stands under the very name, undefined when nothing does. */
   async properties(blob: string, what: What): Promise<BlobProperties | undefined> {
     const { status, headers } = await this.#client.request({ method: 'HEAD', blob, what, accept: [404] })
-    return status === 404 ? undefined : propertiesOf(headers, Number(headers['content-length']))
+    if (status === 404) return undefined
+    const md5 = headers['content-md5']
+    const properties = propertiesOf(headers, Number(headers['content-length']))
+    return typeof md5 === 'string' ? { ...properties, md5 } : properties
   }
 
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */

@@ -39,7 +39,7 @@ export class Folding {
     return entries
   }
 
-  #blob({ name: fullName, sizeBytes, metadata, created, lastModified }: ListedBlob): Entry | undefined {
+  #blob({ name: fullName, sizeBytes, metadata, created, lastModified, md5 }: ListedBlob): Entry | undefined {
     const name = fullName.slice(this.#prefix.length)
     const attributes = {
       ...readAttributes(metadata, lastModified),
@@ -49,7 +49,7 @@ export class Folding {
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.
     if (name === '' && sizeBytes === 0) return undefined
     return isSegment(name)
-      ? { name: Buffer.from(name), type: 'file', sizeBytes, ...attributes }
+      ? { name: Buffer.from(name), type: 'file', sizeBytes, ...attributes, ...(md5 !== '' && { md5 }) }
       : { name: Buffer.from(name), type: 'other', sizeBytes: 0, ...attributes }
   }
 

@@ -13,6 +13,7 @@ export interface OpenedBlob {
 
 /** One version of a blob, held by its ETag: the service answers 412 when another version stands there. */
 export class BlobFile implements SourceFile {
+  readonly nameCount = 1
   readonly #client: BlobClient
   readonly #opened: OpenedBlob
   readonly #requestBytes: number

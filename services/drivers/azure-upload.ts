@@ -25,6 +25,9 @@ const maxIdBytes = 64
 const indexBytes = 3
 const minIdBytes = indexBytes + 5
 
+/** Of a token, so that no two are the same. */
+const tokenBytes = 12
+
 /** What a token stands for. */
 export interface UploadState {
   readonly path: StorePath
@@ -32,16 +35,29 @@ export interface UploadState {
   readonly blockId: (index: number) => string
 }
 
+/** What an upload is of. */
+export interface UploadPlan {
+  readonly sizeBytes: number
+  readonly partBytes: number
+  /** Whose it is. */
+  readonly tag: string
+  /** Of the source's file, if the upload may go on with the blocks of an earlier one of the same. */
+  readonly version: string | undefined
+}
+
 /**
- * Starts an upload: a random token, so that a later upload of the same file never takes over blocks of this one.
- * `leftover` is the id of any uncommitted block of the blob; ours will be as long.
+ * Starts an upload. Its token is random, so that a later upload of the same file never takes over blocks of this one; or,
+ * with a version, one that only the very same upload has, so that its blocks that are there already are its parts. Each of
+ * them was checked by the service against its digest.
+ * @param blocks those that the blob has: ours must have ids as long as theirs that are not committed
  */
 export function newUpload(
   path: StorePath,
-  sizeBytes: number,
-  leftover: string | undefined,
+  { sizeBytes, partBytes, tag, version }: UploadPlan,
+  blocks: readonly ListedBlock[],
   what: () => string,
 ): Upload {
+  const leftover = blocks.find(({ committed }) => !committed)?.id
   const idBytes = leftover === undefined ? defaultIdBytes : Buffer.from(leftover, 'base64').length
   if (idBytes < minIdBytes || idBytes > maxIdBytes) {
     const said = `another program left uncommitted blocks there, whose ids of ${idBytes} bytes ours cannot match`
@@ -51,9 +67,18 @@ export function newUpload(
       `${said}; write the file with that program, or wait a week until Azure drops them`,
     )
   }
-  const random = randomBytes(12).toString('base64url')
-  const token = `${path.toString('base64url')}.${idBytes}.${random}`
-  return { token, sizeBytes }
+  const secret =
+    version === undefined
+      ? randomBytes(tokenBytes)
+      : hash('sha256', [tag, sizeBytes, partBytes, version].join('\n'), 'buffer').subarray(0, tokenBytes)
+  const token = `${path.toString('base64url')}.${idBytes}.${secret.toString('base64url')}`
+  const upload = { token, sizeBytes }
+  if (version === undefined) return upload
+  const { blockId } = readUpload(upload)
+  const there = new Set(blocks.map(({ id, sizeBytes: bytes }) => `${id} ${bytes}`))
+  const parts = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
+  const bytesOf = (index: number) => Math.min(partBytes, sizeBytes - index * partBytes)
+  return { ...upload, written: parts.filter((index) => there.has(`${blockId(index)} ${bytesOf(index)}`)) }
 }
 
 /** Throws a StoreError for a token that no driver of this kind made. */

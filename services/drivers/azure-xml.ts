@@ -7,6 +7,8 @@ export interface ListedBlob {
   /** HTTP dates; empty when the service did not tell. */
   readonly created: string
   readonly lastModified: string
+  /** Of the content, base64; empty where the service keeps none. */
+  readonly md5: string
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -54,6 +56,9 @@ export function readListPage(xml: Buffer): ListPage {
         case '/Blobs/Blob/Properties/Creation-Time':
           blob.created = text
           break
+        case '/Blobs/Blob/Properties/Content-MD5':
+          blob.md5 = text
+          break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
           break
@@ -74,6 +79,7 @@ const newBlob = () => ({
   sizeBytes: 0,
   created: '',
   lastModified: '',
+  md5: '',
   metadata: {} as Record<string, string>,
 })
 

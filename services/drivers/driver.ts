@@ -1,3 +1,7 @@
+import { type FailureClass, failureClasses } from '../../subjects/failure-classes.ts'
+
+export type { FailureClass } from '../../subjects/failure-classes.ts'
+
 /**
  * The interface between the engine and a store. Required operations first, optional powers as features: the engine
  * branches on features, never on the kind. Every driver runs inside worker threads, one instance per thread and
@@ -8,6 +12,12 @@
  * signal is aborted throws the signal's reason.
  */
 export type StorePath = Buffer
+
+/** Numbers of the user and the group that something belongs to. */
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
 
 /** What stands at a path. */
 export interface Entry {
@@ -20,22 +30,50 @@ export interface Entry {
   readonly modifiedMs: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
+  readonly owner?: Owner
+  /** MD5 of the content, base64, where the store keeps one. */
+  readonly md5?: string
   /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */
   readonly createdMs?: number
   /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
   readonly writtenMs?: number
 }
 
-/** What of a file's metadata is carried to the target, as far as the target can hold it. */
+/** An extended attribute: the bytes of its name as Latin-1 text, and its value. */
+export interface ExtendedAttribute {
+  readonly name: string
+  readonly value: Uint8Array
+}
+
+/** What of the metadata of a file or folder is carried to the target, as far as the target can hold it. */
 export interface FileAttributes {
   readonly modifiedMs: number
   readonly mode?: number
+  /** Where the store has owners. */
+  readonly owner?: Owner
+  /** POSIX access control lists are among them. Only where they were asked for; `isComplete`: all could be read. */
+  readonly extended?: { readonly all: readonly ExtendedAttribute[]; readonly isComplete: boolean }
+}
+
+/** What of its attributes something does not have at the target, though all the rest arrived. */
+export type Loss = 'time' | 'mode' | 'owner' | 'attributes'
+export type Losses = readonly Loss[]
+export const nothingLost: Losses = []
+
+/** How something of the source is read. */
+export interface ReadOptions {
+  /** Whether extended attributes are wanted, which costs system calls. */
+  readonly extended?: boolean
+  /** Whether a symbolic link is followed, as long as it leads to something inside of the root. */
+  readonly follow?: boolean
 }
 
 /** A file opened for reading: one version of its content, however long the reading takes. */
 export interface SourceFile {
   readonly sizeBytes: number
   readonly attributes: FileAttributes
+  /** Names that this file has in its store (hard links); 1 where the store has no such thing. */
+  readonly nameCount: number
   /** Equal for equal versions, in every process: parts read elsewhere are of the same content. */
   readonly version: string
   /**
@@ -53,6 +91,16 @@ export interface Upload {
   /** UTF-8 or base64 form of the path is the driver's business; the engine only hands this back. */
   readonly token: string
   readonly sizeBytes: number
+  /** Indices of parts that need not be written: a killed process had written and verified them. */
+  readonly written?: readonly number[]
+}
+
+/** Lets an upload go on where that of a killed process ended. */
+export interface Continuation {
+  /** Version of the source's file: parts of any other are not used. */
+  readonly version: string
+  /** Threads of this process that live, when there may be such an upload; without, none is looked for where that costs. */
+  readonly liveThreads?: readonly number[] | undefined
 }
 
 export interface Features {
@@ -65,10 +113,14 @@ export interface Features {
   readonly symlinks: boolean
   /** Permission bits can be kept. */
   readonly modes: boolean
+  /** A folder's time moves when something in it is made: its attributes are set once more when all is done. */
+  readonly folderTimesMove: boolean
   /** `put` takes files up to this size; larger ones go through `beginUpload`. */
   readonly maxPutBytes: number
   /** Size of a part of an upload for a file of this size: the store's limits on count and size of parts decide. */
   readonly partBytes: (sizeBytes: number) => number
+  /** Times that differ by no more milliseconds may be of one moment, where the store keeps them less exactly than most. */
+  readonly timeGrainMs?: number
   /** Operations of this kind that one thread should have under way at once; 1 when they are synchronous inside. */
   readonly concurrency: number
 }
@@ -90,19 +142,24 @@ export interface Driver {
   stat(path: StorePath): Promise<Entry | undefined>
 
   /** Throws `gone`, or `unsupported` when it is no file. */
-  open(path: StorePath): Promise<SourceFile>
+  open(path: StorePath, options?: ReadOptions): Promise<SourceFile>
+
+  /** All attributes of a file or folder; undefined when nothing is there. Throws `unsupported` for anything else. */
+  attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined>
 
   /** Why the store cannot hold such an entry by its own rules (name, size, type), or undefined when it can. No I/O. */
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined
 
-  /** Makes the folder; no error when it is there already. The parent is there. Throws `unsupported` where a file stands. */
-  makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void>
+  /**
+   * Makes the folder; no error when it is there already. Where a folder's time moves, only the mode is given to it, and what
+   * else belongs to it later by `setAttributes`. The parent is there. Throws `unsupported` where a file stands. */
+  makeFolder(path: StorePath, attributes: Partial<FileAttributes>): Promise<Losses>
 
   /**
    * Writes a whole file: it appears under its name complete and verified, or not at all. An existing file is
    * replaced, a folder is not: that throws `unsupported`. `bytes` may be reused by the caller afterwards.
    */
-  put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void>
+  put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses>
 
   /**
    * Removes a file, a symbolic link, anything else that is no folder, or an empty folder; false when nothing is there.
@@ -112,51 +169,42 @@ export interface Driver {
   remove(path: StorePath): Promise<boolean>
 
   /**
-   * Gives what is there other attributes and leaves its content. Only what the store keeps, and no mode where none is
-   * given; a folder's time is left. Throws `gone` when nothing is there, `unsupported` for a symbolic link.
+   * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given (a time
+   * of 0 says that there is none) is left. Throws `gone` when nothing is there, `unsupported` for a symbolic link.
    */
-  setAttributes(path: StorePath, attributes: FileAttributes): Promise<void>
+  setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses>
 
-  /** Starts a file in parts. Nothing appears under the name before `commitUpload`. `tag` makes temporary names findable. */
-  beginUpload(path: StorePath, sizeBytes: number, tag: string): Promise<Upload>
+  /**
+   * Starts a file in parts, or goes on with one. Nothing appears under the name before `commitUpload`. `tag` makes
+   * temporary names findable.
+   */
+  beginUpload(path: StorePath, sizeBytes: number, tag: string, continuation?: Continuation): Promise<Upload>
   /** Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of `partBytes`. */
   writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
   /** All parts are written: the file appears under its name, complete, its size checked. Repeating it is harmless. */
-  commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<void>
+  commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses>
   /** Forgets the upload and what it left behind; never throws for one that is unknown. */
   abortUpload(upload: Upload): Promise<void>
 
   /** Target text of a symbolic link. Only with `features.symlinks`. */
   readLink?(path: StorePath): Promise<Buffer>
   /** Makes or replaces a symbolic link, atomically. Only with `features.symlinks`. */
-  makeLink?(path: StorePath, target: Buffer): Promise<void>
+  makeLink?(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses>
+  /**
+   * What a symbolic link leads to in the end, under the link's own name. Only with `features.symlinks`. Throws `permission`
+   * when that is outside of the root, `unsupported` when it is nothing, a folder that the link is in, or too far away.
+   */
+  followLink?(path: StorePath): Promise<Entry>
+
+  /**
+   * Gives what stands at a path another one in the same store, a folder with all that is in it. The new path's parent is
+   * there, and nothing stands at the path itself. Not there where a store would have to copy. Throws `gone`.
+   */
+  rename?(path: StorePath, to: StorePath): Promise<void>
 
   /** Releases connections. */
   close(): Promise<void>
 }
-
-/**
- * Why an operation failed, as the engine needs to know it:
- * `gone` nothing there; `changed` another version than before; `permission` this object is not ours to touch;
- * `refused` the credentials are wrong; `unreachable` network or service down; `throttled` asked to slow down;
- * `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry; `full` no space left;
- * `corrupt` what was written is not what the target has; `io` anything else.
- */
-export const failureClasses = {
-  gone: { retryable: false },
-  changed: { retryable: true },
-  permission: { retryable: false },
-  refused: { retryable: true },
-  unreachable: { retryable: true },
-  throttled: { retryable: true },
-  name: { retryable: false },
-  'too-large': { retryable: false },
-  unsupported: { retryable: false },
-  full: { retryable: true },
-  corrupt: { retryable: true },
-  io: { retryable: true },
-} as const
-export type FailureClass = keyof typeof failureClasses
 
 export class StoreError extends Error {
   readonly failure: FailureClass

@@ -3,7 +3,8 @@ import {
   constants,
   fchmodSync,
   fstatSync,
-  futimesSync,
+  lchownSync,
+  lutimesSync,
   openSync,
   readSync,
   renameSync,
@@ -12,7 +13,8 @@ import {
   writeSync,
   type Stats,
 } from 'node:fs'
-import { StoreError, type FileAttributes } from './driver.ts'
+import { StoreError, type FileAttributes, type Losses, nothingLost, type Owner } from './driver.ts'
+import { dress, permissionBits, type Present, presentOf, secondsOf } from './local-attributes.ts'
 import { isErrno, localError } from './local-errors.ts'
 
 /**
@@ -20,9 +22,6 @@ import { isErrno, localError } from './local-errors.ts'
  * between those steps, large enough that system calls do not count.
  */
 export const chunkBytes = 256 * 1024
-
-/** Permission bits that a file keeps: set-user-id and set-group-id mean nothing good without the owner they belong to. */
-export const fileModeMask = 0o777
 
 // O_NONBLOCK: a named pipe that took the file's place must not block the thread for ever.
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -45,8 +44,8 @@ export const openForRewriting = (path: Buffer): number => openSync(path, rewrite
 /** Makes a new file for writing and reading back, with exactly these permission bits, or with the process's usual ones. */
 export function createFile(path: Buffer, mode: number | undefined): number {
   if (mode === undefined) return openSync(path, createFlags, 0o666)
-  const fd = openSync(path, createFlags, mode & fileModeMask)
-  if ((mode & umask & fileModeMask) !== 0) fchmodSync(fd, mode & fileModeMask)
+  const fd = openSync(path, createFlags, mode & permissionBits)
+  if ((mode & umask & permissionBits) !== 0) fchmodSync(fd, mode & permissionBits)
   return fd
 }
 
@@ -80,6 +79,9 @@ function writeFully(fd: number, bytes: Buffer, length: number, position: number)
   for (let done = 0; done < length;) done += writeSync(fd, bytes, done, length - done, position + done)
 }
 
+/** How files of a folder are finished: what a new one has before it is given its attributes. */
+export type Look = (fd: number, attributes: FileAttributes) => Present
+
 /**
  * Makes or replaces a file: `fill` writes it under the temporary name, and only when that is done does it get its own.
  * What fails leaves nothing behind. Throws what `fill` throws, and system errors.
@@ -89,16 +91,19 @@ export function replaceFile(
   path: Buffer,
   attributes: FileAttributes,
   fill: (fd: number) => void,
-): void {
+  look: Look = presentOf,
+): Losses {
   const fd = createFile(temporary, attributes.mode)
   try {
+    let losses: Losses
     try {
       fill(fd)
-      setModified(fd, attributes.modifiedMs)
+      losses = dress(fd, attributes, look(fd, attributes))
     } finally {
       closeSync(fd)
     }
     renameSync(temporary, path)
+    return losses
   } catch (error) {
     removeFile(temporary)
     throw error
@@ -106,50 +111,59 @@ export function replaceFile(
 }
 
 /**
- * Makes an empty file under its own name; false when something is there already. It is whole from its first moment, so
+ * Makes an empty file under its own name; undefined when something is there already. It is whole from its first moment, so
  * that it needs no temporary name: renaming costs as much as making it. Throws system errors.
  */
-export function makeEmptyFile(path: Buffer, attributes: FileAttributes): boolean {
+export function makeEmptyFile(path: Buffer, attributes: FileAttributes, look: Look): Losses | undefined {
   let fd: number
   try {
     fd = createFile(path, attributes.mode)
   } catch (error) {
-    if (isErrno(error, 'EEXIST')) return false
+    if (isErrno(error, 'EEXIST')) return undefined
     throw error
   }
   try {
-    setModified(fd, attributes.modifiedMs)
+    return dress(fd, attributes, look(fd, attributes))
   } finally {
     closeSync(fd)
   }
-  return true
 }
 
 /** Makes or replaces a symbolic link the same way. Throws system errors. */
-export function replaceLink(temporary: Buffer, path: Buffer, target: Buffer): void {
+export function replaceLink(
+  temporary: Buffer,
+  path: Buffer,
+  target: Buffer,
+  { owner, modifiedMs = 0 }: Partial<FileAttributes> = {},
+): Losses {
   symlinkSync(target, temporary)
   try {
+    let losses = nothingLost
+    if (owner !== undefined && !isLinkGiven(temporary, owner)) losses = ['owner']
+    if (modifiedMs !== 0) lutimesSync(temporary, secondsOf(modifiedMs), secondsOf(modifiedMs))
     renameSync(temporary, path)
+    return losses
   } catch (error) {
     removeFile(temporary)
     throw error
   }
 }
 
-/** Sets the time of the last change, exact to a microsecond. */
-export function setModified(fd: number, modifiedMs: number): void {
-  const seconds = modifiedMs / 1000
-  // Node takes a negative number (before 1970) for a mistake and sets the present; as text it is taken.
-  const time = seconds < 0 ? `${seconds}` : seconds
-  futimesSync(fd, time, time)
+function isLinkGiven(path: Buffer, { uid, gid }: Owner): boolean {
+  try {
+    lchownSync(path, uid, gid)
+    return true
+  } catch (error) {
+    if (isErrno(error, 'EPERM') || isErrno(error, 'EINVAL')) return false
+    throw error
+  }
 }
 
 /** Gives a file other attributes. Throws system errors, ELOOP for a symbolic link. */
-export function setFileAttributes(path: Buffer, { modifiedMs, mode }: FileAttributes): void {
+export function setFileAttributes(path: Buffer, attributes: FileAttributes): Losses {
   const fd = openForReading(path)
   try {
-    if (mode !== undefined) fchmodSync(fd, mode & fileModeMask)
-    setModified(fd, modifiedMs)
+    return dress(fd, attributes, presentOf(fd, attributes))
   } finally {
     closeSync(fd)
   }

@@ -1,6 +1,8 @@
-import { chmodSync, lstatSync, mkdirSync, statSync } from 'node:fs'
-import { StoreError } from './driver.ts'
+import { chmodSync, closeSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { StoreError, type FileAttributes, type Losses } from './driver.ts'
+import { dress, presentOf } from './local-attributes.ts'
 import { isErrno } from './local-errors.ts'
+import { openForReading } from './local-file.ts'
 
 /** Permission bits that a folder keeps: the sticky bit protects what is in it; the others need the owner they belong to. */
 const folderModeMask = 0o1777
@@ -45,9 +47,18 @@ function mkdirOrFind(absolutePath: Buffer, mode: number): boolean {
   return false
 }
 
-/** Gives the folder that is there the mode. Throws system errors. */
-export const setFolderMode = (absolutePath: Buffer, mode: number): void =>
-  chmodSync(absolutePath, (mode & folderModeMask) | ownMode)
+/**
+ * Gives the folder that is there its attributes, the mode as it is: whoever puts something into it later makes it first.
+ * What its owner does not allow is lost. Throws system errors.
+ */
+export function dressFolder(absolutePath: Buffer, attributes: FileAttributes): Losses {
+  const fd = openForReading(absolutePath)
+  try {
+    return dress(fd, attributes, presentOf(fd, attributes), true)
+  } finally {
+    closeSync(fd)
+  }
+}
 
 /** Throws `gone` unless a folder is there. A link to one is one: the root of a filesystem is where its owner says. */
 export function checkRootFolder(absolutePath: Buffer): void {

@@ -1,5 +1,6 @@
 import { lstatSync, opendirSync, type Dir, type Dirent, type Stats } from 'node:fs'
 import type { Entry } from './driver.ts'
+import { ownerOf } from './local-attributes.ts'
 import { FolderPaths } from './local-root.ts'
 
 /** Most entries in one batch of a listing, as the driver interface promises. */
@@ -61,5 +62,6 @@ export function statEntry(name: Buffer, stat: Stats): Entry {
   const sizeBytes = type === 'file' ? stat.size : 0
   const { mtimeMs: modifiedMs, birthtimeMs: createdMs } = stat
   // File systems that do not know it say 0.
-  return { name, type, sizeBytes, modifiedMs, mode: stat.mode & 0o7777, ...(createdMs > 0 && { createdMs }) }
+  const entry = { name, type, sizeBytes, modifiedMs, mode: stat.mode & 0o7777, owner: ownerOf(stat) } as const
+  return createdMs > 0 ? { ...entry, createdMs } : entry
 }

@@ -46,16 +46,27 @@ export class LocalRoot {
   confine(folder: StorePath): void {
     // Nothing lies outside of /.
     if (this.folder.length === 1) return
-    const root = realpathSync.native(this.folder, { encoding: 'buffer' })
-    const real = realpathSync.native(this.absolute(folder), { encoding: 'buffer' })
-    if (root.length === 1 || real.equals(root)) return
-    if (real[root.length] === slash && real.subarray(0, root.length).equals(root)) return
+    this.requireInside(realPath(this.absolute(folder)))
+  }
+
+  /** Throws `permission` when a path without symbolic links in it lies outside of the root. */
+  requireInside(real: Buffer): void {
+    if (contains(realPath(this.folder), real)) return
     throw new StoreError(
       'permission',
       'a symbolic link on this path leads out of the root of the filesystem; such paths are refused',
     )
   }
 }
+
+/** The path with all symbolic links resolved. Throws system errors. */
+export const realPath = (path: Buffer): Buffer => realpathSync.native(path, { encoding: 'buffer' })
+
+/** Whether a path without symbolic links is a folder, or lies in it. */
+export const contains = (folder: Buffer, path: Buffer): boolean =>
+  folder.length === 1 ||
+  path.equals(folder) ||
+  (path[folder.length] === slash && path.subarray(0, folder.length).equals(folder))
 
 /** Absolute paths of the entries of one folder, all in one buffer: a path is valid until the next is asked for. */
 export class FolderPaths {

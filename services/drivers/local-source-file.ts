@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, type BigIntStats } from 'node:fs'
 import { StoreError, type FileAttributes, type SourceFile } from './driver.ts'
+import { permissionBits, specialBits } from './local-attributes.ts'
 import { locally } from './local-errors.ts'
-import { changed, openForReading, readFully } from './local-file.ts'
+import { readExtended } from './local-extended.ts'
+import { changed, readFully } from './local-file.ts'
 
 /**
  * The change time moves with every write, mode or link count, and cannot be set; the device's number is left out, because
@@ -11,24 +13,38 @@ export const versionOf = (stat: BigIntStats) => `${stat.ino}-${stat.size}-${stat
 
 const nsInMs = 1_000_000n
 
+/**
+ * All attributes of a file or folder that was looked at.
+ * @param fd open, if extended ones are wanted
+ */
+export function attributesOf(stat: BigIntStats, fd?: number): FileAttributes {
+  return {
+    modifiedMs: Number(stat.mtimeNs / nsInMs) + Number(stat.mtimeNs % nsInMs) / Number(nsInMs),
+    mode: Number(stat.mode) & (permissionBits | specialBits),
+    owner: { uid: Number(stat.uid), gid: Number(stat.gid) },
+    ...(fd !== undefined && { extended: readExtended(fd) }),
+  }
+}
+
 /** An open file of the host; all of its work is synchronous. */
 export class LocalSourceFile implements SourceFile {
   readonly sizeBytes: number
   readonly attributes: FileAttributes
   readonly version: string
+  readonly nameCount: number
   readonly #fd: number
   #buffer = Buffer.alloc(0)
 
-  /** Throws `unsupported` when there is no file here, and system errors. */
-  constructor(absolutePath: Buffer) {
-    this.#fd = openForReading(absolutePath)
+  /** @param fd closed with this; also when it is no file, which throws `unsupported` */
+  constructor(fd: number, withExtended: boolean) {
+    this.#fd = fd
     try {
       const stat = fstatSync(this.#fd, { bigint: true })
       if (!stat.isFile()) throw new StoreError('unsupported', 'this is no file')
       this.sizeBytes = Number(stat.size)
-      const modifiedMs = Number(stat.mtimeNs / nsInMs) + Number(stat.mtimeNs % nsInMs) / Number(nsInMs)
-      this.attributes = { modifiedMs, mode: Number(stat.mode) & 0o7777 }
+      this.attributes = attributesOf(stat, withExtended ? fd : undefined)
       this.version = versionOf(stat)
+      this.nameCount = Number(stat.nlink)
     } catch (error) {
       closeSync(this.#fd)
       throw error

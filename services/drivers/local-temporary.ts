@@ -9,21 +9,33 @@ import { FolderPaths } from './local-root.ts'
 /**
  * A file under construction stands in its target's folder as
  *
- *     .gantry~<tag>~<host>.<process>.<incarnation>.<thread>~<number>
+ *     .gantry~<tag>~<host>.<process>.<incarnation>.<thread>~<number>[.<file>.<version>[.parts]]
  *
- * No two writers ever make the same name; the tag (the migration) says whose it is, the writer whether it still lives.
+ * No two writers ever make the same name; the tag (the migration) says whose it is, the writer whether it still lives. What
+ * another writer can go on with says what it is of as well.
  */
 const prefix = '.gantry~'
-const pattern = /^\.gantry~([\w.-]{1,64})~([0-9a-f]{8})\.([0-9a-z]+)\.([0-9a-f]{12})\.([0-9a-z]+)~[0-9a-z]+$/
+const pattern =
+  /^\.gantry~([\w.-]{1,64})~([0-9a-f]{8})\.([0-9a-z]+)\.([0-9a-f]{12})\.([0-9a-z]+)~[0-9a-z]+(?:\.([0-9a-f]{16})\.([0-9a-f]{16})(\.parts)?)?$/
 
-/** Longer than any name that `temporaryName` makes: prefix, tag, three `~`, the writer, and a counter of 11 digits. */
-export const maxTemporaryNameBytes = 128
+/** Of a file under construction that another writer can go on with: what it is of, and which version. */
+export interface Construction {
+  /** 16 hexadecimal digits each. */
+  readonly file: string
+  readonly version: string
+}
+
+/** Longer than any name that `temporaryName` makes: prefix, tag, three `~`, the writer, a counter of 11 digits, what it is of. */
+export const maxTemporaryNameBytes = 168
 
 /**
  * A file of a writer that cannot be asked whether it lives (another host) is abandoned when nobody wrote to it for this
  * long: a part of an upload takes seconds, on a very slow store a minute. A file that is taken too early costs a retry.
  */
 const abandonedAfterMs = 10 * 60_000
+
+/** Of the boot of this host; empty where that is not known. */
+export const bootId = optionally(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')).join('')
 
 /** Separates this run of the process from an earlier one with the same number; the threads of a process share it. */
 export const incarnation = givenIncarnation(workerData) ?? randomBytes(6).toString('hex')
@@ -35,9 +47,7 @@ function givenIncarnation(data: unknown): string | undefined {
 
 /** Process numbers mean something only between processes of one boot, host name and namespace of process numbers. */
 const host = createHash('sha256')
-  .update(
-    [hostname(), ...optionally(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))].join('\n'),
-  )
+  .update(bootId === '' ? hostname() : `${hostname()}\n${bootId}`)
   .update(optionally(() => readlinkSync('/proc/self/ns/pid')).join('\n'))
   .digest('hex')
   .slice(0, 8)
@@ -57,9 +67,21 @@ let count = 0
 let last: { tag: string; beginning: string } | undefined
 
 /** A name for a file under construction that nobody else uses. What does not fit into a name is replaced in the tag. */
-export function temporaryName(tag: string): Buffer {
+export function temporaryName(tag: string, construction?: Construction): Buffer {
   if (last?.tag !== tag) last = { tag, beginning: `${prefix}${tagInName(tag)}~${writer}~` }
-  return Buffer.from(last.beginning + (count++).toString(36), 'latin1')
+  const end = construction === undefined ? '' : `.${construction.file}.${construction.version}`
+  return Buffer.from(`${last.beginning}${(count++).toString(36)}${end}`, 'latin1')
+}
+
+/** Name of the file that says which parts of a file under construction are written. */
+export const partsName = (temporary: Buffer): Buffer => Buffer.concat([temporary, Buffer.from('.parts')])
+
+/** What a name of `temporaryName` or `partsName` is of, if another writer can go on with it. */
+export function constructionOf(name: Buffer): (Construction & { readonly isParts: boolean }) | undefined {
+  const [, , , , , , file, version, parts] = pattern.exec(name.toString('latin1')) ?? []
+  return file === undefined || version === undefined
+    ? undefined
+    : { file, version, isParts: parts !== undefined }
 }
 
 const tagInName = (tag: string) => (tag.replaceAll(/[^\w.-]/g, '_') || '_').slice(0, 64)
@@ -71,28 +93,41 @@ export function isTemporaryName(name: Buffer, tag?: string): boolean {
 }
 
 /**
- * Removes from a folder what dead writers left behind of this tag. A writer is dead when its process is, or when it was
- * a thread of this process that is not among `liveThreads`; for other hosts the file's age decides.
- * Does nothing when there is no such folder. Returns the number of files removed.
+ * Removes from a folder what dead writers left behind of this tag, but for that with which others may go on. A writer is
+ * dead when its process is, or when it was a thread of this process that is not among `liveThreads`; for other hosts the
+ * file's age decides. Does nothing when there is no such folder. Returns the number of files removed.
+ * @param isOver whether nobody will go on with a construction; default: somebody may
  */
 export function sweepTemporaryFiles(
   absoluteFolder: Buffer,
   tag: string,
   liveThreads: readonly number[],
+  isOver: (construction: Construction) => boolean = () => false,
 ): number {
   const paths = new FolderPaths(absoluteFolder)
+  const live = [mainThread, threadId, ...liveThreads]
   let removed = 0
-  for (const name of temporaryNames(absoluteFolder, tag)) {
-    const path = paths.of(name)
-    if (!isAbandoned(name, path, liveThreads)) continue
+  for (const name of abandonedNames(absoluteFolder, tag, live)) {
+    const construction = constructionOf(name)
+    if (construction !== undefined && !isOver(construction)) continue
     try {
-      unlinkSync(path)
+      unlinkSync(paths.of(name))
       removed++
     } catch (error) {
       if (!isErrno(error, 'ENOENT')) throw error
     }
   }
   return removed
+}
+
+/** Names of what dead writers left behind of this tag; none when there is no such folder. */
+export function abandonedNames(
+  absoluteFolder: Buffer,
+  tag: string,
+  liveThreads: readonly number[],
+): Buffer[] {
+  const paths = new FolderPaths(absoluteFolder)
+  return temporaryNames(absoluteFolder, tag).filter((name) => isAbandoned(name, paths.of(name), liveThreads))
 }
 
 function temporaryNames(absoluteFolder: Buffer, tag: string): Buffer[] {
@@ -117,7 +152,7 @@ function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[])
   if (itsHost === host) {
     const pid = Number.parseInt(itsProcess ?? '', 36)
     const thread = Number.parseInt(itsThread ?? '', 36)
-    if (itsIncarnation === incarnation) return ![mainThread, threadId, ...liveThreads].includes(thread)
+    if (itsIncarnation === incarnation) return !liveThreads.includes(thread)
     if (pid === process.pid || !isRunning(pid)) return true
   }
   const stat = lstatSync(path, { throwIfNoEntry: false })

@@ -1,16 +1,26 @@
-import { closeSync, fchmodSync, fstatSync, lstatSync, renameSync } from 'node:fs'
-import { StoreError, type FileAttributes, type StorePath, type Upload } from './driver.ts'
-import { isErrno } from './local-errors.ts'
+import { hash } from 'node:crypto'
+import { closeSync, fstatSync, lstatSync, renameSync } from 'node:fs'
 import {
-  createFile,
-  fileModeMask,
-  openForRewriting,
-  removeFile,
-  setModified,
-  writeVerified,
-} from './local-file.ts'
-import { parentOf, type LocalRoot } from './local-root.ts'
-import { isTemporaryName, temporaryName } from './local-temporary.ts'
+  nothingLost,
+  StoreError,
+  type Continuation,
+  type FileAttributes,
+  type Losses,
+  type StorePath,
+  type Upload,
+} from './driver.ts'
+import { dress, presentOf } from './local-attributes.ts'
+import { isErrno } from './local-errors.ts'
+import { createFile, openForRewriting, removeFile, writeVerified } from './local-file.ts'
+import { beginParts, endParts, markPart, readParts, renameConstruction } from './local-parts.ts'
+import { FolderPaths, nameOf, parentOf, type LocalRoot } from './local-root.ts'
+import {
+  abandonedNames,
+  constructionOf,
+  isTemporaryName,
+  temporaryName,
+  type Construction,
+} from './local-temporary.ts'
 import { problemOfPath } from './path-text.ts'
 
 /**
@@ -22,16 +32,92 @@ const tokenPattern = /^([\w-]+):([\w.~-]+):(\d+)$/
 /** Nobody but us reads a file under construction; its own mode comes with the commit. */
 const modeUnderConstruction = 0o600
 
-/** Makes the temporary file. Throws system errors. */
-export function beginUpload(root: LocalRoot, path: StorePath, sizeBytes: number, tag: string): Upload {
-  const temporary = temporaryName(tag)
-  const fd = createFile(root.absolute(join(parentOf(path), temporary)), modeUnderConstruction)
+/** Makes the temporary file, or takes over that of a writer that is dead. Throws system errors. */
+export function beginUpload(
+  root: LocalRoot,
+  path: StorePath,
+  plan: { readonly sizeBytes: number; readonly tag: string; readonly partBytes: number },
+  continuation: Continuation | undefined,
+): Upload {
+  const { sizeBytes, tag, partBytes } = plan
+  const construction = continuation && constructionFor(path, [sizeBytes, partBytes, continuation.version])
+  const name = temporaryName(tag, construction)
+  const temporary = root.absolute(join(parentOf(path), name))
+  const { liveThreads } = continuation ?? {}
+  const written =
+    construction === undefined || liveThreads === undefined
+      ? undefined
+      : takeOver(root.absolute(parentOf(path)), temporary, tag, { construction, liveThreads })
+  const fd =
+    written === undefined ? createFile(temporary, modeUnderConstruction) : openForRewriting(temporary)
   try {
+    if (written === undefined && construction !== undefined) beginParts(temporary)
     const inode = fstatSync(fd, { bigint: true }).ino.toString()
-    return { token: `${path.toString('base64url')}:${temporary.toString('latin1')}:${inode}`, sizeBytes }
+    const upload = { token: `${path.toString('base64url')}:${name.toString('latin1')}:${inode}`, sizeBytes }
+    const partCount = Math.ceil(sizeBytes / partBytes)
+    return written === undefined
+      ? upload
+      : { ...upload, written: written.filter((index) => index < partCount) }
   } finally {
     closeSync(fd)
   }
+}
+
+const digestOf = (bytes: string | Buffer) => hash('sha256', bytes, 'hex').slice(0, 16)
+
+/** What the file under construction for a path is of, whatever its version. */
+export const fileDigest = (path: StorePath): string => digestOf(nameOf(path))
+
+/** @param of all that a part depends on */
+const constructionFor = (path: StorePath, of: readonly (string | number)[]): Construction => ({
+  file: fileDigest(path),
+  version: digestOf(of.join('\n')),
+})
+
+/**
+ * Makes the construction of a dead writer ours and returns its parts, undefined when there is none. What else there is of
+ * the file, of other versions or without an account, is removed.
+ */
+function takeOver(
+  folder: Buffer,
+  ours: Buffer,
+  tag: string,
+  { construction, liveThreads }: { construction: Construction; liveThreads: readonly number[] },
+): number[] | undefined {
+  const paths = new FolderPaths(folder)
+  let parts: number[] | undefined
+  for (const name of abandonedNames(folder, tag, liveThreads)) {
+    const found = constructionOf(name)
+    if (found?.file !== construction.file) continue
+    const path = Buffer.from(paths.of(name))
+    const isOurs = parts === undefined && !found.isParts && found.version === construction.version
+    if (isOurs) parts = takePartsOver(path, ours)
+    else if (!found.isParts) removeConstruction(path)
+  }
+  // Accounts whose file has got its name, or was taken by somebody else.
+  for (const name of abandonedNames(folder, tag, liveThreads)) {
+    const found = constructionOf(name)
+    if (found?.isParts === true && found.file === construction.file) removeFile(paths.of(name))
+  }
+  return parts
+}
+
+function takePartsOver(theirs: Buffer, ours: Buffer): number[] | undefined {
+  const parts = readParts(theirs)
+  try {
+    if (parts === undefined) throw new Error('nobody knows what is in it')
+    renameConstruction(theirs, ours)
+    return parts
+  } catch {
+    removeConstruction(theirs)
+    removeConstruction(ours)
+    return undefined
+  }
+}
+
+function removeConstruction(temporary: Buffer): void {
+  removeFile(temporary)
+  endParts(temporary)
 }
 
 interface UploadPaths {
@@ -72,10 +158,17 @@ export function openUpload(temporary: Buffer): number {
 
 const lost = () => new StoreError('io', 'the file under construction is no longer there')
 
-export function writePart(root: LocalRoot, upload: Upload, offset: number, bytes: Buffer): void {
-  const fd = openUpload(uploadPaths(root, upload).temporary)
+export function writePart(
+  root: LocalRoot,
+  upload: Upload,
+  { index, offset }: { readonly index: number; readonly offset: number },
+  bytes: Buffer,
+): void {
+  const { temporary } = uploadPaths(root, upload)
+  const fd = openUpload(temporary)
   try {
     writeVerified(fd, bytes, offset)
+    markPart(temporary, index)
   } finally {
     closeSync(fd)
   }
@@ -85,25 +178,28 @@ export function writePart(root: LocalRoot, upload: Upload, offset: number, bytes
  * Gives the file its mode, time and name. Repeated, it finds the temporary file gone and its inode under the name.
  * Throws `corrupt` for a wrong size, `io` when the file under construction is gone, and system errors.
  */
-export function commitUpload(root: LocalRoot, upload: Upload, attributes: FileAttributes): void {
+export function commitUpload(root: LocalRoot, upload: Upload, attributes: FileAttributes): Losses {
   const { path, temporary, inode } = uploadPaths(root, upload)
   let fd: number
   try {
     fd = openForRewriting(temporary)
   } catch (error) {
-    if (isErrno(error, 'ENOENT') && isCommitted(path, inode, upload.sizeBytes)) return
+    if (isErrno(error, 'ENOENT') && isCommitted(path, inode, upload.sizeBytes)) return nothingLost
     throw isErrno(error, 'ENOENT') ? lost() : error
   }
+  let losses: Losses
   try {
     if (fstatSync(fd).size !== upload.sizeBytes) {
       throw new StoreError('corrupt', 'the file has another size than the sum of its parts')
     }
-    fchmodSync(fd, (attributes.mode ?? 0o666 & ~process.umask()) & fileModeMask)
-    setModified(fd, attributes.modifiedMs)
+    const usual = attributes.mode === undefined ? { mode: 0o666 & ~process.umask() } : {}
+    losses = dress(fd, { ...attributes, ...usual }, presentOf(fd, attributes))
   } finally {
     closeSync(fd)
   }
   renameSync(temporary, path)
+  endParts(temporary)
+  return losses
 }
 
 function isCommitted(path: Buffer, inode: string, sizeBytes: number): boolean {
@@ -116,5 +212,5 @@ function isCommitted(path: Buffer, inode: string, sizeBytes: number): boolean {
 /** Removes the temporary file; does nothing for what is no upload of ours or is gone. */
 export function abortUpload(root: LocalRoot, upload: Upload): void {
   const paths = readToken(root, upload.token)
-  if (paths !== undefined) removeFile(paths.temporary)
+  if (paths !== undefined) removeConstruction(paths.temporary)
 }

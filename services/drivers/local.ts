@@ -1,15 +1,27 @@
-import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs'
+import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
-import { StoreError } from './driver.ts'
-import type { Driver, Entry, Features, FileAttributes, SourceFile, StorePath, Upload } from './driver.ts'
+import { nothingLost, StoreError } from './driver.ts'
+import type {
+  Continuation,
+  Driver,
+  Entry,
+  Features,
+  FileAttributes,
+  Losses,
+  ReadOptions,
+  SourceFile,
+  StorePath,
+  Upload,
+} from './driver.ts'
 import { isErrno, localError, locally } from './local-errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './local-file.ts'
-import { checkRootFolder, makeFolder, setFolderMode } from './local-folder.ts'
+import { checkRootFolder, dressFolder, makeFolder } from './local-folder.ts'
+import { followLink, openSource, readLink } from './local-links.ts'
 import { listFolder, statEntry } from './local-list.ts'
 import { removeEntry } from './local-remove.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
-import { LocalSourceFile } from './local-source-file.ts'
+import { attributesOf, LocalSourceFile } from './local-source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
 import { abortUpload, beginUpload, commitUpload, writePart } from './local-upload.ts'
 import { pathFromText } from './path-text.ts'
@@ -44,6 +56,7 @@ export class LocalDriver implements Driver {
       localRoot: this.#root.folder,
       symlinks: true,
       modes: true,
+      folderTimesMove: true,
       maxPutBytes: partBytes,
       partBytes: () => partBytes,
       concurrency: 1,
@@ -85,8 +98,31 @@ export class LocalDriver implements Driver {
     }
   }
 
-  async open(path: StorePath): Promise<SourceFile> {
-    return locally(() => new LocalSourceFile(this.#confine(path)))
+  async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
+    return locally(() => {
+      this.#confine(path)
+      return new LocalSourceFile(openSource(this.#root, path, follow), extended)
+    })
+  }
+
+  async attributesOf(
+    path: StorePath,
+    { extended = false, follow = false }: ReadOptions = {},
+  ): Promise<FileAttributes | undefined> {
+    try {
+      const absolute = this.#confine(path)
+      const stat = lstatSync(absolute, { bigint: true })
+      if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
+      const fd = openSource(this.#root, path, follow)
+      try {
+        return attributesOf(fstatSync(fd, { bigint: true }), extended ? fd : undefined)
+      } finally {
+        closeSync(fd)
+      }
+    } catch (error) {
+      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      throw localError(error)
+    }
   }
 
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
@@ -100,18 +136,21 @@ export class LocalDriver implements Driver {
     return undefined
   }
 
-  async makeFolder(path: StorePath, attributes: { readonly mode?: number }): Promise<void> {
+  async makeFolder(path: StorePath, { mode }: Partial<FileAttributes>): Promise<Losses> {
     locally(() => {
       // The root is its owner's: it must be there, and its mode is left alone.
       if (path.length === 0) checkRootFolder(this.#root.folder)
-      else makeFolder(this.#confine(path), attributes.mode)
+      else makeFolder(this.#confine(path), mode)
     })
+    return nothingLost
   }
 
-  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<void> {
-    locally(() => {
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
+    return locally(() => {
       const temporary = this.#beside(path, temporaryName(putTag))
-      replaceFile(temporary, this.#confine(path), timed(attributes), (fd) => writeVerified(fd, bytes, 0))
+      return replaceFile(temporary, this.#confine(path), timed(attributes), (fd) =>
+        writeVerified(fd, bytes, 0),
+      )
     })
   }
 
@@ -126,27 +165,36 @@ export class LocalDriver implements Driver {
     }
   }
 
-  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<void> {
-    locally(() => {
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
+    // The root is its owner's.
+    if (path.length === 0) return nothingLost
+    return locally(() => {
       const absolute = this.#confine(path)
-      if (!lstatSync(absolute).isDirectory()) setFileAttributes(absolute, timed(attributes))
-      else if (attributes.mode !== undefined) setFolderMode(absolute, attributes.mode)
+      return lstatSync(absolute).isDirectory()
+        ? dressFolder(absolute, attributes)
+        : setFileAttributes(absolute, timed(attributes))
     })
   }
 
-  async beginUpload(path: StorePath, sizeBytes: number, tag: string): Promise<Upload> {
+  async beginUpload(
+    path: StorePath,
+    sizeBytes: number,
+    tag: string,
+    continuation?: Continuation,
+  ): Promise<Upload> {
     return locally(() => {
       this.#confine(path)
-      return beginUpload(this.#root, path, sizeBytes, tag)
+      const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
+      return beginUpload(this.#root, path, plan, continuation)
     })
   }
 
-  async writePart(upload: Upload, _index: number, offset: number, bytes: Buffer): Promise<void> {
-    locally(() => writePart(this.#root, upload, offset, bytes))
+  async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
+    locally(() => writePart(this.#root, upload, { index, offset }, bytes))
   }
 
-  async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<void> {
-    locally(() => commitUpload(this.#root, upload, timed(attributes)))
+  async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
+    return locally(() => commitUpload(this.#root, upload, timed(attributes)))
   }
 
   async abortUpload(upload: Upload): Promise<void> {
@@ -154,11 +202,24 @@ export class LocalDriver implements Driver {
   }
 
   async readLink(path: StorePath): Promise<Buffer> {
-    return locally(() => readlinkSync(this.#confine(path), { encoding: 'buffer' }))
+    return locally(() => readLink(this.#confine(path)))
   }
 
-  async makeLink(path: StorePath, target: Buffer): Promise<void> {
-    locally(() => replaceLink(this.#beside(path, temporaryName(putTag)), this.#confine(path), target))
+  async makeLink(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses> {
+    return locally(() =>
+      replaceLink(this.#beside(path, temporaryName(putTag)), this.#confine(path), target, attributes),
+    )
+  }
+
+  async followLink(path: StorePath): Promise<Entry> {
+    return locally(() => {
+      this.#confine(path)
+      return statEntry(nameOf(path), followLink(this.#root, path).stat)
+    })
+  }
+
+  async rename(path: StorePath, to: StorePath): Promise<void> {
+    locally(() => renameSync(this.#confine(path), this.#confine(to)))
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { GantryError, isErrorCode } from '../../subjects/errors.ts'
-import { failureClasses, StoreError, type FailureClass } from './driver.ts'
+import { type FailureClass, failureClasses } from '../../subjects/failure-classes.ts'
+import { StoreError } from './driver.ts'
 
 /** An error as it crosses between threads: structured cloning forgets classes and their fields. */
 export interface SentError {

@@ -6,16 +6,25 @@ import type { Log } from '../../broker/log.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ItemResult } from './engine/counts.ts'
-import { notBeforeOf, type Policy, startRegion } from './engine/items.ts'
+import type { ActionPolicy } from '../../subjects/migration-model.ts'
+import { notBeforeOf, startRegion } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureLedger, noteFailures } from './failures.ts'
 import { Frontier } from './frontier.ts'
 import type { Progress } from './progress.ts'
+import { retriedFailure, type RetryItem, retryMessageId } from './retries.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
-const lanes = ['transfer', 'region'] as const
+/** Lanes whose items make others, or something in a folder. */
+const movingLanes = ['transfer', 'region'] as const
+/** What is done when nothing is left in those. */
+const lastLane = 'folders'
+const lanes = [...movingLanes, lastLane] as const
 type Lane = (typeof lanes)[number]
+
+/** An item of the last lane that came too early waits so long. */
+const tooEarlyMs = 500
 
 /** Look whether all is done at least so often: the last item may have been another process's. */
 const idleCheckMs = 500
@@ -56,6 +65,8 @@ export class ActiveMigration {
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
   readonly #inHand: Set<number>
+  #last: Promise<void> | undefined
+  readonly #lastFailed = Promise.withResolvers<never>()
   #wake = Promise.withResolvers<void>()
   #toldUntilMs = 0
 
@@ -65,8 +76,9 @@ export class ActiveMigration {
     this.#queue = queue
     this.#book = book
     this.#frontier = new Frontier(options.connection, queue, options.log)
-    options.signal.addEventListener('abort', () => this.#finish(), { once: true })
-    if (options.signal.aborted) this.#finish()
+    const { signal } = options
+    signal.addEventListener('abort', () => this.#finish(signal.reason), { once: true })
+    if (signal.aborted) this.#finish(signal.reason)
   }
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
@@ -102,8 +114,17 @@ export class ActiveMigration {
   }
 
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
-  async rescan(id: number, path: StorePath, policy: Policy | undefined): Promise<void> {
+  async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
+  }
+
+  /** Puts failures into the queue as work; twice is harmless. */
+  async retry(items: readonly RetryItem[]): Promise<void> {
+    await Promise.all(
+      items.map(({ lane, item, sequence }) =>
+        this.#queue.publish(lane, item, retryMessageId(sequence), this.#end.signal),
+      ),
+    )
   }
 
   /**
@@ -111,26 +132,36 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { threads, changes } = this.#options
-    await changes?.start(this.#end.signal)
-    // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots: Record<Lane, number> = { transfer: 2 * threads, region: threads }
-    const consuming = Promise.all(
-      lanes.map((lane) =>
-        this.#queue.consume(lane, slots[lane], (item) => this.#work(lane, item), this.#end.signal),
-      ),
-    )
+    await this.#options.changes?.start(this.#end.signal)
+    const consuming = Promise.all(movingLanes.map((lane) => this.#consume(lane)))
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      return await Promise.race([this.#untilEmpty(onScanned), consuming.then(() => false)])
+      return await Promise.race([
+        this.#untilEmpty(onScanned),
+        consuming.then(() => false),
+        this.#lastFailed.promise,
+      ])
     } finally {
       this.#finish()
-      await consuming
+      await Promise.all([consuming, this.#last])
     }
   }
 
-  #finish(): void {
-    this.#end.abort(new Error('the migration was stopped'))
+  #beginLast(): void {
+    if (this.#last !== undefined) return
+    this.#last = this.#consume(lastLane)
+    this.#last.catch(this.#lastFailed.reject)
+  }
+
+  #consume(lane: Lane): Promise<void> {
+    const { threads } = this.#options
+    // Two jobs a thread keep it busy while the answer to the last one is on its way.
+    const slots = lane === 'transfer' ? 2 * threads : threads
+    return this.#queue.consume(lane, slots, (item) => this.#work(lane, item), this.#end.signal)
+  }
+
+  #finish(reason: unknown = new Error('the migration was stopped')): void {
+    this.#end.abort(reason)
     this.#wake.resolve()
   }
 
@@ -138,9 +169,13 @@ export class ActiveMigration {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        if (this.#inHand.size === 0 && (await this.#queue.pending()) === 0) {
-          if (onScanned === undefined) return true
-          await onScanned()
+        if (this.#inHand.size === 0) {
+          if ((await this.#queue.pending()) === 0) {
+            if (onScanned === undefined) return true
+            await onScanned()
+          } else if ((await this.#queue.pendingIn(...movingLanes)) === 0) {
+            this.#beginLast()
+          }
         }
       } catch (error) {
         this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
@@ -159,6 +194,10 @@ export class ActiveMigration {
     }
     this.#inHand.add(item.sequence)
     try {
+      if (lane === lastLane && (await this.#queue.pendingIn(...movingLanes)) > 0) {
+        item.later(tooEarlyMs)
+        return
+      }
       if (await this.#book.includes(item)) await this.#book.stored()
       else await this.#record(lane, item, await this.#move(lane, item))
       await item.done()
@@ -180,11 +219,13 @@ export class ActiveMigration {
     const { mover, spec } = this.#options
     const { signal } = this.#end
     if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const publish = async (children: ChildBatch) => {
       await this.#frontier.room(signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish('transfer', child, item)),
         ...children.regions.map((child) => this.#publish('region', child, item)),
+        ...children.folders.map((child) => this.#publish(lastLane, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)
@@ -210,9 +251,22 @@ export class ActiveMigration {
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
     const { failures: ledger, workId } = this.#options
-    await noteFailures(ledger, workId, { item: item.sequence, failures }, this.#end.signal)
+    await noteFailures(
+      ledger,
+      workId,
+      { item: `${this.#queue.created}.${item.sequence}`, failures },
+      this.#end.signal,
+    )
+    const retried = retriedFailure(item.messageId)
     // Not by its content, which has the time of the next try in it.
-    if (retry !== undefined) await this.#publishAs(lane, retry, `${item.sequence}.retry`)
+    const messageId =
+      retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
+    if (retry !== undefined) await this.#publishAs(lane, retry, messageId)
+    else if (retried !== undefined) {
+      // It has arrived, or failed once more and is noted anew.
+      await ledger.forget(retried)
+      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+    }
     if (putOff !== undefined) this.#tell(putOff)
     await this.#book.count(item, counts)
   }

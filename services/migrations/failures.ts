@@ -18,12 +18,12 @@ export const openFailures = (connection: NatsConnection, maxFileBytes: number): 
 /**
  * Notes what of an item did not arrive; resolves when it is stored. A path is noted once, however often its item comes and
  * whatever else fails then.
- * @param item its sequence in the queue
+ * @param item its sequence in the queue, and when that was made
  */
 export async function noteFailures(
   ledger: FailureLedger,
   migration: string,
-  { item, failures }: { item: number; failures: readonly Failure[] },
+  { item, failures }: { item: string; failures: readonly Failure[] },
   signal: AbortSignal,
 ): Promise<void> {
   const timeMs = Date.now()

@@ -1,8 +1,22 @@
 import { realpathSync } from 'node:fs'
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
-import { openDriver } from '../drivers/index.ts'
+import { type Entry, openDriver, type StorePath } from '../drivers/index.ts'
 import { LocalRoot, nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
+
+/** Why a filesystem cannot hold something by its own rules; undefined when it can. */
+export async function refusalAt(
+  spec: FilesystemSpec,
+  path: StorePath,
+  entry: Pick<Entry, 'type' | 'sizeBytes'>,
+): Promise<string | undefined> {
+  const driver = openDriver(spec)
+  try {
+    return driver.refuses(path, entry)
+  } finally {
+    await driver.close()
+  }
+}
 
 /**
  * The folder of this host that a path of a filesystem is, symbolic links resolved as far as it is there; undefined for a

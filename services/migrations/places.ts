@@ -1,5 +1,7 @@
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import { invalidField } from './invalid.ts'
+import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
 import type { MigrationRecord } from './record.ts'
 
 /** What a migration needs to know of a filesystem. */
@@ -7,6 +9,7 @@ export interface Place {
   readonly fileSystemId: string
   readonly isSource: boolean
   readonly isScanOnly: boolean
+  readonly kind: FilesystemKind
 }
 
 export interface PlaceDependencies {
@@ -28,9 +31,7 @@ export async function onlySource({ sources }: PlaceDependencies): Promise<string
     only === undefined
       ? 'is required; there is no source yet'
       : `is required; there are ${[only, ...others].join(', ')}`
-  throw new GantryError('INVALID_INPUT', `input: source ${problem}`, {
-    details: [{ field: 'source', problem }],
-  })
+  throw invalidField('source', problem)
 }
 
 /** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */
@@ -68,14 +69,26 @@ export async function requireUnique(
 
 /**
  * A migration into its own source would find what it has written, and copy that again and again.
+ * @param asked `targets`: the folders that it writes to
  * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
  */
 export async function requireApart(
   { localFolder }: PlaceDependencies,
-  { path, source, target }: Pick<MigrationRecord, 'path' | 'source' | 'target'>,
+  asked: Pick<MigrationRecord, 'path' | 'source' | 'target'> & { readonly targets: readonly string[] },
 ): Promise<void> {
-  const [from, to] = await Promise.all([localFolder(source, path), localFolder(target, path)])
-  if (from === undefined || to === undefined) return
+  const { path, source, target, targets } = asked
+  const from = await localFolder(source, path)
+  if (from === undefined) return
+  for (const there of targets) {
+    const to = await localFolder(target, there)
+    if (to !== undefined) refuseNested({ from, path, source }, { to, there, target })
+  }
+}
+
+function refuseNested(
+  { from, path, source }: { from: Buffer; path: string; source: string },
+  { to, there, target }: { to: Buffer; there: string; target: string },
+): void {
   const relation = from.equals(to)
     ? 'is the same folder as'
     : contains(from, to)
@@ -84,10 +97,8 @@ export async function requireApart(
         ? 'contains'
         : undefined
   if (relation === undefined) return
-  const problem = `must be apart from the source: ${path} in ${target} ${relation} ${path} in ${source}`
-  throw new GantryError('INVALID_INPUT', `input: target ${problem}`, {
-    details: [{ field: 'target', problem }],
-  })
+  const problem = `must be apart from the source: ${there} in ${target} ${relation} ${path} in ${source}`
+  throw invalidField('target', problem)
 }
 
 const slash = Buffer.from('/')

@@ -1,11 +1,4 @@
 import { type ActionPolicy, actionPolicies } from '../../subjects/migration-model.ts'
-import type { Policy } from './engine/items.ts'
-
-/** What the engine calls them. */
-export const enginePolicies = {
-  Overwrite: 'overwrite',
-  SkipIfSizeMatch: 'skip-if-size-matches',
-} as const satisfies Record<ActionPolicy, Policy>
 
 /** A policy by its own name or by that of the existing product; undefined for none. */
 export const policyOf = (name: string | undefined): ActionPolicy | undefined =>

@@ -1,12 +1,17 @@
 import { type Static, Type } from 'typebox'
+import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/collection.ts'
+import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
   type ActionPolicy,
   actionPolicies,
   migrationPriorities,
   migrationStates,
 } from '../../subjects/migration-model.ts'
+import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
+import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
 
@@ -25,6 +30,15 @@ const PendingRegion = strict({
   /** Default: the migration's. */
   policy: Type.Optional(Type.Enum(policies)),
   created: Timestamp('When it was asked for'),
+  /** Not the folder is meant, but what failed: the path is that of the migration. */
+  failures: Type.Optional(
+    strict({
+      upTo: Count('Id of the last one'),
+      failureClass: Type.Optional(Type.Enum(failureClassNames)),
+    }),
+  ),
+  /** Whether what is at the target only is deleted in it, even if the migration does that nowhere else. */
+  targetMatch: Type.Optional(Type.Boolean()),
   /** Whether it is in the queue. */
   queued: Type.Boolean(),
 })
@@ -40,11 +54,16 @@ export const MigrationRecord = strict({
   policy: Type.Enum(policies),
   kind: Type.Enum(migrationKinds),
   priority: Type.Enum(migrationPriorities),
+  /** Without them: the defaults. */
+  metadata: Type.Optional(Metadata),
+  links: Type.Optional(LinkPolicy),
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
+  /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
+  cutShort: Type.Optional(Type.Boolean()),
   /** Whether the root is in the queue: an empty queue means finished only after that. */
   seeded: Type.Boolean(),
   created: Timestamp('When it was made'),
@@ -56,8 +75,19 @@ export const MigrationRecord = strict({
   completed: Type.Optional(Timestamp('When it was completed')),
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
+  /** Ids, in the order in which they decide. */
+  exclusions: Type.Optional(list(Name('Exclusion'), maxRules)),
+  inclusions: Type.Optional(list(Name('Inclusion'), maxRules)),
+  /** As they were when it was made. */
+  pathMappings: Type.Optional(list(PathMapping, maxPathMappings)),
   recurrence: Type.Optional(Recurrence),
   pendingRegions: list(PendingRegion, maxPendingRegions),
+  /** Deletes what is at the target only when a scan is over. */
+  targetMatch: Type.Optional(TargetMatch),
+  /** Of the last scan that was over. */
+  deletions: Type.Optional(Deletions),
+  /** So many deletions somebody approved of. */
+  approvedDeletions: Type.Optional(Count('Files and folders')),
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
@@ -77,6 +107,27 @@ export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
 /** Under which queue, progress and failures of a migration's generation are kept. */
 export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'internalId' | 'generation'>) =>
   generation === 1 ? internalId : `${internalId}-${generation}`
+
+/** The record at the beginning of a new generation: nothing is done yet. */
+export function anew(current: MigrationRecord): MigrationRecord {
+  const {
+    scanned,
+    completed: _completed,
+    counts: _counts,
+    cutShort: wasCutShort,
+    deletions: _deletions,
+    approvedDeletions: _approved,
+    ...record
+  } = current
+  const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
+  return {
+    ...record,
+    generation: record.generation + 1,
+    ...(cutShort ? { cutShort } : {}),
+    seeded: false,
+    pendingRegions: [],
+  }
+}
 
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({

@@ -91,8 +91,8 @@ const isUnderWay = ({ iterations }: Recurrence): boolean =>
 
 const daySeconds = 24 * 3_600
 
-/** The scans so far, as callers see them. */
-export function trackerOf({ count, iterations }: Recurrence, nowMs: number) {
+/** The scans so far, as callers see them; the last ones by themselves. */
+export function trackerOf({ count, iterations }: Recurrence, nowMs: number, shown = maxIterations) {
   const durations = iterations.flatMap(({ started, completed }) =>
     completed === undefined ? [] : secondsOf(started, completed),
   )
@@ -104,7 +104,7 @@ export function trackerOf({ count, iterations }: Recurrence, nowMs: number) {
     scansInLastTwentyFourHours: since(daySeconds),
     scansInLastSevenDays: since(7 * daySeconds),
     avgDurationInSeconds: durations.length === 0 ? 0 : Math.round(sum / durations.length),
-    iterations: iterations.map(({ started, completed, ...iteration }) => ({
+    iterations: iterations.slice(-shown).map(({ started, completed, ...iteration }) => ({
       ...iteration,
       startTime: started,
       ...(completed === undefined

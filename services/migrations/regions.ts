@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import type { ActionPolicy } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
-import { enginePolicies } from './policies.ts'
-import { maxPendingRegions, type MigrationRecord, type PendingRegion } from './record.ts'
+import { relativePath } from './engine/paths.ts'
+import type { FailureLedger } from './failures.ts'
+import { maxPendingRegions, type MigrationRecord, type PendingRegion, workIdOf } from './record.ts'
+import { retryItems } from './retries.ts'
+import { isBetweenScans } from './states.ts'
 
-/** Whether folders wait to be put into the queue. */
+/** Whether folders or failures wait to be put into the queue. */
 export const hasUnqueued = ({ pendingRegions }: MigrationRecord): boolean =>
   pendingRegions.some(({ queued }) => !queued)
 
@@ -18,12 +21,14 @@ export const unqueued = (region: PendingRegion): PendingRegion => ({ ...region, 
  * before for the same.
  * @throws GantryError OVERLOADED when too many wait
  */
-export function withRegion(
+function withRegion(
   regions: readonly PendingRegion[],
-  { path, policy }: { path: string; policy?: ActionPolicy | undefined },
+  asked: Pick<PendingRegion, 'path' | 'policy' | 'failures' | 'targetMatch'>,
   now: Date,
 ): PendingRegion[] {
-  if (regions.some((one) => !one.queued && one.path === path && one.policy === policy)) return [...regions]
+  const isSame = ({ id: _id, created: _created, queued, ...one }: PendingRegion) =>
+    !queued && isDeepStrictEqual(one, asked)
+  if (regions.some(isSame)) return [...regions]
   if (regions.length >= maxPendingRegions) {
     throw new GantryError(
       'OVERLOADED',
@@ -31,20 +36,37 @@ export function withRegion(
     )
   }
   const id = Math.max(now.getTime(), ...regions.map((one) => one.id + 1))
-  const created = now.toISOString()
-  return [...regions, { id, path, ...(policy === undefined ? {} : { policy }), created, queued: false }]
+  return [...regions, { id, ...asked, created: now.toISOString(), queued: false }]
 }
+
+/** A migration with one more folder to scan again; see `withRegion`. */
+export const withRegionIn = (
+  current: MigrationRecord,
+  region: Parameters<typeof withRegion>[1],
+  now: Date,
+): MigrationRecord => ({
+  ...current,
+  // One that waits or runs keeps its place.
+  ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
+  pendingRegions: withRegion(current.pendingRegions, region, now),
+})
 
 /** Puts the folders that wait into the queue; twice is harmless. */
 export async function queueRegions(
   records: Collection<typeof MigrationRecord>,
-  { migrationId, generation, path: root, pendingRegions }: MigrationRecord,
+  { migrationId, internalId, generation, path: root, pendingRegions }: MigrationRecord,
   active: ActiveMigration,
+  ledger: FailureLedger,
 ): Promise<void> {
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
-  for (const { id, path, policy } of waiting) {
-    await active.rescan(id, relativeTo(root, path), policy === undefined ? undefined : enginePolicies[policy])
+  const workId = workIdOf({ internalId, generation })
+  for (const { id, path, policy, failures } of waiting) {
+    if (failures !== undefined) {
+      for await (const items of retryItems(ledger, workId, root, failures)) await active.retry(items)
+      continue
+    }
+    await active.rescan(id, relativePath(pathFromText(root), pathFromText(path)), policy)
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>
@@ -57,13 +79,4 @@ export async function queueRegions(
         }
       : undefined,
   )
-}
-
-/** Whether a folder is the root of a migration or in it; both as text in its normal form. */
-export const isWithin = (root: string, path: string): boolean =>
-  path === root || path.startsWith(root === '/' ? root : `${root}/`)
-
-const relativeTo = (root: string, path: string): Buffer => {
-  const prefix = pathFromText(root).length
-  return pathFromText(path).subarray(prefix === 0 ? 0 : prefix + 1)
 }

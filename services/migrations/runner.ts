@@ -5,14 +5,15 @@ import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
 import type { Counts } from './engine/counts.ts'
-import type { Mover, MoveSpec } from './engine/mover.ts'
-import { factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
+import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { ended } from './recurrence.ts'
+import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
-import { anew } from './scheduler.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
@@ -24,6 +25,8 @@ export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly mover: Mover
   readonly threads: number
+  /** See `walkAll`. */
+  readonly spillFolder: string
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
@@ -32,12 +35,21 @@ export interface RunnerOptions extends WorkStores {
   readonly log: Log
 }
 
+/** What the engine calls them. */
+const urgencies = {
+  HIGH: 'high',
+  NORMAL: 'normal',
+  LOW: 'low',
+} as const satisfies Record<MigrationPriority, Urgency>
+
 /** A migration that is worked on. */
 interface Followed {
   /** Ends the present work on it. */
   halt: AbortController
   /** Grows with every change of its record. */
   changes: number
+  /** The rules that are worked by (`rulesKey`). */
+  rules: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
 }
@@ -70,7 +82,7 @@ export class Runner {
 
   /** Hands back all work; it goes on when the platform starts again. */
   async stop(): Promise<void> {
-    this.#closing.abort(new Error('the platform is stopping'))
+    this.#closing.abort(new ComesAgain('the platform is stopping'))
     await this.#watch?.stop()
     await Promise.all(this.#working)
   }
@@ -80,18 +92,26 @@ export class Runner {
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
-      if (!isWorkedOn(state) || isAnother) known.halt.abort(new Error('the migration was stopped'))
+      // It goes on at once, by the rules that it has now.
+      const hasOthers = known.rules !== undefined && known.rules !== rulesKey(record)
+      if (!isWorkedOn(state) || isAnother || hasOthers)
+        known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = { halt: new AbortController(), changes: 0, work: undefined }
+    const followed: Followed = { halt: new AbortController(), changes: 0, rules: undefined, work: undefined }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
     )
     this.#working.add(working)
+  }
+
+  #prioritise({ internalId, priority }: Pick<MigrationRecord, 'internalId' | 'priority'>): void {
+    this.#options.mover.setUrgency(internalId, urgencies[priority])
   }
 
   /** Works until the record says that there is nothing to do; what fails is tried again. Never rejects. */
@@ -103,11 +123,9 @@ export class Runner {
         followed.halt = new AbortController()
         const { changes } = followed
         const record = await records.get(migrationId)
-        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) {
-          // Unless it was changed while the question was on its way.
-          if (followed.changes === changes) break
-          continue
-        }
+        // It was changed while the question was on its way.
+        if (followed.changes !== changes) continue
+        if (record === undefined || record.internalId !== internalId || !isActive(record.state)) break
         await this.#work(record, followed, AbortSignal.any([signal, followed.halt.signal]))
         attempt = 0
       } catch (error) {
@@ -116,16 +134,21 @@ export class Runner {
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
         followed.work = undefined
+        followed.rules = undefined
       }
     }
     this.#followed.delete(internalId)
+    this.#prioritise({ internalId, priority: 'NORMAL' })
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes } = this.#options
+    const { records, resolve, changes, failures } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId } = record
+    followed.rules = rulesKey(record)
     const workId = workIdOf(record)
+    followed.work = { workId, changed: () => undefined }
+    this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const options = { workId, spec: await resolve(record), takeBack, signal }
     const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
@@ -133,9 +156,11 @@ export class Runner {
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
-      await records.update(migrationId, (current) => ({ ...current, seeded: true }))
+      await records.update(migrationId, (current) =>
+        workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
+      )
     }
-    await queueRegions(records, record, active)
+    await queueRegions(records, record, active, failures)
     const scanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -143,15 +168,21 @@ export class Runner {
       const changed = (next: MigrationRecord) => {
         latest = next
         if (!hasUnqueued(next)) return
-        queueRegions(records, next, active).catch((error: unknown) => followed.halt.abort(error))
+        queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
+      // What changed while it was being opened, nobody was told.
+      changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
         if (latest.state === 'RUNNING') await scanned()
       })
-    } else {
-      followed.work = { workId, changed: () => undefined }
-      if (await active.run()) return scanned()
+    } else if (await active.run()) {
+      try {
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
+        return
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
     }
     if (!this.#closing.signal.aborted) await this.#halted(record)
   }
@@ -163,7 +194,7 @@ export class Runner {
       { migration: record.migrationId },
       'The work of a migration was lost; it is scanned from the start.',
     )
-    await records.update(record.migrationId, (current) =>
+    await happen(records, record.migrationId, 'lost', (current) =>
       workIdOf(current) === workIdOf(record)
         ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
         : undefined,
@@ -220,6 +251,10 @@ export class Runner {
     if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
   }
 }
+
+/** Equal for equal rules. */
+const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

@@ -1,7 +1,7 @@
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import type { Log } from '../../broker/log.ts'
-import type { MigrationRecord } from './record.ts'
+import { anew, type MigrationRecord } from './record.ts'
 import { begun } from './recurrence.ts'
 import { happen } from './transition.ts'
 import { nextDueMs, type Turn, turnsOf } from './turns.ts'
@@ -20,6 +20,8 @@ const maxTimerMs = 2 ** 31 - 1
 export class Scheduler {
   readonly #options: SchedulerOptions
   #watch: { stop(): Promise<void> } | undefined
+  /** What turns depend on, of each record as it was seen last. */
+  readonly #seen = new Map<string, string>()
   #looking: Promise<void> | undefined
   #again = false
   #failures = 0
@@ -31,7 +33,7 @@ export class Scheduler {
   }
 
   async start(): Promise<void> {
-    this.#watch = await this.#options.records.watch(() => void this.look())
+    this.#watch = await this.#options.records.watch((token, record) => this.#follow(token, record))
     await this.look()
   }
 
@@ -40,6 +42,18 @@ export class Scheduler {
     clearTimeout(this.#timer)
     await this.#watch?.stop()
     await this.#looking
+  }
+
+  #follow(token: string, record: MigrationRecord | undefined): void {
+    if (record === undefined) {
+      this.#seen.delete(token)
+      return
+    }
+    const { internalId, state, priority, scheduled, recurrence } = record
+    const facts = [internalId, state, priority, scheduled, recurrence?.nextRun].join(' ')
+    if (this.#seen.get(token) === facts) return
+    this.#seen.set(token, facts)
+    void this.look()
   }
 
   /** Resolves when all that was stored before has had its turn. Never rejects: what fails is looked at again. */
@@ -105,10 +119,4 @@ export function admitted(current: MigrationRecord, now: Date): MigrationRecord {
     started: record.started ?? started,
     ...(recurrence === undefined || record.seeded ? {} : { recurrence: begun(recurrence, now.getTime()) }),
   }
-}
-
-/** The record at the beginning of a new generation: nothing is done yet. */
-export function anew(current: MigrationRecord): MigrationRecord {
-  const { scanned: _scanned, completed: _completed, counts: _counts, ...record } = current
-  return { ...record, generation: record.generation + 1, seeded: false, pendingRegions: [] }
 }

@@ -5,49 +5,99 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { settings, settingsEvents } from '../../subjects/settings.ts'
+import { PathMapping } from '../../subjects/path-mapping-model.ts'
 import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { Mover } from './engine/mover.ts'
+import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
-import { localFolder } from './local-folder.ts'
+import { Figures } from './figures.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
-import { enginePolicies } from './policies.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
-import { RollingStats } from './rolling-stats.ts'
+import { diagnosticsHandlers } from './stats/diagnostics.ts'
+import { statsHandlers } from './stats/handlers.ts'
+import { StatsKeeper } from './stats/keeper.ts'
+import { localFolder, refusalAt } from './local-folder.ts'
+import { engineMappings } from './mappings/frozen.ts'
+import { mappingHandlers } from './mappings/handlers.ts'
+import { RuleBook } from './rules/book.ts'
+import { exclusionHandlers, inclusionHandlers } from './rules/handlers.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
+import { verificationHandlers } from './verifications/index.ts'
+import { VerificationRecord } from './verifications/record.ts'
+import { ReportStore } from './verifications/reports.ts'
+import { Verifier } from './verifications/verifier.ts'
 
 export interface MigrationsOptions {
   readonly connection: NatsConnection
   readonly sealer: Sealer
   readonly events: Events
   readonly maxFileBytes: number
+  /** Folder for reports; made when there are any. */
+  readonly reportsFolder: string
   readonly log: Log
 }
 
+const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
+
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
-export async function startMigrations({ connection, sealer, events, maxFileBytes, log }: MigrationsOptions) {
-  const options = {
+export async function startMigrations(options: MigrationsOptions) {
+  const { connection, sealer, events, maxFileBytes, reportsFolder, log } = options
+  const migrationRecords = {
     bucket: 'migrations',
     schema: MigrationRecord,
     version: recordVersion,
     upcasters: recordUpcasters,
     events,
   }
-  const [records, progress, failures] = await Promise.all([
-    Collection.open(connection, options),
+  const verificationRecords = { bucket: 'verifications', schema: VerificationRecord, version: 1, events }
+  const [records, verifications, progress, failures, rules, mappings] = await Promise.all([
+    Collection.open(connection, migrationRecords),
+    Collection.open(connection, verificationRecords),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
+    RuleBook.open(connection),
+    Collection.open(connection, { bucket: 'path-mappings', schema: PathMapping, version: 1 }),
   ])
-  const stats = new RollingStats()
+  const stats = await StatsKeeper.open(connection, log)
   const threads = availableParallelism()
   const mover = new Mover({ threads, log })
   const place = (fileSystemId: string) => call(connection, filesystemsInternal.resolve, { fileSystemId })
   const spec = async (fileSystemId: string) => {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
+  }
+  const resolve = async ({
+    internalId,
+    generation,
+    cutShort = false,
+    path,
+    policy,
+    ...record
+  }: MigrationRecord) => {
+    const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
+    const root = pathFromText(path)
+    const packed = packRules(await rules.of(record))
+    const mapped = engineMappings({ path, ...record })
+    return {
+      id: internalId,
+      generation: cutShort ? generation : 1,
+      root,
+      source,
+      target,
+      policy,
+      ...(packed === undefined ? {} : { rules: packed }),
+      ...(mapped === undefined ? {} : { mappings: mapped }),
+      metadata: record.metadata,
+      links: record.links,
+    }
   }
   const runner = new Runner({
     connection,
@@ -56,22 +106,39 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
     failures,
     mover,
     threads,
-    resolve: async ({ internalId, generation, path, policy, ...record }) => {
-      const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
-      const root = pathFromText(path)
-      return { id: internalId, generation, root, source, target, policy: enginePolicies[policy] }
-    },
+    spillFolder: reportsFolder,
+    resolve,
     changes: () => undefined,
     onCount: (counts) => stats.add(counts),
     log,
   })
-  const scheduler = new Scheduler({ records, limit: async () => 0, log })
+  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const scheduler = new Scheduler({ records, limit, log })
+  const reports = new ReportStore(reportsFolder)
+  const verifier = new Verifier({
+    records: verifications,
+    reports,
+    spillFolder: reportsFolder,
+    mover,
+    resolve: async (migrationId, internalId) => {
+      const record = await records.get(migrationId)
+      return record?.internalId === internalId ? resolve(record) : undefined
+    },
+    log,
+  })
+  const figures = new Figures({ records, rules, progress, failures })
+  const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
+    plans,
     connection,
     records,
     progress,
     failures,
-    stats,
+    stats: stats.rolling,
+    rules,
+    mappings,
+    refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
+      refusalAt(await spec(fileSystemId), path, entry),
     place,
     sources: async () => {
       const known = await call(connection, filesystems.list, { role: 'source' })
@@ -84,16 +151,34 @@ export async function startMigrations({ connection, sealer, events, maxFileBytes
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
   }
+  const stops: (() => void)[] = []
   return {
     handlers: migrationHandlers(dependencies),
     internalHandlers: migrationInternalHandlers(dependencies),
+    statsHandlers: statsHandlers(figures, stats),
+    diagnosticsHandlers: diagnosticsHandlers({ connection, figures, rolling: stats.rolling, threads }),
+    verificationHandlers: verificationHandlers({
+      records: verifications,
+      reports,
+      verifier,
+      findMigration: (migrationId) => figures.record(migrationId),
+    }),
+    exclusionHandlers: exclusionHandlers(dependencies),
+    inclusionHandlers: inclusionHandlers(dependencies),
+    mappingHandlers: mappingHandlers(dependencies),
     run: async () => {
       await runner.start()
+      const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
+      stops.push(() => changes.unsubscribe())
       await scheduler.start()
+      await verifier.start()
+      await stats.start(figures)
     },
     stop: async () => {
+      for (const stop of stops) stop()
       await scheduler.stop()
-      await runner.stop()
+      await Promise.all([runner.stop(), verifier.stop(), plans.stop()])
+      await stats.stop()
       await mover.close()
     },
   }

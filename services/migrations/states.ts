@@ -12,9 +12,11 @@ export type Command = (typeof commands)[number]
 /**
  * What else happens to a migration, and who says so. The scheduler: `due`, when the time of the next recurrence has come;
  * `admitted`, when it may run; `displaced`, when one of a higher priority takes its place. The runner: `scanned`, when its
- * queue has become empty after it was seeded; `drained`, when a stopped one has nothing in hand any more.
+ * queue has become empty after it was seeded; `held`, when there are more deletions then than may be made without
+ * approval; `lost`, when its queue is not there any more though it cannot be done; `drained`, when a stopped one has nothing
+ * in hand any more.
  */
-export type Happening = 'due' | 'admitted' | 'displaced' | 'scanned' | 'drained'
+export type Happening = 'due' | 'admitted' | 'displaced' | 'scanned' | 'held' | 'lost' | 'drained'
 
 export type Trigger = Command | Happening
 type Next = MigrationState | 'gone'
@@ -45,12 +47,14 @@ const transitions: Record<MigrationState, Partial<Record<Trigger, Next | 'after 
   SCHEDULED: { admitted: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'SCHEDULED' },
   RUNNING: {
     scanned: 'after scan',
+    held: 'STOPPED',
+    lost: 'RUNNING',
     displaced: 'SCHEDULED',
     stop: 'STOPPING',
     reset: 'SCHEDULED',
     rescan: 'RUNNING',
   },
-  LIVE: { stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'RUNNING' },
+  LIVE: { lost: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'RUNNING' },
   STOPPING: { drained: 'STOPPED' },
   STOPPED: { start: 'SCHEDULED', resume: 'SCHEDULED', reset: 'SCHEDULED', delete: 'gone' },
   COMPLETED: { reset: 'SCHEDULED', rescan: 'SCHEDULED', delete: 'gone' },

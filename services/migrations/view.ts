@@ -1,10 +1,17 @@
 import type { Output } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
+import type { WithFigures } from './figures.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { stateText } from './state-text.ts'
+import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { scannedFiles, scannedFolders } from './stats/wire.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -17,8 +24,15 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
   return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
 }
 
-/** A migration as callers see it. */
-export function publicMigration(record: MigrationRecord, counts: Counts, failedPathCount: number): Migration {
+/**
+ * A migration as callers see it.
+ * @param iterations how many of its last scans are shown
+ */
+export function publicMigration(
+  { record, counts, failed }: WithFigures,
+  rules: RuleLists,
+  iterations = maxIterations,
+): Migration {
   const {
     migrationId,
     internalId,
@@ -37,6 +51,8 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     scanned,
     completed,
     pendingRegions,
+    metadata = defaultMetadata,
+    links = defaultLinks,
   } = record
   return {
     migrationId,
@@ -45,11 +61,12 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     source,
     target,
     state,
+    stateText: stateText(record, failed),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
     recurringMigration: kind === 'recurring',
-    ...(recurrence === undefined ? {} : publicRecurrence(recurrence)),
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
     migrationPriority: priority,
     targetActionPolicy: actionPolicies[policy],
     migrationCreatedTime: created,
@@ -57,9 +74,12 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
     scannerSummary: {
       progressSummary: {
-        filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-        directoriesScanned: counts.foldersScanned,
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
         bytesScanned: counts.bytesScanned,
+        filesExcluded: counts.filesExcluded,
+        dirsExcluded: counts.foldersExcluded,
+        bytesExcluded: counts.bytesExcluded,
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
@@ -70,30 +90,62 @@ export function publicMigration(record: MigrationRecord, counts: Counts, failedP
     },
     // Changes after the scan: a one-time migration copies none.
     clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
-    failedPathCount,
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
+    ...publicRules(rules),
+    ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
+    pathMappings: record.pathMappings ?? [],
+    failedPathCount: failed,
+    targetMatch: record.targetMatch !== undefined,
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
   }
 }
 
-function publicRecurrence(recurrence: Recurrence) {
+function publicRules({ exclusions, inclusions }: RuleLists) {
+  const shown = exclusions.map((rule) => ruleView('exclusion', rule))
+  return {
+    exclusions: shown,
+    userDefinedExclusions: shown.filter(({ defaultExclusion }) => !defaultExclusion),
+    inclusions: inclusions.map((rule) => ruleView('inclusion', rule)),
+  }
+}
+
+function publicRecurrence(recurrence: Recurrence, iterations: number) {
   const { periodSeconds, schedule, timeZone, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
-    recurringMigrationTracker: trackerOf(recurrence, Date.now()),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
 }
 
 /** How far a migration is. */
 export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
-  const files = counts.filesScanned + counts.linksScanned + counts.othersScanned
+  const files = scannedFiles(counts)
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
-    counts.filesMigrated + counts.linksMigrated + counts.filesSkipped + counts.filesVanished + counts.failures
+    counts.filesMigrated +
+    counts.linksMigrated +
+    filesSkipped +
+    counts.filesVanished +
+    counts.failures -
+    counts.filesRetried -
+    counts.foldersRetried
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
+  const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
@@ -105,10 +157,11 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
     internalId: record.internalId,
     path: record.path,
     state: record.state,
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,
-      excludedBytes: 0,
+      excludedBytes: counts.bytesExcluded,
       totalMigratedBytes: counts.bytesMigrated,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,
@@ -116,8 +169,8 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
-      filesSkipped: counts.filesSkipped,
-      foldersScanned: counts.foldersScanned,
+      filesSkipped,
+      foldersScanned: scannedFolders(counts),
       failedPaths: failedPathCount,
     },
   }

@@ -1,4 +1,5 @@
 import type { NatsConnection } from '../../broker/connection.ts'
+import { QueueReader } from '../../broker/queue-reader.ts'
 import { Queue } from '../../broker/queue.ts'
 import type { FailureLedger } from './failures.ts'
 import type { Progress } from './progress.ts'
@@ -18,4 +19,27 @@ export async function forgetWork(
   await Queue.deleteByName(connection, workId)
   await progress.forget((one) => one === workId)
   await failures.remove(workId)
+}
+
+/** Failures that are read at once. */
+const failuresPage = 1_000
+
+/** What is kept of a generation's work, each with its size in bytes. */
+export async function assetsOf({ connection, failures }: WorkStores, workId: string) {
+  const { items, bytes } = await (await QueueReader.open(connection, workId)).size()
+  let count = 0
+  let failureBytes = 0
+  for (let after = 0, more = true; more;) {
+    const page = await failures.page(workId, { after, limit: failuresPage })
+    count += page.length
+    for (const { entry, sequence } of page) {
+      failureBytes += Buffer.byteLength(JSON.stringify(entry))
+      after = sequence
+    }
+    more = page.length === failuresPage
+  }
+  return {
+    workItems: { total: items, deleted: items, bytesDeleted: bytes },
+    failedPaths: { total: count, deleted: count, bytesDeleted: failureBytes },
+  }
 }

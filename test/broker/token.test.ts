@@ -5,26 +5,29 @@ import {
   createKeyId,
   createSecret,
   formatToken,
+  isSealed,
   keyIdOf,
   parseToken,
   secretMatches,
 } from '../../broker/token.ts'
 
+const salt = 'salt of sixteen a'
 const location = { instance: 'ABCDEFGHIJ', nats: 'nats://127.0.0.1:4222', http: 'http://127.0.0.1:8080' }
 
 test('a token says where its instance is, and which key it is of', () => {
-  const [keyId, secret] = [createKeyId(), createSecret()]
+  const keyId = createKeyId()
+  const secret = createSecret(salt, keyId)
   const token = formatToken(location, keyId, secret)
   expect(parseToken(token)).toEqual({ location, keyId, secret })
   expect(keyIdOf(token)).toBe(keyId)
-  expect(token).toMatch(/^gantry\.[\w-]+\.k[0-9a-z]+\.[\w-]{43}$/)
+  expect(token).toMatch(/^gantry\.[\w-]+\.k[0-9a-z]+\.[\w-]{75}$/)
 })
 
 test('key ids and secrets do not repeat, and ids are subject tokens', () => {
   const ids = Array.from({ length: 1_000 }, createKeyId)
   expect(new Set(ids).size).toBe(1_000)
   for (const id of ids) expect(id).toMatch(/^k[0-9a-z]{14,}$/)
-  expect(createSecret()).not.toBe(createSecret())
+  expect(createSecret(salt, 'k1')).not.toBe(createSecret(salt, 'k1'))
 })
 
 test('whatever is presented, reading it never throws', () => {
@@ -50,11 +53,23 @@ test('whatever is presented, reading it never throws', () => {
 })
 
 test('a secret matches its keyed hash under its salt alone', () => {
-  const secret = createSecret()
+  const secret = createSecret(salt, 'k1')
   const hash = keyedHash('salt of sixteen c', secret)
   expect(secretMatches('salt of sixteen c', secret, hash)).toBe(true)
   expect(secretMatches('salt of sixteen d', secret, hash)).toBe(false)
   expect(secretMatches('salt of sixteen c', `${secret}x`, hash)).toBe(false)
   expect(secretMatches('salt of sixteen c', secret, hash.slice(1))).toBe(false)
   expect(secretMatches('salt of sixteen c', secret, '')).toBe(false)
+})
+
+test('a token has a seal of the salt that it was made under', () => {
+  const secret = createSecret(salt, 'k1')
+  const token = formatToken(location, 'k1', secret)
+  expect(isSealed(salt, token)).toBe(true)
+  expect(isSealed('salt of sixteen b', token)).toBe(false)
+  const other = (text: string) => (text.endsWith('0') ? `${text.slice(0, -1)}1` : `${text.slice(0, -1)}0`)
+  const guessed = [formatToken(location, 'k1', other(secret)), formatToken(location, 'k2', secret)]
+  for (const guess of [...guessed, formatToken(location, 'k1', 's'), 'letmein']) {
+    expect(isSealed(salt, guess), guess).toBe(false)
+  }
 })

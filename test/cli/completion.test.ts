@@ -24,7 +24,10 @@ test('flags of the command and of all commands', async () => {
     expect.arrayContaining(['--migration-id', '--auto-start', '--json', '--help']),
   )
   expect(await offered('migrations', 'create', '--no-')).toContain('--no-auto-start')
-  expect(await offered('migrations', 'create', '--path', '/', '--tar')).toEqual(['--target'])
+  expect(await offered('migrations', 'create', '--path', '/', '--tar')).toEqual([
+    '--target',
+    '--target-match',
+  ])
 })
 
 test('values, where they are few', async () => {
@@ -51,7 +54,7 @@ COMP_WORDS=(gantry migrations create '$(exit 9)' ';exit' --tar); COMP_CWORD=5; _
     encoding: 'utf8',
     env: { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` },
   })
-  expect([status, stdout]).toEqual([0, '--target\n'])
+  expect([status, stdout]).toEqual([0, '--target --target-match\n'])
 })
 
 test.for(['bash', 'zsh', 'fish'])('a script for %s', async (shell) => {

@@ -8,7 +8,7 @@ import { filesystemKinds } from '../../subjects/filesystem-kinds.ts'
 import { resources } from '../../subjects/index.ts'
 import { gantry } from './support.ts'
 
-const { filesystems, keys, roles } = resources
+const { exclusions, filesystems, keys, roles } = resources
 const create = filesystems['create-adls2-shared-key']
 const shape = shapeOf(create)
 const field = (name: string): Field => shape.flags.find((one) => one.name === name)!
@@ -85,9 +85,7 @@ test('a file that is missing is wrong usage, told before anybody is called', asy
 test('an object that is not JSON is wrong usage, and says where', async () => {
   const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '{bad'])
   expect(code).toBe(2)
-  expect(err).toMatch(
-    /^error: --capabilities is to be an object in JSON: .*position 1.* \(INVALID_INPUT\)\n$/,
-  )
+  expect(err).toMatch(/^error: --capabilities is to be JSON: .*position 1.* \(INVALID_INPUT\)\n$/)
 })
 
 test('help says how to keep a secret out of the process list', async () => {
@@ -95,4 +93,28 @@ test('help says how to keep a secret out of the process list', async () => {
   expect(out.replaceAll(/\s+/g, ' ')).toContain(
     'or @file, or - for stdin, both keep it out of the process list',
   )
+})
+
+test('paths may be the lines of a file, byte for byte', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  const bytes = Buffer.from('/a, b\n/100%\n/t\tb\n/\xff \xc3\xa9\n/é\n\n', 'latin1')
+  writeFileSync(join(folder.path, 'lines'), Buffer.concat([bytes, Buffer.from('/ü\n')]))
+  writeFileSync(join(folder.path, 'one'), '/a,b')
+  writeFileSync(join(folder.path, 'nul'), '/line\nbreak\0/c\0')
+  const paths = shapeOf(exclusions['create-paths'])
+  const flag = paths.flags.find(({ name }) => name === 'paths')!
+  const readPaths = (...given: string[]) =>
+    inputOf(exclusions['create-paths'], paths, new Map([[flag, given]]), {
+      cwd: folder.path,
+      readStdin: () => Promise.resolve(''),
+    })
+  const lines = ['/a, b', '/100%25', '/t%09b', '/%FF%20%C3%A9', '/%E9', '/ü']
+  expect(await readPaths('@lines')).toEqual({ paths: lines })
+  expect(await readPaths('/x', '@one')).toEqual({ paths: ['/x', '/a,b'] })
+  expect(await readPaths('@one')).toEqual({ paths: ['/a,b'] })
+  expect(await readPaths('@nul')).toEqual({ paths: ['/line%0Abreak', '/c'] })
+  expect(await readPaths('/x')).toEqual({ paths: ['/x'] })
+  writeFileSync(join(folder.path, 'empty'), '\n')
+  await expect(readPaths('@empty')).rejects.toThrow(/has no path/)
+  await expect(readPaths('@nowhere')).rejects.toThrow(/ENOENT/)
 })

@@ -39,6 +39,19 @@ test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) =>
   expect(liveLine(info('RUNNING', { failedPaths: 12 }), rate, columns).length).toBeLessThanOrEqual(columns)
 })
 
+test.for([
+  [info('STOPPING'), 'stopping'],
+  [info('LIVE'), 'follows changes'],
+  [info('SCHEDULED'), 'waits for its turn'],
+  [info('RECURRENCE_SCHEDULED'), 'waits for its turn'],
+  [
+    { ...info('WAITING_FOR_NEXT_RECURRENCE'), nextRecurrenceTime: '2026-02-01T22:00:00.000Z' },
+    'waits until 2026-02-01T22:00:00.000Z',
+  ],
+] as const)('a live line says what it waits for: %#', ([waiting, words]) => {
+  expect(liveLine(waiting, rate, 200).endsWith(`  ${words}`)).toBe(true)
+})
+
 test('the rates are those of the last seconds; the time left is by what takes longer', () => {
   const meter = new RateMeter()
   expect(meter.add(info('RUNNING'), 0)).toEqual({

@@ -55,8 +55,9 @@ export async function testFolder(driver: Driver, name: string): Promise<TestFold
     entries,
     names: async (...segments) =>
       (await entries(...segments)).map((entry) => entry.name.toString('latin1')).toSorted(),
-    put: (name, content, attributes = {}) =>
-      driver.put(at(name), Buffer.from(content), { modifiedMs: 0, ...attributes }),
+    put: async (name, content, attributes = {}) => {
+      await driver.put(at(name), Buffer.from(content), { modifiedMs: 0, ...attributes })
+    },
     content: (...segments) => contentOf(driver, at(...segments)),
   }
 }

@@ -126,6 +126,52 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
     })
   })
 
+  describe('an upload of a version of a file', () => {
+    const of = async (path: StorePath, sizeBytes: number, version: string): Promise<Upload> => {
+      const upload = await driver().beginUpload(path, sizeBytes, 'test-tag', { version, liveThreads: [] })
+      return JSON.parse(JSON.stringify(upload))
+    }
+
+    test('goes on with the parts that are written, from another process too', async () => {
+      const { at, content: contentOf, names } = await folder()
+      await using other = another()
+      const { content, cut } = parts()
+      const first = await of(at('file'), content.length, 'version 1')
+      expect(first.written ?? []).toEqual([])
+      await write(driver(), first, cut[2])
+      await write(other, first, cut[0])
+      const second = await of(at('file'), content.length, 'version 1')
+      expect(second.written).toEqual([0, 2])
+      await write(other, second, cut[1])
+      await driver().commitUpload(second, cut.length, { modifiedMs: 0 })
+      expect((await contentOf('file')).equals(content)).toBe(true)
+      expect(await names()).toEqual(['file'])
+    })
+
+    test('takes no part of another version, size, file or owner', async () => {
+      const { at, content: contentOf, names } = await folder()
+      const { content, cut } = parts()
+      const first = await of(at('file'), content.length, 'version 1')
+      for (const part of cut.slice(0, 2)) await write(driver(), first, part)
+      const others = [
+        await driver().beginUpload(at('file'), content.length, 'other-tag', {
+          version: 'version 1',
+          liveThreads: [],
+        }),
+        await of(at('other'), content.length, 'version 1'),
+        await of(at('file'), content.length - 1, 'version 1'),
+        await of(at('file'), content.length, 'version 2'),
+      ]
+      for (const { written = [] } of others) expect(written).toEqual([])
+      const last = await of(at('file'), content.length, 'version 3')
+      for (const part of cut) await write(driver(), last, part)
+      await driver().commitUpload(last, cut.length, { modifiedMs: 0 })
+      expect((await contentOf('file')).equals(content)).toBe(true)
+      for (const upload of [first, ...others]) await driver().abortUpload(upload)
+      expect(await names()).toEqual(['file'])
+    })
+  })
+
   describe('abort', () => {
     test('leaves nothing to see, may be repeated, and the name can be written again', async () => {
       const { at, content: contentOf, names } = await folder()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Driver } from '../../services/drivers/driver.ts'
+import { attributesAreKept } from './driver-attributes.ts'
 import { linksAreKept } from './driver-links.ts'
 import { foldersAreListed } from './driver-listing.ts'
 import { namesAreKept } from './driver-names.ts'
@@ -50,6 +51,7 @@ export function driverConformance(name: string, startStore: () => Promise<StoreU
       uploadsAreWhole,
       namesAreKept,
       linksAreKept,
+      attributesAreKept,
       entriesAreRemoved,
       attributesAreSet,
     ]) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate } from '../support/migrations.ts'
 import { startTestPlatform } from '../support/platform.ts'
@@ -15,6 +16,13 @@ test(
     await addLocal(platform, 'to', 'target', folder.to)
     const { failures } = await migrate(platform, { source: 'from', target: 'to' })
     expect(failures).toEqual([])
+    // With owners, and with the times of folders, which are set when all else is done.
     expect(compareTrees(folder.from, folder.to)).toEqual([])
+    const { metadata, links, notKept } = await platform.call(migrations.get, { migrationId: 'everything' })
+    expect({ metadata, links }).toEqual({
+      metadata: { modes: true, owners: true, attributes: false },
+      links: 'keep',
+    })
+    expect(notKept).toEqual({ times: 0, modes: 0, owners: 0, attributes: 0, links: 0, hardLinks: 2 })
   },
 )

@@ -57,7 +57,10 @@ test('the existing product’s calls: PUT with a query, start, stop, resume, del
   for (const verb of ['start', 'stop', 'resume']) {
     const refused = await migrator('POST', `/migrations/nightly%20copy/${verb}`)
     expect(refused.status, verb).toBe(409)
-    expect(refused.body).toMatchObject({ code: 'NOT_ALLOWED_IN_STATE', details: { allowed: ['delete'] } })
+    expect(refused.body).toMatchObject({
+      code: 'NOT_ALLOWED_IN_STATE',
+      details: { allowed: ['reset', 'rescan', 'delete'] },
+    })
   }
   expect((await migrator('DELETE', '/migrations/nightly%20copy')).status).toBe(200)
   expect((await migrator('GET', '/migrations/nightly%20copy')).status).toBe(404)
@@ -116,7 +119,7 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
     ['no such target', put('none', { target: 'none' }), 404, /none/],
     ['a source as target', put('none', { target: 'from' }), 404, /from is a source/],
     ['a target as source', put('none', { source: 'to' }), 404, /to is a target/],
-    ['live', put('live', { scanOnlyMigration: 'false' }), 422, /copies once/],
+    ['live', put('live', { scanOnlyMigration: 'false' }), 422, /copies what is there/],
     ['no path', migrator('PUT', '/migrations/none?source=from&target=to'), 400, /path/],
     ['a relative path', put('none', { path: 'a' }), 400, /path/],
     ['parents', put('none', { path: '/a/../a' }), 400, /path must not have the segment \.\./],

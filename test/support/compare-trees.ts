@@ -99,10 +99,12 @@ function differenceOf(
   }
   const [mode, itsMode] = [stat, other].map((one) => Number(one.mode) & 0o7777)
   if (mode !== itsMode) return `mode ${mode!.toString(8)} became ${itsMode!.toString(8)}`
-  if (type !== 'file') return undefined
-  if (stat.size !== other.size) return `${stat.size} bytes became ${other.size}`
+  const [owner, itsOwner] = [stat, other].map(({ uid, gid }) => `${uid}:${gid}`)
+  if (owner !== itsOwner) return `owner ${owner} became ${itsOwner}`
   const laterNs = Number(other.mtimeNs - stat.mtimeNs)
   if (Math.abs(laterNs) >= nsInUs) return `its time moved by ${laterNs} ns`
+  if (type !== 'file') return undefined
+  if (stat.size !== other.size) return `${stat.size} bytes became ${other.size}`
   const bytes = Number(stat.size)
   return digestOfFile(from, bytes) === digestOfFile(to, bytes) ? undefined : 'another content'
 }

@@ -62,7 +62,7 @@ export function makeTree(root: string, { seed, files, largeBytes, isPortable = f
     const folder = tree.files % 1_000
     tree.file(['small', `${folder % 10}`, `folder ${folder}`, `${tree.files}.data`])
   }
-  tree.setFolderModes()
+  tree.dressFolders()
 }
 
 /** Forty levels with a file in each, and long names one in the other, which only file systems take. */
@@ -161,14 +161,14 @@ class Tree {
     }
   }
 
-  setFolderModes(): void {
-    for (const key of this.#folders) chmodSync(Buffer.from(key, 'latin1'), oneOf(this.#random, folderModes))
+  dressFolders(): void {
+    for (const key of this.#folders) this.#dress(Buffer.from(key, 'latin1'), folderModes)
   }
 
-  #dress(path: Buffer): void {
+  #dress(path: Buffer, modes: readonly number[] = fileModes): void {
     const seconds = 631_152_000 + randomBelow(this.#random, 1e9) + randomBelow(this.#random, 1e6) / 1e6
     utimesSync(path, seconds, seconds)
-    chmodSync(path, oneOf(this.#random, fileModes))
+    chmodSync(path, oneOf(this.#random, modes))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { concurrently } from './concurrently.ts'
+import { isTaken, targetPath } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
@@ -11,13 +12,17 @@ const maxInMemory = 200_000
 export interface Beside {
   /** For each entry of the source what the target has under its name; entries without such are left out. */
   find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>>
-  /** What of the target no `find` asked for, in batches: with all of the source asked for, what is only at the target. */
+  /**
+   * What of the target no `find` asked for, in batches: with all of the source asked for, what is only at the target. What
+   * comes from elsewhere in the source, by a path mapping, is left out.
+   */
   rest(): AsyncIterable<Entry[]>
 }
 
 /**
- * Lists a folder of the target before it is written to; undefined when there is no such folder. Throws StoreErrors of the
- * target.
+ * Lists what a folder of the source is at the target, before it is written to; undefined when there is no such folder.
+ * Throws StoreErrors of the target.
+ * @param folder in the source
  * @param limit so many names at most are kept
  */
 export async function lookBeside(
@@ -27,7 +32,7 @@ export async function lookBeside(
 ): Promise<Beside | undefined> {
   const entries = new Map<string, Entry>()
   try {
-    for await (const batch of run.target.list(folder, run.stop.signal)) {
+    for await (const batch of run.target.list(targetPath(run, folder), run.stop.signal)) {
       run.stop.check()
       for (const entry of batch) entries.set(keyOf(entry.name), entry)
       if (entries.size > limit) return new BesideInStore(run, folder)
@@ -37,13 +42,17 @@ export async function lookBeside(
     if (known.failure === 'gone') return undefined
     throw targetError(known)
   }
-  return new BesideInMemory(entries)
+  return new BesideInMemory(run, folder, entries)
 }
 
 class BesideInMemory implements Beside {
+  readonly #run: Run
+  readonly #folder: StorePath
   readonly #entries: Map<string, Entry>
 
-  constructor(entries: Map<string, Entry>) {
+  constructor(run: Run, folder: StorePath, entries: Map<string, Entry>) {
+    this.#run = run
+    this.#folder = folder
     this.#entries = entries
   }
 
@@ -60,7 +69,9 @@ class BesideInMemory implements Beside {
   }
 
   async *rest(): AsyncIterable<Entry[]> {
-    if (this.#entries.size > 0) yield [...this.#entries.values()]
+    const there = targetPath(this.#run, this.#folder)
+    const only = [...this.#entries.values()].filter(({ name }) => !isTaken(this.#run, joinPath(there, name)))
+    if (only.length > 0) yield only
   }
 }
 
@@ -75,9 +86,10 @@ class BesideInStore implements Beside {
   }
 
   async find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>> {
+    const there = targetPath(this.#run, this.#folder)
     const found = new Map<Entry, Entry>()
     await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
-      const beside = await atTarget(this.#run.target.stat(joinPath(this.#folder, entry.name)))
+      const beside = await atTarget(this.#run.target.stat(joinPath(there, entry.name)))
       if (beside !== undefined) found.set(entry, beside)
     })
     return found
@@ -85,9 +97,11 @@ class BesideInStore implements Beside {
 
   async *rest(): AsyncIterable<Entry[]> {
     const { source, target, stop } = this.#run
-    for await (const batch of target.list(this.#folder, stop.signal)) {
+    const there = targetPath(this.#run, this.#folder)
+    for await (const batch of target.list(there, stop.signal)) {
       const only: Entry[] = []
       await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
+        if (isTaken(this.#run, joinPath(there, entry.name))) return
         if ((await source.stat(joinPath(this.#folder, entry.name))) === undefined) only.push(entry)
       })
       if (only.length > 0) yield only

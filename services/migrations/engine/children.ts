@@ -1,3 +1,4 @@
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   encodeItem,
@@ -6,7 +7,7 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
-  type Policy,
+  type Folders,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -14,7 +15,14 @@ import { joinPath } from './paths.ts'
 export interface ChildBatch {
   readonly regions: Uint8Array<ArrayBuffer>[]
   readonly transfers: Uint8Array<ArrayBuffer>[]
+  /** For the end, when all regions and transfers are done. */
+  readonly folders: Uint8Array<ArrayBuffer>[]
 }
+
+const emptyBatch = (): ChildBatch => ({ regions: [], transfers: [], folders: [] })
+
+const lengthOf = ({ regions, transfers, folders }: ChildBatch): number =>
+  regions.length + transfers.length + folders.length
 
 /**
  * Items sent together: a scan begins with few, so that the other threads have something to copy at once, and doubles
@@ -67,20 +75,20 @@ class Groups<G> {
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
-  readonly #policy: { readonly policy?: Policy }
+  readonly #head: typeof first & { readonly policy?: ActionPolicy }
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
   #batchLength: number = batchLength.first
-  #batch: ChildBatch = { regions: [], transfers: [] }
+  #batch = emptyBatch()
 
   /**
    * @param send resolves when another batch may follow
    * @param policy that of the folders, when it is not the migration's
    */
-  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: Policy) {
+  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: ActionPolicy) {
     this.#send = send
-    this.#policy = policy === undefined ? {} : { policy }
+    this.#head = policy === undefined ? first : { ...first, policy }
   }
 
   /** @param parent one object for all entries of a folder */
@@ -101,7 +109,7 @@ export class Children {
   /** @param folder one object for all entries of a folder */
   file(folder: StorePath, name: Buffer, sizeBytes: number): void {
     if (sizeBytes > largeFileBytes) {
-      this.#batch.transfers.push(encodeItem({ kind: 'large', ...first, path: joinPath(folder, name) }))
+      this.#batch.transfers.push(encodeItem({ kind: 'large', ...this.#head, path: joinPath(folder, name) }))
       return
     }
     if (sizeBytes === 0) return this.other(folder, name)
@@ -117,18 +125,21 @@ export class Children {
     this.#endFullTransfer()
   }
 
+  /** Folders of a region whose attributes are to be set when all is done. */
+  finishFolders(folders: Pick<Folders, 'start' | 'groups'>): void {
+    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, ...folders }))
+  }
+
   /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
   async sendFullBatch(): Promise<void> {
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length >= this.#batchLength) await this.#sendBatch()
+    if (lengthOf(this.#batch) >= this.#batchLength) await this.#sendBatch()
   }
 
   /** Sends what is left. */
   async finish(): Promise<void> {
     this.#endRegion()
     this.#endTransfer()
-    const { regions, transfers } = this.#batch
-    if (regions.length + transfers.length > 0) await this.#sendBatch()
+    if (lengthOf(this.#batch) > 0) await this.#sendBatch()
   }
 
   #groupOf(folder: StorePath, name: Buffer) {
@@ -141,19 +152,18 @@ export class Children {
 
   #endRegion(): void {
     const groups = this.#folders.take()
-    if (groups.length > 0)
-      this.#batch.regions.push(encodeItem({ kind: 'region', ...first, ...this.#policy, groups }))
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...this.#head, groups }))
   }
 
   #endTransfer(): void {
     const groups = this.#files.take()
     this.#fileBytes = 0
-    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...first, groups }))
+    if (groups.length > 0) this.#batch.transfers.push(encodeItem({ kind: 'transfer', ...this.#head, groups }))
   }
 
   #sendBatch(): Promise<void> {
     const batch = this.#batch
-    this.#batch = { regions: [], transfers: [] }
+    this.#batch = emptyBatch()
     this.#batchLength = Math.min(2 * this.#batchLength, batchLength.most)
     return this.#send(batch)
   }

@@ -1,21 +1,36 @@
-import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
+import {
+  StoreError,
+  type FileAttributes,
+  type Losses,
+  type SourceFile,
+  type StorePath,
+} from '../../drivers/driver.ts'
 import { unsupported } from './copy-local.ts'
+import type { Counts } from './counts.ts'
 import { largeFileBytes } from './items.ts'
+import { targetPath } from './mappings.ts'
+import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { atTarget, type Run } from './run.ts'
 
-/** Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so. */
-export async function copyFile(run: Run, path: StorePath): Promise<number> {
-  const file = await run.source.open(path)
+/**
+ * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
+ * @param path in the source
+ * @param counts what is not kept is added to them
+ */
+export async function copyFile(run: Run, path: StorePath, counts: Counts): Promise<number> {
+  const file = await run.source.open(path, readOptions(run.spec))
   try {
+    const attributes = carried(run.spec, file.attributes)
     checkAccepted(run, path, 'file', file.sizeBytes)
     if (goesWhole(run, file.sizeBytes)) {
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
       const bytes = await file.read(0, file.sizeBytes)
-      await atTarget(run.target.put(path, bytes, file.attributes))
+      countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
     } else {
-      await copyInParts(run, path, file)
+      countLosses(counts, await copyInParts(run, path, file, attributes))
     }
+    countNames(counts, file.nameCount)
     return file.sizeBytes
   } finally {
     await file.close()
@@ -31,11 +46,16 @@ function goesWhole({ target }: Run, sizeBytes: number): boolean {
   return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, largeFileBytes)
 }
 
-async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise<void> {
+async function copyInParts(
+  run: Run,
+  path: StorePath,
+  file: SourceFile,
+  attributes: FileAttributes,
+): Promise<Losses> {
   const { target, stop, spec } = run
   const { sizeBytes } = file
   const partBytes = target.features.partBytes(sizeBytes)
-  const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+  const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
   try {
     let count = 0
     for (let offset = 0; offset < sizeBytes; offset += partBytes) {
@@ -44,7 +64,7 @@ async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise
       await atTarget(target.writePart(upload, count, offset, bytes))
       count++
     }
-    await atTarget(target.commitUpload(upload, count, file.attributes))
+    return await atTarget(target.commitUpload(upload, count, attributes))
   } catch (error) {
     await target.abortUpload(upload)
     throw error
@@ -54,35 +74,45 @@ async function copyInParts(run: Run, path: StorePath, file: SourceFile): Promise
 /**
  * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
  * undefined for a link. Throws StoreErrors.
+ * @param counts what is not kept is added to them
  */
-export async function copyOther(run: Run, path: StorePath): Promise<number | undefined> {
-  const { source, target } = run
+export async function copyOther(run: Run, path: StorePath, counts: Counts): Promise<number | undefined> {
+  const { source, target, spec } = run
   const found = await source.stat(path)
   if (found === undefined) throw new StoreError('gone', 'source: it is no longer there')
+  const { follow, extended } = readOptions(spec)
+  if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
   if (found.type === 'file') {
-    if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path)
+    if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
-    await atTarget(target.put(path, Buffer.alloc(0), found))
+    const attributes = extended ? await source.attributesOf(path, { extended }) : found
+    countLosses(
+      counts,
+      await atTarget(target.put(targetPath(run, path), Buffer.alloc(0), carried(spec, attributes ?? found))),
+    )
     return 0
   }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
-  if (!target.features.symlinks || target.makeLink === undefined)
+  if (!target.features.symlinks || target.makeLink === undefined) {
+    counts.linksNotKept++
     throw new StoreError('unsupported', 'target: it cannot hold symbolic links')
+  }
   checkAccepted(run, path, 'symlink', 0)
   const link = await source.readLink(path)
-  await atTarget(target.makeLink(path, link))
+  countLosses(counts, await atTarget(target.makeLink(targetPath(run, path), link, carried(spec, found))))
   return undefined
 }
 
 /** Throws when the target cannot hold such an entry by its own rules: `name`, or `too-large` when only its size is wrong. */
 export function checkAccepted(
-  { target }: Run,
+  run: Run,
   path: StorePath,
   type: 'file' | 'folder' | 'symlink',
   sizeBytes: number,
 ): void {
-  const reason = target.refuses(path, { type, sizeBytes })
+  const there = targetPath(run, path)
+  const reason = run.target.refuses(there, { type, sizeBytes })
   if (reason === undefined) return
-  const isSizeAlone = sizeBytes > 0 && target.refuses(path, { type, sizeBytes: 0 }) === undefined
+  const isSizeAlone = sizeBytes > 0 && run.target.refuses(there, { type, sizeBytes: 0 }) === undefined
   throw targetError(new StoreError(isSizeAlone ? 'too-large' : 'name', reason))
 }

@@ -18,11 +18,30 @@ const countNames = [
   /** At the target already, by the migration's policy. */
   'filesSkipped',
   'bytesSkipped',
+  /** Symbolic links left out, by the migration's choice. */
+  'linksSkipped',
+  /** Of `bytesMigrated`: parts of large files that a killed process had written; they were not read again. */
+  'bytesResumed',
+  /** Arrived without something that belongs to it; see `NotKept` of the interface. */
+  'timesNotKept',
+  'modesNotKept',
+  'ownersNotKept',
+  'attributesNotKept',
+  /** Links that the target cannot hold: they are failures as well. */
+  'linksNotKept',
+  'hardLinksSplit',
+  /** Left out by the migration's rules: they are not among those scanned. Of a folder's content nothing is known. */
+  'filesExcluded',
+  'bytesExcluded',
+  'foldersExcluded',
   /** Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. */
   'filesVanished',
   'foldersVanished',
   /** Given up; each is in a list of failures. */
   'failures',
+  /** Given up once and taken up again: of the failures, and of the folders that were scanned, those count no more. */
+  'filesRetried',
+  'foldersRetried',
 ] as const
 
 export type Counts = Record<(typeof countNames)[number], number>
@@ -44,6 +63,7 @@ export interface Failure {
   failure: FailureClass
   message: string
   attempts: number
+  isFolder?: true
 }
 
 /** What came of a work item. */

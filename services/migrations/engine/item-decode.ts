@@ -1,15 +1,16 @@
+import { type ActionPolicy, actionPolicies } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   malformed,
   maxRegionFolders,
   maxTransferNames,
-  policies,
   type FileGroup,
   type FolderGroup,
   type Item,
-  type Policy,
 } from './items.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
+
+const policies = Object.keys(actionPolicies) as ActionPolicy[]
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -28,20 +29,23 @@ export function decodeItem(bytes: Uint8Array): Item {
   const head = {
     attempt: countOf(fields['attempt'], 'attempt'),
     notBeforeMs: countOf(fields['notBeforeMs'], 'notBeforeMs'),
+    ...policyOf(fields['policy']),
   }
-  switch (fields['kind']) {
-    case 'region': {
-      checkFields(fields, ['start', 'policy', 'groups'])
+  const { kind } = fields
+  switch (kind) {
+    case 'region':
+    case 'folders': {
+      checkFields(fields, ['policy', 'start', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
         groups.map(({ names }) => names.length),
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind: 'region', ...head, ...start, ...policyOf(fields['policy']), groups }
+      return { kind, ...head, ...start, groups }
     }
     case 'transfer': {
-      checkFields(fields, ['groups'])
+      checkFields(fields, ['policy', 'groups'])
       const groups = listOf(fields['groups'], maxTransferNames, 'groups').map(fileGroupOf)
       checkTotal(
         groups.map(({ files, others }) => files.length + others.length),
@@ -50,14 +54,14 @@ export function decodeItem(bytes: Uint8Array): Item {
       return { kind: 'transfer', ...head, groups }
     }
     case 'large':
-      checkFields(fields, ['path'])
+      checkFields(fields, ['policy', 'path'])
       return { kind: 'large', ...head, path: pathOf(fields['path'], 'path') }
     default:
       throw malformed('no known kind')
   }
 }
 
-function policyOf(json: unknown): { policy?: Policy } {
+function policyOf(json: unknown): { policy?: ActionPolicy } {
   if (json === undefined) return {}
   const policy = policies.find((known) => known === json)
   if (policy === undefined) throw malformed('no known policy')

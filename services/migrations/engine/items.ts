@@ -1,4 +1,5 @@
 import { GantryError } from '../../../subjects/errors.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import { jsonFromBytes } from './paths.ts'
 
@@ -13,15 +14,13 @@ export const largeFileBytes = 16 * 1024 * 1024
 /** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */
 export const maxItemTextBytes = 128 * 1024
 
-/** What happens to a file that is at the target already. */
-export const policies = ['overwrite', 'skip-if-size-matches'] as const
-export type Policy = (typeof policies)[number]
-
 interface Head {
   /** 1 for the first try. */
   readonly attempt: number
   /** Milliseconds since 1970 before which the item is not to be worked on; 0 for at once. */
   readonly notBeforeMs: number
+  /** For what the item has and all in it; default: the migration's. */
+  readonly policy?: ActionPolicy
 }
 
 /** Folders of one parent; `modes` beside `names`, where the source has them. */
@@ -43,8 +42,6 @@ export interface Region extends Head {
   readonly kind: 'region'
   /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
   readonly start?: StorePath
-  /** For these folders and all in them; default: the migration's. */
-  readonly policy?: Policy
   readonly groups: readonly FolderGroup[]
 }
 
@@ -60,22 +57,33 @@ export interface Large extends Head {
   readonly path: StorePath
 }
 
-export type Item = Region | Transfer | Large
+/**
+ * Folders whose attributes are to be set, in any order: whatever is made in a folder moves its time, so that this is done
+ * when no region and no transfer is left.
+ */
+export interface Folders extends Head {
+  readonly kind: 'folders'
+  readonly start?: StorePath
+  readonly groups: readonly FolderGroup[]
+}
+
+export type Item = Region | Transfer | Large | Folders
 
 const encoder = new TextEncoder()
 
 /** An item as bytes: JSON, kind and times first (`notBeforeOf` reads no further). */
 export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
-  const { kind, attempt, notBeforeMs } = item
-  return encoder.encode(JSON.stringify({ kind, attempt, notBeforeMs, ...bodyOf(item) }))
+  const { kind, attempt, notBeforeMs, policy } = item
+  const head = { kind, attempt, notBeforeMs, ...(policy === undefined ? {} : { policy }) }
+  return encoder.encode(JSON.stringify({ ...head, ...bodyOf(item) }))
 }
 
 function bodyOf(item: Item): object {
   switch (item.kind) {
     case 'region':
+    case 'folders':
       return {
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
-        ...(item.policy === undefined ? {} : { policy: item.policy }),
         groups: item.groups.map(({ parent, names, modes }) => ({
           parent: jsonFromBytes(parent),
           names: names.map(jsonFromBytes),
@@ -97,7 +105,10 @@ function bodyOf(item: Item): object {
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
-export const startRegion = (path: StorePath = Buffer.alloc(0), policy?: Policy): Uint8Array<ArrayBuffer> =>
+export const startRegion = (
+  path: StorePath = Buffer.alloc(0),
+  policy?: ActionPolicy,
+): Uint8Array<ArrayBuffer> =>
   encodeItem({
     kind: 'region',
     attempt: 1,
@@ -107,7 +118,8 @@ export const startRegion = (path: StorePath = Buffer.alloc(0), policy?: Policy):
     groups: [],
   })
 
-const headPattern = /^\{"kind":"(region|transfer|large)","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
+const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'folders']
+const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80
 
@@ -116,9 +128,11 @@ function headOf(item: Uint8Array): { kind: Item['kind']; notBeforeMs: number } {
     'latin1',
   )
   const [, kind, notBefore] = headPattern.exec(start) ?? []
-  if (kind !== 'region' && kind !== 'transfer' && kind !== 'large') throw malformed('no known kind')
+  if (kind === undefined || !isKind(kind)) throw malformed('no known kind')
   return { kind, notBeforeMs: Number(notBefore) }
 }
+
+const isKind = (text: string): text is Item['kind'] => kinds.some((kind) => kind === text)
 
 /** When an item may be worked on, without decoding it. Throws INVALID_INPUT. */
 export const notBeforeOf = (item: Uint8Array): number => headOf(item).notBeforeMs

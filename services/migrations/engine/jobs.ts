@@ -2,6 +2,9 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import type { LargeCopy } from './large.ts'
 import type { MoveSpec } from './run.ts'
+import type { Comparison } from './walk/compare.ts'
+import type { Findings } from './walk/findings.ts'
+import type { Match } from './walk/match.ts'
 import type { SentError } from '../../drivers/sent-error.ts'
 
 interface ItemJob {
@@ -11,20 +14,35 @@ interface ItemJob {
   readonly liveThreads: readonly number[] | undefined
 }
 
+/** Folders to walk through at both sides, and what for. */
+interface WalkJob {
+  readonly spec: MoveSpec
+  readonly folders: readonly string[]
+}
+
 /** What a thread can be asked for. Plain data. */
 export type Job =
   | ({ readonly kind: 'scan' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
+  | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
   | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly copy: LargeCopy }
+  | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
+  | ({ readonly kind: 'plan'; readonly matchesTarget: boolean } & WalkJob)
+  | ({ readonly kind: 'match'; readonly match: Match } & WalkJob)
 
 /** What it answers. */
 export type Reply =
   | { readonly kind: 'result'; readonly result: ItemResult }
   | { readonly kind: 'begun'; readonly copy: LargeCopy }
   | { readonly kind: 'done' }
+
+/** What a job hands over while it goes on: items that a scan found, or what a walk did. */
+export type Batch =
+  | { readonly type: 'children'; readonly children: ChildBatch }
+  | { readonly type: 'findings'; readonly findings: Findings }
 
 /** To a thread. `flag` is one number in shared memory: set to 1, it ends the job soon. */
 export type ToThread =
@@ -34,6 +52,6 @@ export type ToThread =
 
 /** From a thread. */
 export type FromThread =
-  | { readonly type: 'children'; readonly id: number; readonly batch: ChildBatch }
+  | { readonly type: 'batch'; readonly id: number; readonly batch: Batch }
   | { readonly type: 'reply'; readonly id: number; readonly reply: Reply }
   | { readonly type: 'error'; readonly id: number; readonly error: SentError }

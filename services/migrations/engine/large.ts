@@ -7,21 +7,27 @@ import {
   type Upload,
 } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
-import { changed, copyRange, openForReading } from '../../drivers/local-file.ts'
+import { changed, copyRange } from '../../drivers/local-file.ts'
+import { openSource } from '../../drivers/local-links.ts'
+import { markPart } from '../../drivers/local-parts.ts'
 import { LocalRoot, parentOf } from '../../drivers/local-root.ts'
 import { versionOf } from '../../drivers/local-source-file.ts'
-import { openUpload, uploadPaths } from '../../drivers/local-upload.ts'
+import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
+import { fileDigest, openUpload, uploadPaths } from '../../drivers/local-upload.ts'
 import { checkAccepted } from './copy.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
+import { targetPath } from './mappings.ts'
+import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
-import { atTarget, storePath, sweep, type Run } from './run.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
+import { atTarget, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
-  /** In the stores. */
+  /** In the source. */
   readonly path: Uint8Array
   readonly upload: Upload
   readonly sizeBytes: number
@@ -29,37 +35,85 @@ export interface LargeCopy {
   /** Version of the source's file that all parts must be of. */
   readonly version: string
   readonly attributes: FileAttributes
+  readonly nameCount: number
   /** Whether the parts are copied synchronously, one at a time in a thread. */
   readonly isLocal: boolean
 }
 
-/** Opens the file and begins the upload. Throws StoreErrors. */
+/** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
+export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
+  if (!readsFirst(policyOf(run, item))) return undefined
+  const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
+  if (sizeBytes === undefined) return undefined
+  return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
+}
+
+/**
+ * Opens the file and begins the upload, or goes on with one of the same version that a killed process began. Throws
+ * StoreErrors.
+ */
 export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const path = storePath(run, item.path)
   const { source, target, spec } = run
   sweep(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
-  const file = await source.open(path)
+  const file = await openLarge(run, path)
   try {
-    const { sizeBytes, version, attributes } = file
+    const { sizeBytes, version, nameCount } = file
     checkAccepted(run, path, 'file', sizeBytes)
-    const upload = await atTarget(target.beginUpload(path, sizeBytes, spec.id))
+    const upload = await atTarget(
+      target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
+        version,
+        liveThreads: othersOf(run, item),
+      }),
+    )
     const partBytes = target.features.partBytes(sizeBytes)
     const isLocal = source.features.localRoot !== undefined && target.features.localRoot !== undefined
-    return { path, upload, sizeBytes, partBytes, version, attributes, isLocal }
+    const attributes = carried(spec, file.attributes)
+    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, isLocal }
   } finally {
     await file.close()
   }
 }
 
+/** What was begun of a file that is gone nobody goes on with. */
+async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
+  try {
+    return await run.source.open(path, readOptions(run.spec))
+  } catch (error) {
+    if (storeError(error).failure === 'gone')
+      sweep(run, parentOf(path), ({ file }) => file === fileDigest(targetPath(run, path)))
+    throw error
+  }
+}
+
+/**
+ * Threads that may work on the same file: all that live when the item was handed out a second time, none when it is tried
+ * again, for the try before has ended; undefined when there was none before.
+ */
+function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] | undefined {
+  return liveThreads ?? (attempt > 1 ? [] : undefined)
+}
+
+/** Bytes of a part. */
+const bytesOf = ({ sizeBytes, partBytes }: LargeCopy, index: number): number =>
+  Math.min(partBytes, sizeBytes - index * partBytes)
+
+/** Indices of the parts that are still to be copied. */
+export function partsLeft({ sizeBytes, partBytes, upload }: LargeCopy): number[] {
+  const written = new Set(upload.written)
+  const all = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
+  return all.filter((index) => !written.has(index))
+}
+
 /** Copies one part, verified. Throws StoreErrors, `changed` when the source's file is another version by now. */
 export async function copyPart(run: Run, copy: LargeCopy, index: number): Promise<void> {
   const offset = index * copy.partBytes
-  const length = Math.min(copy.partBytes, copy.sizeBytes - offset)
+  const length = bytesOf(copy, index)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
-    copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], offset, length)
+    copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], index)
     return
   }
   await withVersion(run, copy, async (file) => {
@@ -72,8 +126,12 @@ export async function copyPart(run: Run, copy: LargeCopy, index: number): Promis
 export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
-  await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
-  return { counts: { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }, failures: [] }
+  const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
+  const counts = { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }
+  for (const index of copy.upload.written ?? []) counts.bytesResumed += bytesOf(copy, index)
+  countLosses(counts, losses)
+  countNames(counts, copy.nameCount)
+  return { counts, failures: [] }
 }
 
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
@@ -91,7 +149,8 @@ async function withVersion(
   copy: LargeCopy,
   work: (file: SourceFile) => Promise<void>,
 ): Promise<void> {
-  const file = await run.source.open(Buffer.from(copy.path))
+  const { follow } = readOptions(run.spec)
+  const file = await run.source.open(Buffer.from(copy.path), { follow })
   try {
     if (file.version !== copy.version) throw changed()
     await work(file)
@@ -104,23 +163,28 @@ function copyPartLocally(
   run: Run,
   copy: LargeCopy,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
-  offset: number,
-  length: number,
+  index: number,
 ): void {
   const path = Buffer.from(copy.path)
+  const { sizeBytes } = copy
+  const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
+  const checkStop = () => run.stop.check()
   const from = inSource(() => {
     sourceRoot.confine(parentOf(path))
-    return openForReading(sourceRoot.absolute(path))
+    return openSource(sourceRoot, path, readOptions(run.spec).follow)
   })
   try {
-    inSource(() => checkVersion(from, copy))
-    const to = openUpload(uploadPaths(targetRoot, copy.upload).temporary)
+    const { blocks } = inSource(() => statOfVersion(from, copy))
+    const { temporary } = uploadPaths(targetRoot, copy.upload)
+    const to = openUpload(temporary)
     try {
-      copyRange(from, to, offset, length, () => run.stop.check())
+      if (isSparse(sizeBytes, blocks)) copySparseRange(from, to, [offset, length], sizeBytes, checkStop)
+      else copyRange(from, to, offset, length, checkStop)
     } finally {
       closeSync(to)
     }
-    inSource(() => checkVersion(from, copy))
+    inSource(() => statOfVersion(from, copy))
+    markPart(temporary, index)
   } catch (error) {
     throw error instanceof StoreError ? error : targetError(localError(error))
   } finally {
@@ -136,6 +200,9 @@ function inSource<T>(work: () => T): T {
   }
 }
 
-function checkVersion(fd: number, { version }: LargeCopy): void {
-  if (versionOf(fstatSync(fd, { bigint: true })) !== version) throw changed()
+/** Throws `changed` when the open file is another version. */
+function statOfVersion(fd: number, { version }: LargeCopy): { readonly blocks: number } {
+  const stat = fstatSync(fd, { bigint: true })
+  if (versionOf(stat) !== version) throw changed()
+  return { blocks: Number(stat.blocks) }
 }

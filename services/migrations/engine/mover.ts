@@ -4,16 +4,23 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import { decodeItem } from './item-decode.ts'
 import { kindOf, malformed } from './items.ts'
-import type { Reply } from './jobs.ts'
-import { failedLarge, type LargeCopy } from './large.ts'
-import { fullWeight, halfWeight, ThreadPool, type PoolLog } from './pool.ts'
-import type { MoveSpec } from './run.ts'
+import type { Batch, Job, Reply } from './jobs.ts'
+import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
+import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
+import { firstGeneration, type MoveSpec } from './run.ts'
+import type { Comparison } from './walk/compare.ts'
+import type { Findings } from './walk/findings.ts'
+import type { Match } from './walk/match.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
+export type { Urgency } from './pool.ts'
 
-/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
-const firstGeneration = 1
+/**
+ * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
+ * written stay, and are gone on with.
+ */
+export class ComesAgain extends Error {}
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
@@ -35,6 +42,11 @@ export class Mover implements AsyncDisposable {
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
   }
 
+  /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
+  setUrgency(id: string, urgency: Urgency): void {
+    this.#pool.setUrgency(id, urgency)
+  }
+
   /**
    * Lists the folders of a region item and makes them at the target. What is found comes as batches of encoded items,
    * eight batches at once at most; resolves when every `publish` has resolved, rejects when one has rejected. Rejects
@@ -52,7 +64,9 @@ export class Mover implements AsyncDisposable {
   ): Promise<ItemResult> {
     const hasLeftovers = redelivered || spec.generation > firstGeneration
     const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish }))
+    const store = (batch: Batch) =>
+      batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'scans', publish: store }))
   }
 
   /**
@@ -68,6 +82,60 @@ export class Mover implements AsyncDisposable {
     if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Gives the folders of an item their attributes, once nothing else is left to be done. Rejects as `scan` does. */
+  async finishFolders(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
+    const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+  }
+
+  /** Walks so many folders at once, one in each thread. */
+  get walksAtOnce(): number {
+    return this.#pool.size
+  }
+
+  /**
+   * Compares folders of source and target, one level, and never writes anything. What is found comes in pieces, eight
+   * at once at most; resolves when every `take` has resolved. Rejects with the signal's reason, and when the thread ended.
+   * @param folders encoded by `encodeFolder`
+   */
+  async compare(
+    spec: MoveSpec,
+    comparison: Comparison,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'compare', spec, comparison, folders }, take, signal)
+  }
+
+  /** Says what a migration would do with folders, one level; like `compare`. @param matchesTarget see `Planner` */
+  async plan(
+    spec: MoveSpec,
+    matchesTarget: boolean,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'plan', spec, matchesTarget, folders }, take, signal)
+  }
+
+  /** Deletes what is only at the target in folders, one level of those that are on both sides; like `compare`. */
+  async match(
+    spec: MoveSpec,
+    match: Match,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'match', spec, match, folders }, take, signal)
+  }
+
+  async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const publish = (batch: Batch) =>
+      batch.type === 'findings' ? take(batch.findings) : Promise.reject(unexpected(batch.type))
+    await this.#pool.run(job, { signal, priority: 'walks', weight: noWeight, publish })
   }
 
   /** Stops all work, whose promises reject, and ends the threads. */
@@ -96,6 +164,7 @@ export class Mover implements AsyncDisposable {
     try {
       const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
       const begun = await this.#pool.run(job, { signal, priority: 'files' })
+      if (begun.kind === 'result') return begun.result
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {
@@ -106,16 +175,15 @@ export class Mover implements AsyncDisposable {
   }
 
   async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
-    const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
     const weight = copy.isLocal ? fullWeight : halfWeight
     const atOnce = this.#pool.size * (copy.isLocal ? partsPerThread.local : partsPerThread.remote)
     try {
-      await concurrently(Array(partCount).keys(), atOnce, async (index) => {
+      await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
       })
       return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
     } catch (error) {
-      await this.#abandon(spec, copy)
+      if (!(signal.reason instanceof ComesAgain)) await this.#abandon(spec, copy)
       throw error
     }
   }
@@ -130,6 +198,9 @@ export class Mover implements AsyncDisposable {
     }
   }
 }
+
+const unexpected = (type: Batch['type']) =>
+  new Error(`a thread handed over ${type} that its job does not make`)
 
 function resultOf(reply: Reply): ItemResult {
   if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)

@@ -22,23 +22,31 @@ export class Outcome {
   /**
    * Takes note of what went wrong with a path; true when the path belongs into another try.
    * @param path in the store, for the ledger
+   * @param type what was to be done: list a folder, or copy anything else
    */
-  failed(path: StorePath, error: unknown): boolean {
+  failed(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): boolean {
     const known = storeError(error)
     if (isWorthRetry(known, this.#attempt)) {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
       this.#putOff = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
       return true
     }
+    this.failedForGood(path, known, type)
+    return false
+  }
+
+  /** Takes note of what will not be tried again. */
+  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): void {
+    const known = storeError(error)
     const message = known.message.slice(0, maxMessageLength)
     this.#failures.push({
       path: textFromPath(path),
       failure: known.failure,
       message,
       attempts: this.#attempt,
+      ...(type === 'folder' ? { isFolder: true } : {}),
     })
     this.counts.failures++
-    return false
   }
 
   /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */

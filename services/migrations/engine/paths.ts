@@ -23,6 +23,16 @@ export function joinPath(folder: StorePath, rest: StorePath): StorePath {
   return rest.length === 0 ? folder : Buffer.concat([folder, slash, rest])
 }
 
+/** Whether a path is a folder or in it; the empty one is the root, in which all are. */
+export const isWithin = (folder: StorePath, path: StorePath): boolean =>
+  folder.length === 0 ||
+  (path.subarray(0, folder.length).equals(folder) &&
+    (path.length === folder.length || path[folder.length] === 0x2f))
+
+/** The path of something in a folder as that folder sees it. */
+export const relativePath = (folder: StorePath, path: StorePath): StorePath =>
+  path.subarray(folder.length === 0 ? 0 : folder.length + 1)
+
 /** Whether bytes may be the name of an entry: not empty, `.` or `..`, without slash and NUL. */
 export const isName = (name: Buffer): boolean =>
   name.length > 0 && !name.includes(0x2f) && problemOfPath(name) === undefined

@@ -12,9 +12,22 @@ const threadCapacity = 4
 export const fullWeight = 2
 export const halfWeight = 1
 
-/** What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers). */
-const priorities = ['parts', 'files', 'scans'] as const
+/**
+ * What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers), then
+ * looking at what is there.
+ */
+const priorities = ['parts', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
+
+/** At most one of these in a thread, whose other place is for the files that scans find; walks are long as well. */
+const single: ReadonlySet<Priority> = new Set(['scans', 'walks'])
+/** A walk goes on beside whatever the thread has: it would never begin while there are files to move. */
+export const noWeight = 0
+
+/** Of jobs of different migrations, from the most urgent to the least: one that waits goes before all that are less so. */
+const urgencies = ['high', 'normal', 'low'] as const
+export type Urgency = (typeof urgencies)[number]
+const usualUrgency: Urgency = 'normal'
 
 /** How long `close` waits for jobs to stop: between two files or two requests. */
 const closeTimeoutMs = 5_000
@@ -35,8 +48,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** At most one: the thread's other place is for the files that it finds. */
-  isScanning: boolean
+  /** Of those that it may have one of, those that it has. */
+  readonly singles: Set<Priority>
 }
 
 /** A job without a thread. */
@@ -44,6 +57,13 @@ interface Waiting {
   readonly weight: number
   readonly start: (thread: PooledThread) => void
   readonly refuse: (error: unknown) => void
+}
+
+/** Jobs that wait for the same kind of room. */
+interface Line {
+  readonly urgency: Urgency
+  readonly priority: Priority
+  readonly waiting: Set<Waiting>
 }
 
 const closed = () => new Error('the engine is closed')
@@ -54,7 +74,12 @@ export class ThreadPool implements AsyncDisposable {
   readonly #entry: URL
   readonly #log: PoolLog
   readonly #threads = new Set<PooledThread>()
-  readonly #waiting: Record<Priority, Set<Waiting>> = { parts: new Set(), files: new Set(), scans: new Set() }
+  /** In the order in which they get a thread. */
+  readonly #lines: readonly Line[] = urgencies.flatMap((urgency) =>
+    priorities.map((priority) => ({ urgency, priority, waiting: new Set<Waiting>() })),
+  )
+  /** By migration, where it is not the usual one. */
+  readonly #urgencies = new Map<string, Urgency>()
   readonly #unfinished = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -85,24 +110,36 @@ export class ThreadPool implements AsyncDisposable {
     }
   }
 
+  /** How urgent jobs of a migration are from now on. */
+  setUrgency(id: string, urgency: Urgency): void {
+    if (urgency === usualUrgency) this.#urgencies.delete(id)
+    else this.#urgencies.set(id, urgency)
+  }
+
   async #run(job: Job, { signal, priority, weight = fullWeight, publish }: JobOptions): Promise<Reply> {
-    const pooled = await this.#place(signal, priority, weight)
+    const urgency = this.#urgencies.get(job.spec.id) ?? usualUrgency
+    const pooled = await this.#place({ signal, priority, urgency, weight })
     try {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (priority === 'scans') pooled.isScanning = false
+      pooled.singles.delete(priority)
       this.#assign()
     }
   }
 
   /** A thread, its load already counted. */
-  async #place(signal: AbortSignal, priority: Priority, weight: number): Promise<PooledThread> {
+  async #place({
+    signal,
+    priority,
+    urgency,
+    weight,
+  }: Required<Omit<JobOptions, 'publish'>> & { readonly urgency: Urgency }): Promise<PooledThread> {
     signal.throwIfAborted()
     if (this.#isClosed) throw closed()
     const { promise, resolve, reject } = Promise.withResolvers<PooledThread>()
     const waiting = { weight, start: resolve, refuse: reject }
-    const queue = this.#waiting[priority]
+    const queue = this.#lines.find((line) => line.urgency === urgency && line.priority === priority)!.waiting
     const abort = () => {
       queue.delete(waiting)
       reject(signal.reason)
@@ -122,14 +159,14 @@ export class ThreadPool implements AsyncDisposable {
   #assign(): void {
     if (this.#isClosed) return
     this.#startThreads()
-    for (const priority of priorities) {
-      for (const waiting of this.#waiting[priority]) {
-        const pooled = this.#roomiest(priority, waiting.weight)
+    for (const { priority, waiting } of this.#lines) {
+      for (const job of waiting) {
+        const pooled = this.#roomiest(priority, job.weight)
         if (pooled === undefined) break
-        this.#waiting[priority].delete(waiting)
-        pooled.load += waiting.weight
-        if (priority === 'scans') pooled.isScanning = true
-        waiting.start(pooled)
+        waiting.delete(job)
+        pooled.load += job.weight
+        if (single.has(priority)) pooled.singles.add(priority)
+        job.start(pooled)
       }
     }
   }
@@ -137,7 +174,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || (priority === 'scans' && pooled.isScanning)) continue
+      if (pooled.load + weight > threadCapacity || pooled.singles.has(priority)) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -153,7 +190,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, isScanning: false }
+      const pooled = { thread, load: 0, singles: new Set<Priority>() }
       this.#threads.add(pooled)
     }
   }
@@ -161,7 +198,7 @@ export class ThreadPool implements AsyncDisposable {
   /** Refuses what waits, stops what runs, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { refuse } of priorities.flatMap((priority) => [...this.#waiting[priority]])) refuse(closed())
+    for (const { refuse } of this.#lines.flatMap(({ waiting }) => [...waiting])) refuse(closed())
     for (const { thread } of this.#threads) thread.stop()
     const timeout = new AbortController()
     await Promise.race([

@@ -1,30 +1,64 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
-import { sweepTemporaryFiles } from '../../drivers/local-temporary.ts'
+import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
-import type { Policy } from './items.ts'
+import type { Item } from './items.ts'
+import { exactMs } from './known.ts'
+import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
+import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
+import type { PackedRules, Rules } from './rules.ts'
+
+/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
+export const firstGeneration = 1
 
 /** What is to be moved, from where to where. Plain data. */
 export interface MoveSpec {
   /** The migration's internal id; marks temporary files. */
   readonly id: string
-  /** Grows with every start from the beginning. */
+  /** Grows with every start from the beginning after one that was cut short, and may have left something. */
   readonly generation: number
-  /** Path of the migration, the same in both stores; bytes without a leading slash, empty for the whole store. */
+  /** Path of the migration in the source; bytes without a leading slash, empty for the whole store. */
   readonly root: Uint8Array
   readonly source: FilesystemSpec
   readonly target: FilesystemSpec
-  readonly policy: Policy
+  readonly policy: ActionPolicy
+  /** What is left out, and what it is confined to; without any, nothing is asked. */
+  readonly rules?: PackedRules
+  /** What goes elsewhere at the target; without any, all paths are the same there. */
+  readonly mappings?: readonly SentMapping[]
+  /** Default: as the interface says. */
+  readonly metadata?: MetadataSettings['metadata']
+  readonly links?: MetadataSettings['links']
+}
+
+/** A spec whose paths are buffers again. */
+export interface OpenSpec extends MoveSpec {
+  readonly root: StorePath
+  readonly mappings?: readonly EngineMapping[]
+}
+
+export function openSpec(spec: MoveSpec): OpenSpec {
+  const { mappings, ...rest } = spec
+  const root = Buffer.from(spec.root)
+  if (mappings === undefined) return { ...rest, root }
+  return {
+    ...rest,
+    root,
+    mappings: mappings.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) })),
+  }
 }
 
 /** A spec with its stores opened, for one job in a thread. */
 export interface Run {
-  readonly spec: MoveSpec & { readonly root: StorePath }
+  readonly spec: OpenSpec
   readonly source: Driver
   readonly target: Driver
+  /** Those of the spec, compiled. */
+  readonly rules?: Rules | undefined
   readonly stop: Stop
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
@@ -56,12 +90,20 @@ export class Stop {
   }
 }
 
-/** Path in the stores of a path of an item. */
+/** Path in the source of a path of an item; `targetPath` says where that is at the target. */
 export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
 
 /** Operations that the pair of stores wants under way at once in one thread. */
 export const concurrencyOf = ({ source, target }: Run): number =>
   Math.max(source.features.concurrency, target.features.concurrency)
+
+/** What is done with files of an item that are at the target already. */
+export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
+  item.policy ?? spec.policy
+
+/** Milliseconds that times of a file may differ by and still be the same, as the coarser store keeps them. */
+export const grainMsOf = ({ source, target }: Run): number =>
+  Math.max(exactMs, source.features.timeGrainMs ?? 0, target.features.timeGrainMs ?? 0)
 
 /** The target's answer; its errors say that they are the target's. */
 export async function atTarget<T>(answer: Promise<T>): Promise<T> {
@@ -75,15 +117,22 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
 /**
  * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
  * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
+ * @param folder in the source
+ * @param isOver whether nobody goes on with the parts of a large file; default: in a migration from the beginning nobody does
  */
-export function sweep(run: Run, folder: StorePath): void {
+export function sweep(
+  run: Run,
+  folder: StorePath,
+  isOver: (construction: Construction) => boolean = () => run.spec.generation > firstGeneration,
+): void {
   const root = run.target.features.localRoot
   if (root === undefined || run.liveThreads === undefined) return
   const { liveThreads, spec } = run
   const local = new LocalRoot(root)
   try {
-    local.confine(folder)
-    sweepTemporaryFiles(local.absolute(folder), spec.id, liveThreads)
+    const there = targetPath(run, folder)
+    local.confine(there)
+    sweepTemporaryFiles(local.absolute(there), spec.id, liveThreads, isOver)
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.
     if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))

@@ -1,22 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.ts'
+import { nameOf } from '../../drivers/local-root.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
-import { makeFolder, makeFolders } from './folders.ts'
+import { makeFolder, makeParents } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
+import { judgeFolder, type Judgement } from './judge.ts'
+import { isKnown } from './known.ts'
+import { isMapped } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { isName, joinPath } from './paths.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { withLinks } from './links.ts'
+import { countLosses } from './metadata.ts'
+import { joinPath } from './paths.ts'
+import { readsFirst } from './same-content.ts'
+import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
 
 /** A folder of a region item. */
-interface RegionFolder {
+export interface RegionFolder {
   /** Relative to the migration's path. */
   readonly path: StorePath
   /** Undefined for the start of a scan. */
@@ -27,17 +34,22 @@ interface RegionFolder {
 /** What the listing of one folder came to, besides its children. */
 interface Found {
   readonly counts: Counts
-  /** Names that are empty, `.` or `..`: object stores have such, and no item can name them. */
-  readonly unusable: Buffer[]
+  /**
+   * Names that cannot be at the target, or that no item can name: object stores have empty ones, `.` and `..`. Links that
+   * are not followed.
+   */
+  readonly refused: { readonly name: Buffer; readonly error: StoreError }[]
+  /** Whether the target may have it, made by this scan or by that of a folder in it. */
+  mayBeThere: boolean
+  /** By a rule: it is none of those scanned. */
+  isLeftOut: boolean
 }
 
 /** For the ledger alone. */
-function unusablePath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
+function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
   const path = storePath(run, folder.path)
   return path.length === 0 ? name : Buffer.concat([path, Buffer.from('/'), name])
 }
-
-const unusableName = 'source: its name is empty, . or .., which no path can have'
 
 /**
  * Lists the folders of an item, makes them at the target, and turns what is in them into items. A folder that cannot be
@@ -47,31 +59,35 @@ const unusableName = 'source: its name is empty, . or .., which no path can have
 export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
+  const made: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), unusable: [] }
-    const { counts, unusable } = found
+    const found: Found = { counts: noCounts(), refused: [], mayBeThere: true, isLeftOut: false }
+    const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
+      if (found.mayBeThere && run.target.features.folderTimesMove) made.push(folder)
     } catch (error) {
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
       if (isVanished) counts.foldersVanished++
-      else if (outcome.failed(storePath(run, folder.path), error)) {
+      else if (outcome.failed(storePath(run, folder.path), error, 'folder')) {
         again.push(folder)
         return
       }
     }
-    for (const name of unusable)
-      outcome.failed(unusablePath(run, folder, name), new StoreError('name', unusableName))
-    counts.foldersScanned++
+    if (found.isLeftOut) counts.foldersExcluded++
+    else counts.foldersScanned++
+    for (const { name, error } of refused) outcome.failedForGood(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
+  if (made.length > 0) children.finishFolders(groupsOf(region, made))
   await children.finish()
   return outcome.result(again.length === 0 ? undefined : retryOf(region, again))
 }
 
-function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
+/** The folders of an item. */
+export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
   if (start !== undefined) yield { path: start, group: undefined, mode: undefined }
   for (const group of groups) {
     for (const [index, name] of group.names.entries()) {
@@ -80,11 +96,21 @@ function* foldersOf({ start, groups }: Region): Generator<RegionFolder> {
   }
 }
 
-function retryOf({ groups: _groups, start, ...region }: Region, folders: readonly RegionFolder[]): Region {
-  const groups = [...Map.groupBy(folders, ({ group }) => group)].flatMap(([group, members]) =>
+function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
+  const { start: _start, groups: _groups, ...own } = region
+  return { ...own, ...groupsOf(region, folders) }
+}
+
+/** Some folders of a region, grouped as they are in it. */
+export function groupsOf(
+  { start }: Pick<Region, 'start'>,
+  folders: readonly RegionFolder[],
+): Pick<Region, 'start' | 'groups'> {
+  const byGroup = Map.groupBy(folders, ({ group }) => group)
+  const groups = [...byGroup].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { ...region, ...(start === undefined ? {} : { start }), groups }
+  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
@@ -99,36 +125,79 @@ async function scanFolder(
   children: Children,
   found: Found,
 ): Promise<void> {
+  const { counts, refused } = found
   const path = storePath(run, folder.path)
+  const { excludedBy, isIncluded, judge } = judgeFolder(run, path)
+  if (excludedBy !== undefined) {
+    found.isLeftOut = true
+    found.mayBeThere = false
+    return
+  }
+  const policy = policyOf(run, region)
+  const grainMs = grainMsOf(run)
   checkAccepted(run, path, 'folder', 0)
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside =
-      (region.policy ?? run.spec.policy) === 'overwrite' ? undefined : await lookBeside(run, path)
-    await makeTarget(run, region, folder, path)
-    found.counts.foldersMigrated++
-    sweep(run, path)
+    const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
+    const make = async () => {
+      countLosses(counts, await makeTarget(run, region, folder, path))
+      counts.foldersMigrated++
+      sweep(run, path)
+    }
+    // A folder that is only on the way to what is included is made for the first that it holds.
+    let isMade = folder.path.length === 0 || isIncluded
+    if (isMade) await make()
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
-      const there = await beside?.find(batch.value)
-      for (const entry of batch.value) {
-        take(folder.path, entry, isKnown(entry, there?.get(entry)), children, found)
+      const entries = await withLinks(run, path, batch.value, found, (link) => isExcluded(judge(link)))
+      const there = await beside?.find(entries)
+      let holdsFiles = false
+      for (const entry of entries) {
+        // Patterns of people may take their time.
+        if (run.rules !== undefined && performance.now() >= turnEndsMs) {
+          await nextTurn()
+          run.stop.check()
+          turnEndsMs = performance.now() + turnMs
+        }
+        const judgement = judge(entry)
+        if (isExcluded(judgement)) {
+          countExcluded(entry, counts)
+          continue
+        }
+        const error = typeof judgement === 'object' ? judgement.error : undefined
+        if (error !== undefined) refused.push({ name: entry.name, error })
+        const isHere = error === undefined && isKnown(policy, entry, there?.get(entry), grainMs) === true
+        const isNeeded = take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)
+        holdsFiles = isNeeded || holdsFiles
+      }
+      if (!isMade && holdsFiles) {
+        isMade = true
+        await make()
       }
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue
       await nextTurn()
       turnEndsMs = performance.now() + turnMs
     }
+    found.isLeftOut = !isMade
   } finally {
     await batches.return?.()
   }
 }
 
-/** Whether the target's entry makes a copy of the file needless. */
-const isKnown = (entry: Entry, there: Entry | undefined): boolean =>
-  entry.type === 'file' && there?.type === 'file' && there.sizeBytes === entry.sizeBytes
+/** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
+const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
+
+const isExcluded = (judgement: Judgement): judgement is Extract<Judgement, { excludedBy: unknown }> =>
+  typeof judgement === 'object' && 'excludedBy' in judgement
+
+function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
+  if (type === 'folder') counts.foldersExcluded++
+  else counts.filesExcluded++
+  counts.bytesExcluded += sizeBytes
+}
 
 /** Makes the folder, and its parents where nothing can be said about them: at a scan's start, and when it did not work. */
 async function makeTarget(
@@ -136,31 +205,47 @@ async function makeTarget(
   { attempt }: Region,
   { group, mode }: RegionFolder,
   path: StorePath,
-): Promise<void> {
-  if (group === undefined || attempt > 1) await makeFolders(run, parentOf(path))
+): Promise<Losses> {
+  const isUnsure = group === undefined || attempt > 1 || run.rules?.isConfined === true
+  if (isUnsure || isMapped(run, path)) await makeParents(run, path)
   const itsMode = group === undefined ? (await run.source.stat(path))?.mode : mode
-  await makeFolder(run, path, itsMode)
+  return makeFolder(run, path, itsMode)
 }
 
-function take(folder: StorePath, entry: Entry, isKnown: boolean, children: Children, found: Found): void {
+/**
+ * Counts an entry, and hands it on.
+ * @param children undefined when it cannot be handed on
+ * @returns whether its folder is needed at the target
+ */
+function take(
+  folder: StorePath,
+  entry: Entry,
+  isHere: boolean,
+  children: Children | undefined,
+  counts: Counts,
+): boolean {
   const { type, name, sizeBytes } = entry
-  const { counts, unusable } = found
   switch (type) {
     case 'folder':
-      return children.folder(folder, name, entry.mode)
+      if (children === undefined) counts.foldersScanned++
+      else children.folder(folder, name, entry.mode)
+      return false
     case 'symlink':
       counts.linksScanned++
-      return children.other(folder, name)
+      children?.other(folder, name)
+      break
     case 'other':
       counts.othersScanned++
-      if (isName(name)) children.other(folder, name)
-      else unusable.push(name)
-      return
+      children?.other(folder, name)
+      break
     case 'file':
       counts.filesScanned++
       counts.bytesScanned += sizeBytes
-      if (!isKnown) return children.file(folder, name, sizeBytes)
-      counts.filesSkipped++
-      counts.bytesSkipped += sizeBytes
+      if (!isHere) children?.file(folder, name, sizeBytes)
+      else {
+        counts.filesSkipped++
+        counts.bytesSkipped += sizeBytes
+      }
   }
+  return children !== undefined
 }

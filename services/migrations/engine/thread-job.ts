@@ -1,11 +1,10 @@
-import type { ChildBatch } from './children.ts'
-import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
+import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { receivedError } from '../../drivers/sent-error.ts'
 
-/** Stores the children that a scan found. */
-export type Publish = (batch: ChildBatch) => Promise<void>
+/** Stores what a job hands over while it goes on. */
+export type Publish = (batch: Batch) => Promise<void>
 
-/** One job that a thread has: its conversation, until the thread has answered and all of its children are stored. */
+/** One job that a thread has: its conversation, until the thread has answered and all that it handed over is stored. */
 export class ThreadJob {
   readonly #id: number
   readonly #post: (message: ToThread) => void
@@ -23,13 +22,13 @@ export class ThreadJob {
     post({ type: 'job', id, job, flag: this.#flag })
   }
 
-  /** The answer. Rejects with the first failure to store children, the thread's error, or what `end` was given. */
+  /** The answer. Rejects with the first failure to store a batch, the thread's error, or what `end` was given. */
   get ended(): Promise<Reply> {
     return this.#ended.promise
   }
 
   receive(message: FromThread): void {
-    if (message.type === 'children') void this.#store(message.batch)
+    if (message.type === 'batch') void this.#store(message.batch)
     else this.#answered(message.type === 'reply' ? message : { error: receivedError(message.error) })
   }
 
@@ -45,7 +44,7 @@ export class ThreadJob {
   }
 
   /** Never rejects: a failure is the job's. */
-  async #store(batch: ChildBatch): Promise<void> {
+  async #store(batch: Batch): Promise<void> {
     this.#unpublished++
     try {
       await this.#publish?.(batch)

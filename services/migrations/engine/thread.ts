@@ -1,16 +1,22 @@
 import { parentPort } from 'node:worker_threads'
 import type { Driver } from '../../drivers/driver.ts'
-import { Children, type ChildBatch } from './children.ts'
+import { Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
+import { finishFolders } from './finish-folders.ts'
 import { malformed, type Item } from './items.ts'
-import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
-import { beginLarge, commitLarge, copyPart } from './large.ts'
+import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
+import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
-import { Stop, type Run } from './run.ts'
+import type { Rules } from './rules.ts'
+import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
+import { Comparer } from './walk/compare.ts'
+import { Matcher } from './walk/match.ts'
+import { Planner } from './walk/plan.ts'
+import { type Judge, walk } from './walk/walk.ts'
 
 /** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */
 
@@ -61,24 +67,38 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
 async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
   const { id, stop, credit } = state
   stop.check()
-  const spec = { ...job.spec, root: Buffer.from(job.spec.root) }
-  const run: Run = { spec, source, target, stop, liveThreads: 'item' in job ? job.liveThreads : undefined }
+  const spec = openSpec(job.spec)
+  const liveThreads = 'item' in job ? job.liveThreads : undefined
+  const rules = job.kind === 'scan' || 'folders' in job ? await compiledRules(job.spec) : undefined
+  const run: Run = { spec, source, target, rules, stop, liveThreads }
+  const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
     case 'scan': {
       const region = itemOf(job.item, 'region')
-      const send = (batch: ChildBatch) => credit.take(() => sendChildren(id, batch))
-      const children = new Children(send, region.policy)
+      const children = new Children((children) => hand({ type: 'children', children }), region.policy)
       return { kind: 'result', result: await scan(run, region, children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
-    case 'begin':
-      return { kind: 'begun', copy: await beginLarge(run, itemOf(job.item, 'large')) }
+    case 'folders':
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
+    case 'begin': {
+      const item = itemOf(job.item, 'large')
+      const result = await skipLarge(run, item)
+      return result === undefined
+        ? { kind: 'begun', copy: await beginLarge(run, item) }
+        : { kind: 'result', result }
+    }
     case 'part':
       await copyPart(run, job.copy, job.index)
       return { kind: 'done' }
     case 'commit':
       return { kind: 'result', result: await commitLarge(run, job.copy) }
+    case 'compare':
+    case 'plan':
+    case 'match':
+      await walk(run, judgeOf(job, run), job.folders, (findings) => hand({ type: 'findings', findings }))
+      return { kind: 'done' }
     case 'abandon':
       break
   }
@@ -86,10 +106,27 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   return { kind: 'done' }
 }
 
-function sendChildren(id: number, batch: ChildBatch): void {
+function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Judge {
+  switch (job.kind) {
+    case 'compare':
+      return new Comparer(run, job.comparison)
+    case 'plan':
+      return new Planner(run, job.matchesTarget)
+    case 'match':
+      return new Matcher(run, job.match)
+  }
+}
+
+/** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */
+async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
+  return rules === undefined ? undefined : (await import('./rules.ts')).unpackRules(rules)
+}
+
+function sendBatch(id: number, batch: Batch): void {
+  const items = batch.type === 'children' ? Object.values(batch.children).flat() : []
   send(
-    { type: 'children', id, batch },
-    [...batch.regions, ...batch.transfers].map(({ buffer }) => buffer),
+    { type: 'batch', id, batch },
+    items.map(({ buffer }) => buffer),
   )
 }
 

@@ -3,26 +3,27 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { ItemResult } from './counts.ts'
+import type { Counts, ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { FileGroup, Transfer } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
-import { concurrencyOf, storePath, sweep, type Run } from './run.ts'
+import { readsFirst, sizeOfSame } from './same-content.ts'
+import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
  * stopped, and what it has copied by then is copied again.
  */
 export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
-  const progress = new Progress(run, item.attempt)
+  const progress = new Progress(run, item)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
     const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
     for (const group of item.groups) {
-      if (await prepare(run, group, progress)) copyGroupLocally(run, roots, group, progress)
+      if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
@@ -62,15 +63,15 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   }
 }
 
-function copyGroupLocally(
+async function copyGroupLocally(
   run: Run,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  roots: readonly [LocalRoot, LocalRoot],
   group: FileGroup,
   progress: Progress,
-): void {
+): Promise<void> {
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, sourceRoot, targetRoot, storePath(run, group.folder))
+    copy = new LocalCopy(run, roots, storePath(run, group.folder), progress.counts)
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return
@@ -79,6 +80,7 @@ function copyGroupLocally(
     run.stop.check()
     if (progress.isOver(entry)) continue
     try {
+      if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       progress.copied(entry.isFile ? copy.file(entry.name) : copy.other(entry.name))
     } catch (error) {
       progress.failed(entry, error)
@@ -91,16 +93,28 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
   try {
-    progress.copied(await (entry.isFile ? copyFile(run, path) : copyOther(run, path)))
+    if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
+    const copy = entry.isFile ? copyFile : copyOther
+    progress.copied(await copy(run, path, progress.counts))
   } catch (error) {
     progress.failed(entry, error)
   }
 }
 
+/** Whether the target has the content of a file already, so that it is not copied. */
+async function isSkipped(run: Run, entry: TransferEntry, progress: Progress): Promise<boolean> {
+  const sizeBytes = await sizeOfSame(run, progress.pathOf(entry))
+  if (sizeBytes !== undefined) progress.skipped(sizeBytes)
+  return sizeBytes !== undefined
+}
+
 /** What happened to the names of an item so far. */
 class Progress {
   readonly attempt: number
+  /** Whether the content of a file that is at the target is looked at before it is copied. */
+  readonly readsFirst: boolean
   readonly #run: Run
+  readonly #item: Transfer
   readonly #outcome: Outcome
   readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
   /** Names whose failure is known, so that they are not tried. */
@@ -108,10 +122,17 @@ class Progress {
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
 
-  constructor(run: Run, attempt: number) {
+  constructor(run: Run, item: Transfer) {
     this.#run = run
-    this.attempt = attempt
-    this.#outcome = new Outcome(attempt)
+    this.#item = item
+    this.attempt = item.attempt
+    this.readsFirst = readsFirst(policyOf(run, item))
+    this.#outcome = new Outcome(item.attempt)
+  }
+
+  /** What the whole item came to so far. */
+  get counts(): Counts {
+    return this.#outcome.counts
   }
 
   pathOf({ group, name }: TransferEntry): StorePath {
@@ -126,6 +147,12 @@ class Progress {
       counts.filesMigrated++
       counts.bytesMigrated += sizeBytes
     }
+  }
+
+  skipped(sizeBytes: number): void {
+    const { counts } = this.#outcome
+    counts.filesSkipped++
+    counts.bytesSkipped += sizeBytes
   }
 
   failed(entry: TransferEntry, error: unknown): void {
@@ -154,8 +181,6 @@ class Progress {
 
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
-    return this.#outcome.result(
-      groups.length === 0 ? undefined : { kind: 'transfer', attempt: 0, notBeforeMs: 0, groups },
-    )
+    return this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
   }
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AuditTrail } from '../../../broker/audit-trail.ts'
 import type { OidcConfig } from '../../../broker/platform-config.ts'
+import { Events } from '../../../broker/events.ts'
 import { createSealer } from '../../../broker/seal.ts'
 import { openKeys, issueKey } from '../../../services/access/keys.ts'
 import { Refusals } from '../../../services/access/audit.ts'
@@ -35,6 +36,7 @@ beforeAll(async () => {
   ])
   trail = await openTrail()
   access = await startAccess({
+    events: await Events.open(platform, { maxFileBytes: 1e9 }),
     connections: { platform, auth, system },
     identity: broker.identity,
     salt,

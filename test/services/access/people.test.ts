@@ -148,7 +148,11 @@ describe('keys of somebody who may less than before', () => {
   })
 
   test('or revoked, as the settings say', async () => {
-    await state.settings.put('settings', { exceedingKeys: 'revoke', sessionHours: 2 })
+    await state.settings.put('settings', {
+      exceedingKeys: 'revoke',
+      sessionHours: 2,
+      maxRunningMigrations: 0,
+    })
     const beyond = await keyOf('third', ['a.>'])
     const { narrowed, key } = await login({ subject: 'third' })
     expect(narrowed).toEqual([{ id: beyond, name: 'a key', became: 'revoked' }])

@@ -23,7 +23,7 @@ afterAll(() => platform[Symbol.asyncDispose]())
 const wrongTokens: Record<string, (right: string) => string> = {
   'of another secret': (right) => {
     const { location, keyId } = parseToken(right)!
-    return formatToken(location, keyId, createSecret())
+    return formatToken(location, keyId, createSecret('the salt of another one', keyId))
   },
   'with a secret that is cut off': (right) => right.slice(0, -1),
   'of a key that does not exist': (right) => {
@@ -49,7 +49,8 @@ describe.each(wayNames)('%s', (name) => {
     expect(await way.call(keys.self, {})).toMatchObject({ status: 200, body: { id } })
   })
 
-  test.each(Object.entries(wrongTokens))('a token %s is refused', async (_, wrong) => {
+  // Side by side: after some refusals the broker takes its time with the next ones.
+  test.concurrent.each(Object.entries(wrongTokens))('a token %s is refused', async (_, wrong) => {
     const { token } = await createKey(platform, everything)
     await expect(ways[name](platform, wrong(token))).rejects.toThrow(/Authorization|AUTHORIZATION|refused/)
   })
@@ -178,8 +179,9 @@ test('tokens are of one instance and one salt', async () => {
 
 test('no log has a token or a secret of one, at any level', async () => {
   const { token } = await createKey(platform, everything)
-  for (const wrong of Object.values(wrongTokens))
-    await ways['nats.js 3'](platform, wrong(token)).catch(() => undefined)
+  await Promise.allSettled(
+    Object.values(wrongTokens).map((wrong) => ways['nats.js 3'](platform, wrong(token))),
+  )
   await platform.rest('platform', 'GET', `/api/v1/apikey?x=${token}`, {
     headers: { authorization: `Bearer ${token}` },
   })

@@ -2,25 +2,11 @@ import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { type MigrationDependencies, migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
-import { RollingStats } from '../../../services/migrations/rolling-stats.ts'
+import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
 
 const counts = { ...noCounts(), filesScanned: 7, filesMigrated: 7 }
-const running: MigrationRecord = {
-  migrationId: 'one',
-  internalId: '00000000-0000-4000-8000-000000000000',
-  path: '/',
-  source: 'from',
-  target: 'to',
-  policy: 'Overwrite',
-  kind: 'once',
-  priority: 'NORMAL',
-  generation: 1,
-  pendingRegions: [],
-  state: 'RUNNING',
-  resumable: true,
-  seeded: true,
-  created: '2026-01-31T12:00:00.000Z',
-}
+const running = migrationRecord({ state: 'RUNNING', seeded: true })
 
 /** A migration that is completed, and its progress forgotten, between the first question about it and the second. */
 function completedMeanwhile(): MigrationDependencies {
@@ -35,6 +21,8 @@ function completedMeanwhile(): MigrationDependencies {
     },
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
+    plans: { handlers: {} },
+    rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more
   return fakes as unknown as MigrationDependencies

@@ -16,7 +16,7 @@ import { type MigrationState, migrationStates } from '../../../subjects/migratio
 import { isGantryError } from '../../../subjects/errors.ts'
 
 const commands = ['start', 'resume', 'stop', 'reset', 'rescan', 'delete'] as const
-const happenings = ['due', 'admitted', 'displaced', 'scanned', 'drained'] as const
+const happenings = ['due', 'admitted', 'displaced', 'scanned', 'lost', 'drained'] as const
 const triggers = [...commands, ...happenings] satisfies Trigger[]
 
 const short = {
@@ -35,16 +35,16 @@ const short = {
 
 /** Every state with what each trigger makes of it; `-` is not allowed, `*` is by the kind: done, wait or live. */
 const table = `
-       start resume stop reset rescan delete due admitted displaced scanned drained
-non    sch   -      -    non   -      gone   -   -        -         -       -
-sch    -     -      ing  sch   sch    -      -   run      -         -       -
-run    -     -      ing  sch   run    -      -   -        sch       *       -
-live   -     -      ing  sch   run    -      -   -        -         -       -
-ing    -     -      -    -     -      -      -   -        -         -       stop
-stop   sch   sch    -    sch   -      gone   -   -        -         -       -
-done   -     -      -    sch   sch    gone   -   -        -         -       -
-wait   rec   -      ing  sch   sch    -      rec -        -         -       -
-rec    -     -      ing  sch   -      -      -   run      -         -       -
+       start resume stop reset rescan delete due admitted displaced scanned lost drained
+non    sch   -      -    non   -      gone   -   -        -         -       -    -
+sch    -     -      ing  sch   sch    -      -   run      -         -       -    -
+run    -     -      ing  sch   run    -      -   -        sch       *       run  -
+live   -     -      ing  sch   run    -      -   -        -         -       run  -
+ing    -     -      -    -     -      -      -   -        -         -       -    stop
+stop   sch   sch    -    sch   -      gone   -   -        -         -       -    -
+done   -     -      -    sch   sch    gone   -   -        -         -       -    -
+wait   rec   -      ing  sch   sch    -      rec -        -         -       -    -
+rec    -     -      ing  sch   -      -      -   run      -         -       -    -
 `
   .trim()
   .split('\n')

@@ -8,14 +8,21 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { StoreError, type Driver, type Entry, type StorePath } from '../../../../services/drivers/driver.ts'
+import { StoreError, type Entry, type Losses, type StorePath } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { LocalRoot } from '../../../../services/drivers/local-root.ts'
 import { Children, type ChildBatch } from '../../../../services/migrations/engine/children.ts'
 import { LocalCopy } from '../../../../services/migrations/engine/copy-local.ts'
-import { add, noCounts, type Counts, type Failure } from '../../../../services/migrations/engine/counts.ts'
+import {
+  add,
+  noCounts,
+  type Counts,
+  type Failure,
+  type ItemResult,
+} from '../../../../services/migrations/engine/counts.ts'
+import { finishFolders } from '../../../../services/migrations/engine/finish-folders.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
-import { startRegion } from '../../../../services/migrations/engine/items.ts'
+import { type Item, type Large, startRegion } from '../../../../services/migrations/engine/items.ts'
 import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
 import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
@@ -26,6 +33,7 @@ import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 const noPath = Buffer.alloc(0)
@@ -45,41 +53,41 @@ class Interrupting extends Stop {
   }
 }
 
-function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {
-  const kind = { kind: 'local', options: {} } as const
-  const spec = {
-    id: 'migration',
-    generation: 1,
-    root: noPath,
-    source: kind,
-    target: kind,
-    policy: 'overwrite',
-  } as const
-  return { spec, source, target, stop: new Stop(new Int32Array(1)), liveThreads: undefined, ...changes }
-}
-
 /** Works through all items in this thread. */
 async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] }> {
   const counts = noCounts()
   const failures: Failure[] = []
   const items: Uint8Array[] = [startRegion()]
-  for (let bytes = items.shift(); bytes !== undefined; bytes = items.shift()) {
+  const last: Uint8Array[] = []
+  for (let bytes = items.shift(); bytes !== undefined; bytes = items.shift() ?? last.shift()) {
     const item = decodeItem(bytes)
-    const children = new Children(
-      async (batch: ChildBatch) => void items.push(...batch.regions, ...batch.transfers),
-    )
+    const children = new Children(async (batch: ChildBatch) => {
+      items.push(...batch.regions, ...batch.transfers)
+      last.push(...batch.folders)
+    })
     if (item.kind === 'large') {
       const copy = await beginLarge(run, item)
       for (let part = 0; part * copy.partBytes < copy.sizeBytes; part++) await copyPart(run, copy, part)
       add(counts, (await commitLarge(run, copy)).counts)
       continue
     }
-    const result = item.kind === 'region' ? await scan(run, item, children) : await transfer(run, item)
+    const result = await resultOf(run, item, children)
     add(counts, result.counts)
     failures.push(...result.failures)
     if (result.retry !== undefined) items.push(result.retry)
   }
   return { counts, failures }
+}
+
+function resultOf(run: Run, item: Exclude<Item, Large>, children: Children): Promise<ItemResult> {
+  switch (item.kind) {
+    case 'region':
+      return scan(run, item, children)
+    case 'transfer':
+      return transfer(run, item)
+    case 'folders':
+      return finishFolders(run, item)
+  }
 }
 
 describe('through the drivers', () => {
@@ -169,7 +177,7 @@ describe('through the drivers', () => {
     for (let i = 0; i < 50; i++) writeFileSync(`${folder.from}/${i}`, `${i}`)
     let tries = 0
     class Down extends RemoteFolder {
-      override async put(): Promise<void> {
+      override async put(): Promise<Losses> {
         tries++
         throw new StoreError('unreachable', 'nobody there', { retryAfterMs: 5_000 })
       }
@@ -206,8 +214,8 @@ describe('a source that changes while it is copied', () => {
     const run = createRun(new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to }), {
       stop,
     })
-    const roots = [folder.from, folder.to].map((root) => new LocalRoot(bytes(root)))
-    const copy = new LocalCopy(run, roots[0]!, roots[1]!, noPath)
+    const roots = [new LocalRoot(bytes(folder.from)), new LocalRoot(bytes(folder.to))] as const
+    const copy = new LocalCopy(run, roots, noPath, noCounts())
     expect(() => copy.file(bytes('file'))).toThrow(expect.objectContaining({ failure: 'changed' }))
     expect(readFileSync(`${folder.to}/file`, 'utf8')).toBe('before')
     expect(readdirSync(folder.to)).toEqual(['file'])

@@ -40,6 +40,7 @@ export async function drive(mover: Mover, spec: MoveSpec, options: DriveOptions 
   const counts = noCounts()
   const failures: Failure[] = []
   const regions = new Lane(regionSlots)
+  const folders = new Lane(regionSlots, true)
   const transfers = new Lane(transferSlots, afterScan !== undefined)
 
   const settle = (result: ItemResult, again: (item: Uint8Array) => void) => {
@@ -55,6 +56,7 @@ export async function drive(mover: Mover, spec: MoveSpec, options: DriveOptions 
         async (children) => {
           for (const child of children.transfers) addTransfer(child)
           for (const child of children.regions) addRegion(child)
+          for (const child of children.folders) addFolders(child)
         },
         signal,
         redelivered,
@@ -67,11 +69,16 @@ export async function drive(mover: Mover, spec: MoveSpec, options: DriveOptions 
       settle(await mover.transfer(spec, item, signal, redelivered), addTransfer)
     })
 
+  const addFolders = (item: Uint8Array) =>
+    folders.add(async () => settle(await mover.finishFolders(spec, item, signal), addFolders))
+
   addRegion(options.start ?? startRegion())
   await regions.untilDone()
   afterScan?.()
   transfers.open()
   await transfers.untilDone()
+  folders.open()
+  await folders.untilDone()
   return { counts, failures, regions: regions.length, transfers: transfers.length }
 }
 

@@ -21,7 +21,7 @@ test('a second run overwrites, and changes nothing that was right', async () => 
 })
 
 test('files of the same size are skipped by that policy, others are not; what is only at the target stays', async () => {
-  await using move = createMove({ policy: 'skip-if-size-matches' })
+  await using move = createMove({ policy: 'SkipIfSizeMatch' })
   mkdirSync(move.at('from', 'folder'))
   mkdirSync(move.at('to', 'folder'))
   writeFileSync(move.at('from', 'folder', 'same size'), 'source')

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
+import { setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { createMove } from './move-folder.ts'
+
+const hasExtended = whyNoExtended() === undefined
 
 test(
   'to Azure and back: what arrived is the same, what could not is listed',
@@ -16,7 +19,9 @@ test(
     const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'moved') } as const
     await using move = createMove()
     makeTree(move.from, { seed: 9, files: 400, largeBytes: 40_000_000 })
-    const there = await move.run({}, { target: azure })
+    if (hasExtended) setExtended(move.at('from', 'sizes', '17'), { 'user.x': 'x' })
+    const metadata = { modes: true, owners: true, attributes: hasExtended }
+    const there = await move.run({}, { target: azure, metadata })
     const refused = new Set(there.failures.map(({ path }) => path))
     for (const { failure, message } of there.failures) {
       expect(['name', 'unsupported']).toContain(failure)
@@ -31,9 +36,18 @@ test(
       const segments = textFromPath(path).split('/')
       return segments.some((_, i) => refused.has(segments.slice(0, i + 1).join('/')))
     }
+    // Times of folders, owners and modes as well.
     expect(compareTrees(move.from, back, isRefused)).toEqual([])
+    const links = there.failures.filter(({ message }) => message.includes('symbolic links'))
+    expect(there.counts.linksNotKept).toBe(links.length)
+    expect(there.counts).toMatchObject({
+      timesNotKept: 0,
+      modesNotKept: 0,
+      ownersNotKept: 0,
+      hardLinksSplit: 2,
+    })
 
-    const skipped = await move.run({}, { target: azure, policy: 'skip-if-size-matches' })
+    const skipped = await move.run({}, { target: azure, policy: 'SkipIfSizeMatch' })
     expect(skipped.counts).toMatchObject({ filesMigrated: 0, filesSkipped: there.counts.filesMigrated })
   },
 )

@@ -1,21 +1,26 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
 import { drive, type Driven, type DriveOptions } from './drive.ts'
 
-/** Folders to move between, and a mover with two threads; gone with the scope. */
-export function createMove(options: Partial<MoveSpec> = {}) {
+/**
+ * Folders to move between, and a mover with two threads; gone with the scope.
+ * @param shared a mover of several tests, which is left: starting threads takes longer than most tests
+ */
+export function createMove(options: Partial<MoveSpec> = {}, shared?: Mover) {
   const folder = createFolder('from', 'to')
   const logged: object[] = []
-  const mover = new Mover({ threads: 2, log: { error: (fields) => logged.push(fields) } })
+  const mover = shared ?? new Mover({ threads: 2, log: { error: (fields) => logged.push(fields) } })
   const spec: MoveSpec = {
     id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
     generation: 1,
     root: new Uint8Array(0),
     source: { kind: 'local', options: { fsRoot: folder.from } },
     target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'overwrite',
+    policy: 'Overwrite',
     ...options,
   }
   return {
@@ -23,6 +28,7 @@ export function createMove(options: Partial<MoveSpec> = {}) {
     to: folder.to,
     root: folder.root,
     at: (...segments: string[]) => join(folder.root, ...segments),
+    remove: (...segments: string[]) => rmSync(join(folder.root, ...segments), { recursive: true }),
     mover,
     spec,
     logged,
@@ -34,8 +40,15 @@ export function createMove(options: Partial<MoveSpec> = {}) {
         .map(({ path }) => path.toString('latin1'))
         .filter((path) => path.includes('.gantry~8d7c')),
     [Symbol.asyncDispose]: async () => {
-      await mover.close()
+      if (shared === undefined) await mover.close()
       folder[Symbol.dispose]()
     },
   }
+}
+
+/** `createMove` with one mover for all tests of a file. */
+export function sharedMoves(): (options?: Partial<MoveSpec>) => ReturnType<typeof createMove> {
+  const mover = new Mover({ threads: 2, log: { error: () => undefined } })
+  afterAll(() => mover.close())
+  return (options = {}) => createMove(options, mover)
 }

@@ -160,26 +160,51 @@ test('an item that is part of a larger buffer stays the caller’s', async () =>
   expect(Buffer.from(inside).equals(item)).toBe(true)
 })
 
+/** A pool whose threads do as they are told by the migration's id, and how to give it a job. */
+function toldPool(threads: number) {
+  const logged: object[] = []
+  const entry = new URL('./ending-thread.ts', import.meta.url)
+  const pool = new ThreadPool({ threads, log: { error: (fields) => logged.push(fields) }, entry })
+  const run = (id: string, signal = never) => {
+    const filesystem = { kind: 'local', options: {} } as const
+    const spec = {
+      id,
+      generation: 1,
+      root: new Uint8Array(0),
+      source: filesystem,
+      target: filesystem,
+      policy: 'Overwrite',
+    } as const
+    const job = { kind: 'scan', spec, item: new Uint8Array(0), liveThreads: undefined } as const
+    return pool.run(job, { signal, priority: 'files' })
+  }
+  return { pool, run, logged }
+}
+
+test('what waits of a more urgent migration goes first', { timeout: 60_000 }, async () => {
+  const { pool, run } = toldPool(1)
+  await using _closed = pool
+  pool.setUrgency('answer high', 'high')
+  pool.setUrgency('answer low', 'low')
+  // Both places of the thread are taken, so that the others have to wait.
+  const stop = new AbortController()
+  const held = [reasonOf(run('wait', stop.signal)), reasonOf(run('wait', stop.signal))]
+  const order: string[] = []
+  const waiting = ['low', 'normal', 'high', 'low', 'normal', 'high'].map(async (urgency) => {
+    await run(`answer ${urgency}`)
+    order.push(urgency)
+  })
+  stop.abort()
+  await Promise.all([...waiting, ...held])
+  expect(order).toEqual(['high', 'high', 'normal', 'normal', 'low', 'low'])
+})
+
 test(
   'a thread that ends takes its jobs along and no others, and is replaced',
   { timeout: 60_000 },
   async () => {
-    const logged: object[] = []
-    const entry = new URL('./ending-thread.ts', import.meta.url)
-    await using pool = new ThreadPool({ threads: 2, log: { error: (fields) => logged.push(fields) }, entry })
-    const run = (id: string) => {
-      const filesystem = { kind: 'local', options: {} } as const
-      const spec = {
-        id,
-        generation: 1,
-        root: new Uint8Array(0),
-        source: filesystem,
-        target: filesystem,
-        policy: 'overwrite',
-      } as const
-      const job = { kind: 'scan', spec, item: new Uint8Array(0), liveThreads: undefined } as const
-      return pool.run(job, { signal: never, priority: 'files' })
-    }
+    const { pool, run, logged } = toldPool(2)
+    await using _closed = pool
     const before = pool.liveThreads()
     expect(before).toHaveLength(2)
     await Promise.all([run('answer'), run('answer')])

@@ -13,6 +13,6 @@ const spec = {
   root: new Uint8Array(0),
   source: { kind: 'local', options: { fsRoot: from } },
   target: { kind: 'local', options: { fsRoot: to } },
-  policy: 'overwrite',
+  policy: 'Overwrite',
 } as const
 await drive(mover, spec, { redelivered: true, beforeTransfer: () => process.stdout.write('item\n') })

@@ -1,4 +1,4 @@
-import type { Entry, Features, StorePath } from '../../../../services/drivers/driver.ts'
+import type { Entry, Features, Losses, StorePath } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 
 /**
@@ -17,12 +17,13 @@ export class RemoteFolder extends LocalDriver {
     this.features = { ...own, concurrency: 8, ...features }
   }
 
-  override async put(...args: Parameters<LocalDriver['put']>): Promise<void> {
+  override async put(...args: Parameters<LocalDriver['put']>): Promise<Losses> {
     this.most = Math.max(this.most, ++this.#underWay)
     // As from the network: the answer comes later.
     await new Promise((resolve) => setImmediate(resolve))
-    await super.put(...args)
+    const losses = await super.put(...args)
     this.#underWay--
+    return losses
   }
 
   override refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {

@@ -1,26 +1,33 @@
-import type { Output } from '../../subjects/contract.ts'
-import type { bucketPeriods } from '../../subjects/migration-figures.ts'
-import type { migrations } from '../../subjects/migrations.ts'
-import { add, type Counts, noCounts } from './engine/counts.ts'
+import type { Output } from '../../../subjects/contract.ts'
+import type { bucketPeriods } from '../../../subjects/migration-figures.ts'
+import type { migrations } from '../../../subjects/migrations.ts'
+import { maxThroughputSeconds } from '../../../subjects/stats.ts'
+import { add, type Counts, noCounts } from '../engine/counts.ts'
+import { wireStats } from './wire.ts'
 
 type Period = (typeof bucketPeriods)[number]
 type RollingStat = Output<(typeof migrations)['stats']>[number]
 
-/** Length of a bucket in milliseconds, and how many are kept. */
-const periods: Record<Period, { ms: number; kept: number }> = {
-  SECOND: { ms: 1_000, kept: 60 },
-  MINUTE: { ms: 60_000, kept: 60 },
-  HOUR: { ms: 3_600_000, kept: 24 },
-  DAY: { ms: 86_400_000, kept: 30 },
+/** Length of a bucket in milliseconds, how many are kept, and how many of those are told of. */
+const periods: Record<Period, { ms: number; kept: number; told: number }> = {
+  SECOND: { ms: 1_000, kept: maxThroughputSeconds, told: 60 },
+  MINUTE: { ms: 60_000, kept: 60, told: 60 },
+  HOUR: { ms: 3_600_000, kept: 24, told: 24 },
+  DAY: { ms: 86_400_000, kept: 30, told: 30 },
 }
 
-interface Bucket {
+export interface Bucket {
   readonly startMs: number
   updatedMs: number
   readonly counts: Counts
 }
 
-/** What was moved in the last seconds, minutes, hours and days, since this process was started. */
+/** Buckets as they are kept, by period: only the counts that there were then. */
+export type KeptBuckets = Readonly<
+  Record<string, { startMs: number; updatedMs: number; counts: Record<string, number> }[]>
+>
+
+/** What was moved in the last seconds, minutes, hours and days. */
 export class RollingStats {
   readonly #buckets = new Map<Period, Bucket[]>(Object.keys(periods).map((period) => [period as Period, []]))
 
@@ -36,8 +43,31 @@ export class RollingStats {
   read(nowMs = Date.now()): RollingStat[] {
     return [...this.#buckets].flatMap(([period, buckets]) => {
       this.#current(period, nowMs)
-      return buckets.map((bucket) => wire(period, bucket, nowMs))
+      return buckets.slice(0, periods[period].told).map((bucket) => wire(period, bucket, nowMs))
     })
+  }
+
+  /** The buckets of the last full seconds, and of the present one. */
+  lastSeconds(seconds: number, nowMs = Date.now()): readonly Bucket[] {
+    const sinceMs = nowMs - seconds * periods.SECOND.ms
+    return this.#buckets.get('SECOND')!.filter(({ startMs }) => startMs > sinceMs)
+  }
+
+  /** What another process may go on with: all but the seconds. */
+  snapshot(): KeptBuckets {
+    const longer = [...this.#buckets].filter(([period]) => period !== 'SECOND')
+    return Object.fromEntries(longer.map(([period, buckets]) => [period, buckets.map((one) => ({ ...one }))]))
+  }
+
+  /** Goes on with what another process has counted; to be called before anything is added. */
+  restore(kept: KeptBuckets): void {
+    for (const period of this.#buckets.keys()) {
+      const buckets = kept[period] ?? []
+      this.#buckets.set(
+        period,
+        buckets.map((one) => ({ ...one, counts: { ...noCounts(), ...one.counts } })),
+      )
+    }
   }
 
   #current(period: Period, nowMs: number): Bucket {
@@ -68,23 +98,5 @@ function wire(period: Period, { startMs, updatedMs, counts }: Bucket, nowMs: num
     dirsPerSecondForPeriod: stats.dirsMigrated / seconds,
     rawBytesPerSecondForPeriod: stats.rawBytesMigrated / seconds,
     successfulBytesPerSecondForPeriod: stats.successfulBytesMigrated / seconds,
-  }
-}
-
-/** Counts under their wire names. One-time migrations copy nothing but what a scan found. */
-function wireStats(counts: Counts): RollingStat['migrationStats'] {
-  const files = counts.filesMigrated + counts.linksMigrated
-  const { foldersMigrated: folders, bytesMigrated: bytes } = counts
-  return {
-    filesScanned: counts.filesScanned + counts.linksScanned + counts.othersScanned,
-    dirsScanned: counts.foldersScanned,
-    filesMigrated: files,
-    dirsMigrated: folders,
-    filesMigratedScan: files,
-    dirsMigratedScan: folders,
-    rawBytesMigrated: bytes,
-    successfulBytesMigrated: bytes,
-    rawBytesMigratedScan: bytes,
-    successfulBytesMigratedScan: bytes,
   }
 }

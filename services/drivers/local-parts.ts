@@ -1,0 +1,67 @@
+import { closeSync, constants, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { isErrno } from './local-errors.ts'
+import { removeFile } from './local-file.ts'
+import { bootId, partsName } from './local-temporary.ts'
+
+/**
+ * Which parts of a file under construction are written and verified, in a file beside it: the boot of the host, then a
+ * byte for each part. What a process wrote before it was killed the operating system still has; what it wrote before the
+ * host went down may be lost, so that marks of another boot say nothing.
+ */
+const header = Buffer.from(`${bootId.trim().padEnd(36)}\n`, 'latin1')
+const written = Buffer.from('w')
+
+/** What only we read. */
+const mode = 0o600
+
+/** Begins the account of a file under construction without any part. Throws system errors. */
+export function beginParts(temporary: Buffer): void {
+  const fd = openSync(partsName(temporary), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode)
+  try {
+    writeSync(fd, header, 0, header.length, 0)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Notes that a part is written and verified; does nothing for a file without an account. Throws system errors. */
+export function markPart(temporary: Buffer, index: number): void {
+  let fd: number
+  try {
+    fd = openSync(partsName(temporary), constants.O_WRONLY | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return
+    throw error
+  }
+  try {
+    writeSync(fd, written, 0, written.length, header.length + index)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Indices of the parts that are written; undefined when that is not known. */
+export function readParts(temporary: Buffer): number[] | undefined {
+  const bytes = contentOf(partsName(temporary))
+  if (bootId === '' || bytes === undefined || !bytes.subarray(0, header.length).equals(header))
+    return undefined
+  const marks = bytes.subarray(header.length)
+  return [...marks.keys()].filter((index) => marks[index] === written[0])
+}
+
+function contentOf(path: Buffer): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Gives a file under construction, with its account, the name of another writer. Throws system errors. */
+export function renameConstruction(from: Buffer, to: Buffer): void {
+  renameSync(from, to)
+  renameSync(partsName(from), partsName(to))
+}
+
+/** Removes the account; what cannot be removed is found by a sweep later. */
+export const endParts = (temporary: Buffer): void => removeFile(partsName(temporary))

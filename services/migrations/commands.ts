@@ -1,0 +1,200 @@
+import { emission } from '../../broker/events.ts'
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { type GantryError, isGantryError } from '../../subjects/errors.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { migrations } from '../../subjects/migrations.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { concurrently } from './engine/concurrently.ts'
+import { isWithin } from './engine/paths.ts'
+import type { Figures } from './figures.ts'
+import type { MigrationDependencies } from './index.ts'
+import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
+import { requireApart } from './places.ts'
+import { requireMatchable, requireOwnTarget } from './plans/target-match.ts'
+import { policyOf } from './policies.ts'
+import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { unused } from './recurrence.ts'
+import { withRegionIn } from './regions.ts'
+import { requireNext } from './states.ts'
+import { command, entryFacts } from './transition.ts'
+import { changed } from './update.ts'
+import { assetsOf, forgetWork } from './work.ts'
+
+type Verb =
+  | 'start'
+  | 'resume'
+  | 'stop'
+  | 'stop-all'
+  | 'reset'
+  | 'update'
+  | 'delete'
+  | 'delete-all'
+  | 'delete-with-assets'
+  | 'add-pending-region'
+
+type Outcome = Output<(typeof migrations)['stop-all']>[number]
+
+/** Enough to keep the broker busy with the records of many. */
+const commandsAtOnce = 16
+
+/** What people do with migrations that there are. */
+export function commandHandlers(
+  dependencies: MigrationDependencies,
+  figures: Figures,
+): Pick<Handlers<typeof migrations>, Verb> {
+  const { records, look } = dependencies
+  /** The migration once everybody whose turn it is has had it. */
+  const afterTurns = async (migrationId: string) => {
+    await look()
+    return figures.view(migrationId)
+  }
+  const begin = async (migrationId: string, trigger: 'start' | 'resume') => {
+    await figures.record(migrationId)
+    await command(records, migrationId, trigger, ({ abortReason: _reason, ...record }) => ({
+      ...record,
+      scheduled: new Date().toISOString(),
+    }))
+    return afterTurns(migrationId)
+  }
+  const stop = (migrationId: string, resumable: boolean) =>
+    command(records, migrationId, 'stop', (record) => ({
+      ...record,
+      resumable,
+      abortReason: 'MANUALLY_ABORTED_BY_USER',
+    }))
+  /** What is not cleared here, because the process dies, is cleared at the next start. */
+  const remove = async (migrationId: string) => {
+    const record = await records.delete(migrationId, (current) => {
+      requireNext(migrationId, current, 'delete')
+    })
+    await forgetWork(dependencies, workIdOf(record))
+    await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
+    return record
+  }
+  /** Does the same with all; one that is in no state for it, or gone, holds up no other. */
+  const withAll = async (act: (migrationId: string) => Promise<MigrationRecord>) => {
+    const all = await records.list({ limit: maxPageLength })
+    const outcomes: Outcome[] = []
+    await concurrently(all, commandsAtOnce, async ({ migrationId, state }) => {
+      try {
+        outcomes.push({ migrationId, done: true, state: (await act(migrationId)).state })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        outcomes.push({ migrationId, done: false, state, reason: error.message })
+      }
+    })
+    return outcomes
+  }
+
+  return {
+    start: ({ migrationId }) => begin(migrationId, 'start'),
+    resume: ({ migrationId }) => begin(migrationId, 'resume'),
+    stop: async ({ migrationId, resumable = true }) => {
+      await figures.record(migrationId)
+      await stop(migrationId, resumable)
+      return figures.view(migrationId)
+    },
+    'stop-all': ({ resumable = true }) => withAll((migrationId) => stop(migrationId, resumable)),
+    reset: async ({ migrationId, actionPolicy, reloadMappings = false }) => {
+      const before = await figures.record(migrationId)
+      const pathMappings = reloadMappings ? await reloaded(dependencies, before) : before.pathMappings
+      const scheduled = new Date().toISOString()
+      await command(
+        records,
+        migrationId,
+        'reset',
+        (current) => ({
+          ...resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+          ...(pathMappings === undefined ? {} : { pathMappings }),
+        }),
+        (changed, previous) => [
+          emission(migrationEvents.reset, migrationId, { ...factOf(changed), previous }),
+          ...entryFacts(changed, previous),
+        ],
+      )
+      // Whoever works on it at the moment forgets it once more when that has ended.
+      await forgetWork(dependencies, workIdOf(before))
+      return afterTurns(migrationId)
+    },
+    update: async ({ migrationId, ...changes }) => {
+      await figures.record(migrationId)
+      await records.update(
+        migrationId,
+        (current) => changed(current, changes, Date.now()),
+        (record) => [emission(migrationEvents.updated, migrationId, factOf(record))],
+      )
+      return afterTurns(migrationId)
+    },
+    delete: async ({ migrationId }) => {
+      await remove(migrationId)
+      return {}
+    },
+    'delete-all': () => withAll(remove),
+    'delete-with-assets': async ({ migrationId }) => {
+      const record = await figures.record(migrationId)
+      requireNext(migrationId, record, 'delete')
+      const assets = await assetsOf(dependencies, workIdOf(record))
+      await remove(migrationId)
+      return assets
+    },
+    'add-pending-region': async ({ migrationId, path: given, actionPolicy, targetMatch = false }) => {
+      const record = await figures.record(migrationId)
+      const { path: root, source, ...situation } = record
+      const path = textFromPath(pathFromText(given))
+      if (!isWithin(pathFromText(root), pathFromText(path))) {
+        throw invalidField('path', `must be ${root} or a folder in it`)
+      }
+      requireNext(migrationId, situation, 'rescan')
+      await dependencies.requireFolder(source, path)
+      if (targetMatch) await requireMatchable(dependencies, record)
+      const now = new Date()
+      const policy = policyOf(actionPolicy)
+      const region = {
+        path,
+        ...(policy === undefined ? {} : { policy }),
+        ...(targetMatch ? { targetMatch } : {}),
+      }
+      await command(
+        records,
+        migrationId,
+        'rescan',
+        ({ completed: _before, ...current }) => withRegionIn(current, region, now),
+        (changed, previous) => [
+          emission(migrationEvents['region-added'], migrationId, factOf(changed)),
+          ...entryFacts(changed, previous),
+        ],
+      )
+      return afterTurns(migrationId)
+    },
+  }
+}
+
+/** The path mappings as they are now. @throws what the creation of the migration would throw for them */
+async function reloaded(dependencies: MigrationDependencies, record: MigrationRecord) {
+  const pathMappings = await mappingsOfNew(dependencies, record)
+  await requireApart(dependencies, { ...record, targets: targetsOf({ ...record, pathMappings }) })
+  await requireOwnTarget(dependencies, { ...record, pathMappings })
+  return pathMappings
+}
+
+/** The record as it was before it was started first, to be begun again at once if it had been. */
+function resetOf(
+  current: MigrationRecord,
+  policy: MigrationRecord['policy'],
+  scheduled: string,
+): MigrationRecord {
+  const { abortReason: _reason, started: _started, recurrence, ...record } = anew(current)
+  return {
+    ...record,
+    policy,
+    resumable: true,
+    ...(current.state === 'NONSCHEDULED' ? {} : { scheduled }),
+    ...(recurrence === undefined ? {} : { recurrence: unused(recurrence) }),
+  }
+}
+
+const isRefusal = (error: unknown): error is GantryError =>
+  isGantryError(error, 'NOT_ALLOWED_IN_STATE') || isGantryError(error, 'NOT_FOUND')

@@ -1,0 +1,100 @@
+import { emission } from '../../broker/events.ts'
+import type { Call, Input } from '../../subjects/contract.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
+import type { Migration } from '../../subjects/migration-model.ts'
+import type { migrations } from '../../subjects/migrations.ts'
+import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import type { Figures } from './figures.ts'
+import type { MigrationDependencies } from './index.ts'
+import { invalidField } from './invalid.ts'
+import { targetsOf } from './mappings/frozen.ts'
+import { mappingsOfNew } from './mappings/handlers.ts'
+import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
+import { requireOwnTarget, targetMatchOf } from './plans/target-match.ts'
+import { policyOf } from './policies.ts'
+import { factOf, type MigrationRecord } from './record.ts'
+import type { Recurrence } from './recurrence.ts'
+import { planOf } from './recurrence-input.ts'
+import type { MigrationKind } from './states.ts'
+import { entryFacts } from './transition.ts'
+
+type Create = (typeof migrations)['create']
+
+/** Defines a migration, once both stores were asked. */
+export const creator =
+  (dependencies: MigrationDependencies, figures: Figures) =>
+  async (input: Input<Create>, call: Call<Create>): Promise<Migration> => {
+    const { records, look, requireFolder, rules } = dependencies
+    const source = input.source ?? (await onlySource(dependencies))
+    const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
+    const path = textFromPath(pathFromText(input.path))
+    const place = await requirePlaces(dependencies, source, target)
+    const recurrence = recurrenceOf(input)
+    const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
+    if (kind === 'live') {
+      throw call.fail(
+        'UNSUPPORTED',
+        'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
+      )
+    }
+    const targetMatch = await targetMatchOf(dependencies, input, kind)
+    await requireUnique(records, { migrationId, path, source, target })
+    await requireFolder(source, path)
+    const asked = { migrationId, path, source, target }
+    const pathMappings = await mappingsOfNew(dependencies, asked)
+    await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
+    await requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch })
+    const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
+    const now = new Date().toISOString()
+    const record: MigrationRecord = {
+      migrationId,
+      internalId: crypto.randomUUID(),
+      path,
+      source,
+      target,
+      policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+      metadata: { ...defaultMetadata, ...input.metadata },
+      links: input.links ?? defaultLinks,
+      kind,
+      priority: input.migrationPriority ?? 'NORMAL',
+      state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
+      resumable: true,
+      generation: 1,
+      seeded: false,
+      created: now,
+      ...(autoStart ? { scheduled: now } : {}),
+      ...(recurrence === undefined ? {} : { recurrence }),
+      ...ruleIds,
+      pathMappings,
+      pendingRegions: [],
+      ...(targetMatch === undefined ? {} : { targetMatch }),
+    }
+    await records.create(migrationId, record, [
+      emission(migrationEvents.created, migrationId, factOf(record)),
+      ...entryFacts(record, 'NONSCHEDULED'),
+    ])
+    await look()
+    return figures.view(migrationId)
+  }
+
+const kindOf = (isScanOnly: boolean, recurrence: Recurrence | undefined): MigrationKind =>
+  recurrence !== undefined ? 'recurring' : isScanOnly ? 'once' : 'live'
+
+/** What is asked of the recurrence; undefined for none. @throws GantryError INVALID_INPUT */
+function recurrenceOf(input: Input<Create>): Recurrence | undefined {
+  const { recurringMigration = false, scanOnlyMigration, recurringPeriod, ...plan } = input
+  if (!recurringMigration) {
+    const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone'] as const
+    const given = fields.find((field) => input[field] !== undefined)
+    if (given !== undefined) throw invalidField(given, 'goes with recurringMigration=true')
+    return undefined
+  }
+  if (scanOnlyMigration === false) {
+    throw invalidField(
+      'recurringMigration',
+      'does not go with scanOnlyMigration=false: it scans again and again',
+    )
+  }
+  return planOf({ ...plan, ...(recurringPeriod === undefined ? {} : { period: recurringPeriod }) })
+}

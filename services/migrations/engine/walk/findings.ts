@@ -1,0 +1,64 @@
+/** What a walk through folders has found so far. Plain data. */
+export interface Findings {
+  /** Lines of the reports, by report. */
+  readonly lines: Readonly<Record<string, string>>
+  /** Encoded folders that are to be walked through as well. */
+  readonly folders: readonly string[]
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** Text after which findings are sent: enough that messages cost nothing, and little memory. */
+const sentLength = 256 * 1024
+
+/** Findings while they are made. */
+export class Collected {
+  readonly #lines = new Map<string, string>()
+  readonly #counts = new Map<string, number>()
+  #folders: string[] = []
+  #length = 0
+
+  /** @param line with its end */
+  line(report: string, line: string): void {
+    this.#lines.set(report, (this.#lines.get(report) ?? '') + line)
+    this.#length += line.length
+  }
+
+  folder(encoded: string): void {
+    this.#folders.push(encoded)
+    this.#length += encoded.length
+  }
+
+  count(name: string, more = 1): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + more)
+  }
+
+  get isMuch(): boolean {
+    return this.#length >= sentLength
+  }
+
+  /** Adds all of another's, and empties it. */
+  take(other: Collected): void {
+    for (const [report, lines] of other.#lines) this.line(report, lines)
+    for (const folder of other.#folders) this.folder(folder)
+    for (const [name, more] of other.#counts) this.count(name, more)
+    other.#clear()
+  }
+
+  /** All that was found since the last time. */
+  empty(): Findings {
+    const findings = {
+      lines: Object.fromEntries(this.#lines),
+      folders: this.#folders,
+      counts: Object.fromEntries(this.#counts),
+    }
+    this.#clear()
+    return findings
+  }
+
+  #clear(): void {
+    this.#lines.clear()
+    this.#counts.clear()
+    this.#folders = []
+    this.#length = 0
+  }
+}

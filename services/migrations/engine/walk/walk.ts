@@ -1,0 +1,146 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
+import { StoreError, type StorePath } from '../../../drivers/driver.ts'
+import { concurrently } from '../concurrently.ts'
+import { storeError } from '../outcome.ts'
+import { isName, joinPath } from '../paths.ts'
+import { backoffMs, isOutage } from '../retry.ts'
+import { concurrencyOf, type Run } from '../run.ts'
+import { Collected, type Findings } from './findings.ts'
+import { pairAt, type Pair, pairsOf } from './pairs.ts'
+import { decodeFolder, encodeFolder, type Side, type WalkFolder } from './walk-folder.ts'
+
+/** Looks at what stands at a path, and says on which sides a folder there is to be walked through. */
+export interface Judge {
+  /** @param path relative to the migration's path */
+  pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined>
+  /** A path that could not be looked at. */
+  unreadable(path: StorePath, reason: string, found: Collected): void
+}
+
+/** Somebody waits for the end: what does not answer by then is told as it is. */
+const maxTries = 3
+
+/** A walk lets the thread's other jobs have a turn after so long. */
+const turnMs = 10
+
+/**
+ * Walks through folders of source and target side by side, one level; what is below comes back among the findings. A
+ * folder that cannot be read is tried again as long as nothing of it was sent. Throws only when it was stopped or its
+ * findings could not be sent.
+ */
+export async function walk(
+  run: Run,
+  judge: Judge,
+  folders: readonly string[],
+  send: (findings: Findings) => Promise<void>,
+): Promise<void> {
+  const all = new Collected()
+  await concurrently(folders.map(decodeFolder), concurrencyOf(run), async (folder) => {
+    await new FolderWalk(run, judge, send).walk(folder, all)
+    if (all.isMuch) await send(all.empty())
+  })
+  await send(all.empty())
+}
+
+class FolderWalk {
+  readonly #run: Run
+  readonly #judge: Judge
+  readonly #send: (findings: Findings) => Promise<void>
+  #turnEndsMs = performance.now() + turnMs
+  #isSent = false
+
+  constructor(run: Run, judge: Judge, send: (findings: Findings) => Promise<void>) {
+    this.#run = run
+    this.#judge = judge
+    this.#send = send
+  }
+
+  async walk(folder: WalkFolder, all: Collected): Promise<void> {
+    let { side } = folder
+    for (let attempt = 1; ; attempt++) {
+      const found = new Collected()
+      try {
+        if (side === 'unknown') await this.#look(folder, found)
+        else await this.#folder({ ...folder, side }, found)
+        all.take(found)
+        return
+      } catch (error) {
+        this.#run.stop.check()
+        const known = storeError(error)
+        // It was there when its parent was listed: what is there now decides.
+        if (known.failure === 'gone' && side !== 'unknown' && !this.#isSent) {
+          side = 'unknown'
+          continue
+        }
+        if (this.#isSent || attempt >= maxTries || !(known.retryable || isOutage(known))) {
+          this.#judge.unreadable(folder.path, known.message, all)
+          return
+        }
+        await delay(backoffMs(attempt, known.retryAfterMs), undefined, { signal: this.#run.stop.signal })
+      }
+    }
+  }
+
+  async #folder(folder: WalkFolder, found: Collected): Promise<void> {
+    for await (const batch of pairsOf(this.#run, folder)) {
+      await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
+        this.#run.stop.check()
+        if (isName(pair.name)) await this.#pair(pair, joinPath(folder.path, pair.name), below(folder), found)
+        else this.#judge.unreadable(folder.path, unusable, found)
+        await this.#turn()
+      })
+      if (!found.isMuch) continue
+      this.#isSent = true
+      await this.#send(found.empty())
+    }
+  }
+
+  /** A path that somebody has asked for, or a folder that is no longer where it was. */
+  async #look(folder: WalkFolder, found: Collected): Promise<void> {
+    const pair = await pairAt(this.#run, folder)
+    const isThere = pair.source !== undefined || pair.target !== undefined
+    // As many levels below it as were wanted of it.
+    if (isThere) await this.#pair(pair, folder.path, folder, found)
+    else if (folder.side === 'unknown') this.#judge.unreadable(folder.path, nowhere, found)
+  }
+
+  async #pair(
+    pair: Pair,
+    path: StorePath,
+    { levels }: Pick<WalkFolder, 'levels'>,
+    found: Collected,
+  ): Promise<void> {
+    let side: Side | undefined
+    try {
+      side = await this.#judge.pair(pair, path, found)
+    } catch (error) {
+      this.#run.stop.check()
+      this.#judge.unreadable(path, storeError(error).message, found)
+      return
+    }
+    if (side === undefined || levels === 0) return
+    const there = side === 'target' ? { there: pair.there } : {}
+    found.folder(encodeFolder({ path, side, ...there, ...(levels === undefined ? {} : { levels }) }))
+  }
+
+  async #turn(): Promise<void> {
+    if (performance.now() < this.#turnEndsMs) return
+    await nextTurn()
+    this.#turnEndsMs = performance.now() + turnMs
+  }
+}
+
+/**
+ * A volume that is not mounted must not empty the target: that the migration's own folder is not at the source says nothing
+ * about what is at the target. Throws for it.
+ */
+export function requireRoot(path: StorePath): void {
+  if (path.length === 0) throw new StoreError('gone', 'source: the folder of the migration is not there')
+}
+
+const nowhere = 'there is nothing of this name, neither at the source nor at the target'
+const unusable = 'it has an entry whose name is empty, . or .., which no path can have'
+
+/** Levels that are wanted below the entries of a folder. */
+const below = ({ levels }: WalkFolder): Pick<WalkFolder, 'levels'> =>
+  levels === undefined ? {} : { levels: levels - 1 }

@@ -1,0 +1,105 @@
+import type { Handlers, Output } from '../../subjects/contract.ts'
+import { maxPartLength } from '../../subjects/download.ts'
+import { exportFormats, type failureContracts } from '../../subjects/migration-failures.ts'
+import type { migrations } from '../../subjects/migrations.ts'
+import type { Collection } from '../../broker/collection.ts'
+import type { LedgerEntry } from '../../broker/ledger.ts'
+import { csvLine } from './csv.ts'
+import type { FailureLedger, RecordedFailure } from './failures.ts'
+import type { Figures } from './figures.ts'
+import { invalidField } from './invalid.ts'
+import { type MigrationRecord, workIdOf } from './record.ts'
+import { withRegionIn } from './regions.ts'
+import { countRetries } from './retries.ts'
+import { requireNext } from './states.ts'
+import { command } from './transition.ts'
+
+export interface FailureDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly look: () => Promise<void>
+  readonly failures: FailureLedger
+  readonly figures: Pick<Figures, 'record'>
+}
+
+type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
+type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureContracts>
+
+/** Longest page of failures unless the caller asks for more. */
+const defaultFailures = 1_000
+/** Entries read for a part of an export; a part ends sooner where their paths are long. */
+const exportedAtOnce = 2_000
+/** Room for the longest entry: 4,096 bytes of a path percent-encoded, and its message. */
+const exportPartLength = maxPartLength - 32 * 1024
+
+const columns = [
+  'id',
+  'path',
+  'failureClass',
+  'failureMessage',
+  'attempts',
+  'dateFailed',
+] as const satisfies (keyof FailedPath)[]
+
+export function failureHandlers({ records, failures, figures, look }: FailureDependencies): FailureHandlers {
+  return {
+    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
+      const record = await figures.record(migrationId)
+      const workId = workIdOf(record)
+      const sinceMs = since === undefined ? 0 : Date.parse(since)
+      if (Number.isNaN(sinceMs)) throw invalidField('since', 'must be a moment such as 2026-01-31T12:00:00Z')
+      const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
+      return {
+        migrationId,
+        internalId: record.internalId,
+        failedPathCount: await failures.count(workId),
+        failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
+      }
+    },
+    'retry-failures': async ({ migrationId, failureClass }) => {
+      const { path, ...record } = await figures.record(migrationId)
+      requireNext(migrationId, record, 'rescan')
+      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass)
+      if (count === 0) return { retried: 0 }
+      const retry = { upTo, ...(failureClass === undefined ? {} : { failureClass }) }
+      const now = new Date()
+      await command(records, migrationId, 'rescan', (current) =>
+        withRegionIn(current, { path, failures: retry }, now),
+      )
+      await look()
+      return { retried: count }
+    },
+    'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
+      const workId = workIdOf(await figures.record(migrationId))
+      const page = await failures.page(workId, { after: from, limit: exportedAtOnce })
+      let content = format === 'csv' && from === 0 ? csvLine(columns) : ''
+      let next: number | undefined
+      for (const [index, entry] of page.entries()) {
+        const failure = failedPath(entry)
+        content +=
+          format === 'csv'
+            ? csvLine(columns.map((column) => failure[column]))
+            : `${JSON.stringify(failure)}\n`
+        const isLast = index === exportedAtOnce - 1 || content.length > exportPartLength
+        if (isLast) next = entry.sequence
+        if (isLast) break
+      }
+      return {
+        name: `${migrationId}-failures.${format}`,
+        type: exportFormats[format],
+        content,
+        ...(next === undefined ? {} : { next }),
+      }
+    },
+  }
+}
+
+const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
+  id: sequence,
+  path: entry.path,
+  failureMessage: entry.message,
+  failureClass: entry.failure,
+  attempts: entry.attempts,
+  action: 'MIGRATION',
+  dateFailed: new Date(entry.timeMs).toISOString(),
+  timeStamp: entry.timeMs,
+})

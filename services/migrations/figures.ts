@@ -1,0 +1,106 @@
+import type { Collection } from '../../broker/collection.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import type { Migration } from '../../subjects/migration-model.ts'
+import type { Rule } from '../../subjects/rules.ts'
+import type { Counts } from './engine/counts.ts'
+import type { RuleLists } from './engine/rules.ts'
+import { type MigrationRecord, workIdOf } from './record.ts'
+import type { RuleBook } from './rules/book.ts'
+import { countsOf, publicMigration } from './view.ts'
+import type { WorkStores } from './work.ts'
+
+/** A record with what was done for it. */
+export interface WithFigures {
+  readonly record: MigrationRecord
+  readonly counts: Counts
+  readonly failed: number
+}
+
+interface FiguresOptions extends Pick<WorkStores, 'progress' | 'failures'> {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly rules: Pick<RuleBook, 'known'>
+}
+
+/** Characters of the rules in a list of migrations: with all else it has to fit into a message of 8 MiB, rules twice. */
+const maxListedRulesLength = 1024 * 1024
+
+const noRules: RuleLists = { exclusions: [], inclusions: [] }
+
+/** Of known rules those of a migration, in its order. */
+function pickRules(known: RuleLists, { exclusions = [], inclusions = [] }: MigrationRecord): RuleLists {
+  const pick = (rules: readonly Rule[], ids: readonly string[]) =>
+    ids.flatMap((id) => rules.find((rule) => rule.id === id) ?? [])
+  return { exclusions: pick(known.exclusions, exclusions), inclusions: pick(known.inclusions, inclusions) }
+}
+
+/**
+ * Records with their figures. Those are asked for first: they are forgotten when a scan is over, and then its record has
+ * them.
+ */
+export class Figures {
+  readonly #records: Collection<typeof MigrationRecord>
+  readonly #stores: Pick<WorkStores, 'progress' | 'failures'>
+  readonly #rules: Pick<RuleBook, 'known'>
+
+  constructor({ records, rules, ...stores }: FiguresOptions) {
+    this.#records = records
+    this.#stores = stores
+    this.#rules = rules
+  }
+
+  /** @throws GantryError NOT_FOUND */
+  async record(migrationId: string): Promise<MigrationRecord> {
+    const record = await this.#records.get(migrationId)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+    return record
+  }
+
+  /** @throws GantryError NOT_FOUND */
+  async one(migrationId: string): Promise<WithFigures> {
+    const { progress, failures } = this.#stores
+    const running = await progress.totals()
+    const record = await this.record(migrationId)
+    return { record, counts: countsOf(record, running), failed: await failures.count(workIdOf(record)) }
+  }
+
+  /** All, or those whose names come after one. */
+  async all(after?: string): Promise<WithFigures[]> {
+    const { progress, failures } = this.#stores
+    const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
+    const all = await this.#records.list({
+      limit: Number.POSITIVE_INFINITY,
+      ...(after === undefined ? {} : { after }),
+    })
+    return all.map((record) => ({
+      record,
+      counts: countsOf(record, running),
+      failed: failed.get(workIdOf(record)) ?? 0,
+    }))
+  }
+
+  /** A migration as callers see it. @throws GantryError NOT_FOUND */
+  async view(migrationId: string): Promise<Migration> {
+    const one = await this.one(migrationId)
+    return publicMigration(one, await this.#rules.known(one.record))
+  }
+
+  /**
+   * Several of them. Rules are shown as long as they leave room for the rest.
+   * @param iterations how many of the last scans of each are shown
+   */
+  async views(several: readonly WithFigures[], iterations: number): Promise<Migration[]> {
+    const idsOf = (effect: 'exclusions' | 'inclusions') => [
+      ...new Set(several.flatMap(({ record }) => record[effect] ?? [])),
+    ]
+    const known = await this.#rules.known({
+      exclusions: idsOf('exclusions'),
+      inclusions: idsOf('inclusions'),
+    })
+    let left = maxListedRulesLength
+    return several.map((one) => {
+      const rules = pickRules(known, one.record)
+      left -= JSON.stringify(rules).length
+      return publicMigration(one, left < 0 ? noRules : rules, iterations)
+    })
+  }
+}

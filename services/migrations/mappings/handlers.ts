@@ -1,0 +1,111 @@
+import type { Collection } from '../../../broker/collection.ts'
+import type { Handlers } from '../../../subjects/contract.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import { maxPathMappings, type PathMapping } from '../../../subjects/path-mapping-model.ts'
+import type { pathMappings as pathMappingContracts } from '../../../subjects/path-mappings.ts'
+import { maxPageLength } from '../../../subjects/schemas.ts'
+import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
+import type { MigrationDependencies } from '../index.ts'
+import { invalidField } from '../invalid.ts'
+import { onlySource, requirePlaces } from '../places.ts'
+import type { MigrationRecord } from '../record.ts'
+import { collide, overlapping } from './conflicts.ts'
+import { applicable, type Moved } from './frozen.ts'
+
+export type MappingCollection = Collection<typeof PathMapping>
+
+type Asked = Pick<MigrationRecord, 'migrationId'> & Pick<Moved, 'path' | 'source' | 'target'>
+
+/** What would lead a migration, and the other migrations that it would collide with. */
+export async function checkMappings(
+  { records, mappings }: Pick<MigrationDependencies, 'records' | 'mappings'>,
+  { migrationId, ...asked }: Asked,
+): Promise<{ pathMappings: PathMapping[]; conflicting: string[] }> {
+  const pathMappings = applicable(await mappings.list({ limit: Number.POSITIVE_INFINITY }), asked)
+  const others = await records.list({ limit: Number.POSITIVE_INFINITY })
+  const conflicting = others
+    .filter((other) => other.migrationId !== migrationId && collide({ ...asked, pathMappings }, other))
+    .map((other) => other.migrationId)
+    .slice(0, maxPageLength)
+  return { pathMappings, conflicting }
+}
+
+/**
+ * The mappings that a migration takes over when it is made, or reset with them.
+ * @throws GantryError ALREADY_EXISTS when another migration writes to the same place from elsewhere, INVALID_INPUT for more
+ *   than a migration can have
+ */
+export async function mappingsOfNew(
+  dependencies: Pick<MigrationDependencies, 'records' | 'mappings'>,
+  asked: Asked,
+): Promise<PathMapping[]> {
+  const { pathMappings, conflicting } = await checkMappings(dependencies, asked)
+  if (pathMappings.length > maxPathMappings) {
+    throw invalidField('path', `has ${pathMappings.length} path mappings; the most are ${maxPathMappings}`)
+  }
+  if (conflicting.length === 0) return pathMappings
+  throw new GantryError(
+    'ALREADY_EXISTS',
+    `by its path mappings or theirs, it would write to the same places of ${asked.target} as ${conflicting.join(', ')}, from elsewhere`,
+    { details: { conflictingMigrationIds: conflicting } },
+  )
+}
+
+export function mappingHandlers(dependencies: MigrationDependencies): Handlers<typeof pathMappingContracts> {
+  const { mappings } = dependencies
+  return {
+    create: async (input) => {
+      const { pathMappingId: id = `mapping-${crypto.randomUUID().slice(0, 8)}`, description = '' } = input
+      const { sourceFileSystem, targetFileSystem } = input
+      await requirePlaces(dependencies, sourceFileSystem, targetFileSystem)
+      const mapping: PathMapping = {
+        id,
+        description,
+        sourceFileSystem,
+        sourcePath: textFromPath(pathFromText(input.sourcePath, 'sourcePath')),
+        targetFileSystem,
+        targetPath: textFromPath(pathFromText(input.targetPath, 'targetPath')),
+      }
+      const other = overlapping(await mappings.list({ limit: Number.POSITIVE_INFINITY }), mapping)
+      if (other !== undefined && other.id !== id) {
+        throw new GantryError(
+          'ALREADY_EXISTS',
+          `${other.id} leads ${other.sourcePath} of ${other.sourceFileSystem} to ${other.targetPath} of ${other.targetFileSystem}`,
+          { details: { pathMappingId: other.id } },
+        )
+      }
+      await mappings.create(id, mapping)
+      return mapping
+    },
+    list: async ({
+      sourceFileSystemName: source,
+      targetFileSystemName: target,
+      limit = maxPageLength,
+      after,
+    }) =>
+      (await mappings.list({ limit: Number.POSITIVE_INFINITY, ...(after === undefined ? {} : { after }) }))
+        .filter(
+          ({ sourceFileSystem, targetFileSystem }) =>
+            (source === undefined || sourceFileSystem === source) &&
+            (target === undefined || targetFileSystem === target),
+        )
+        .slice(0, limit),
+    get: async ({ pathMappingId }) => {
+      const mapping = await mappings.get(pathMappingId)
+      if (mapping === undefined)
+        throw new GantryError('NOT_FOUND', `there is no path mapping ${pathMappingId}`)
+      return mapping
+    },
+    delete: async ({ pathMappingId }) => {
+      await mappings.delete(pathMappingId)
+      return {}
+    },
+    'check-migration': async ({ migrationId, path, target, ...input }) => {
+      const source = input.source ?? (await onlySource(dependencies))
+      await requirePlaces(dependencies, source, target)
+      const asked = { migrationId, path: textFromPath(pathFromText(path)), source, target }
+      const { pathMappings, conflicting } = await checkMappings(dependencies, asked)
+      return { mappings: pathMappings.slice(0, maxPathMappings), conflictingMigrationIds: conflicting }
+    },
+  }
+}

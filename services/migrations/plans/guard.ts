@@ -1,0 +1,27 @@
+import type { PlanCounts } from '../../../subjects/plan-terms.ts'
+import { targetMatchDefaults } from '../../../subjects/target-match.ts'
+import type { MigrationRecord } from '../record.ts'
+
+type Planned = Pick<PlanCounts, 'filesToDelete' | 'foldersToDelete' | 'entriesAtTarget'>
+
+/** Files and folders that would be deleted. */
+export const deletionsIn = ({ filesToDelete, foldersToDelete }: Planned): number =>
+  filesToDelete + foldersToDelete
+
+/** Share of the target's files and folders that would be deleted, 0 to 100. */
+export function percentIn(planned: Planned): number {
+  const deletions = deletionsIn(planned)
+  return deletions === 0 ? 0 : (100 * deletions) / Math.max(deletions, planned.entriesAtTarget)
+}
+
+/** Whether somebody has to approve of so many deletions. */
+export function needsApproval(
+  { targetMatch }: Pick<MigrationRecord, 'targetMatch'>,
+  planned: Planned,
+): boolean {
+  const {
+    maxDeletions = targetMatchDefaults.maxDeletions,
+    maxDeletionPercent = targetMatchDefaults.maxDeletionPercent,
+  } = targetMatch ?? {}
+  return deletionsIn(planned) > maxDeletions || percentIn(planned) > maxDeletionPercent
+}

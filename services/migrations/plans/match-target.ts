@@ -1,0 +1,105 @@
+import type { Output } from '../../../subjects/contract.ts'
+import type { migrations } from '../../../subjects/migrations.ts'
+import { noteFailures, type FailureLedger } from '../failures.ts'
+import type { Mover, MoveSpec } from '../engine/mover.ts'
+import { undeletedPaths, type UndeletedPath } from '../engine/walk/match.ts'
+import { pathFromText } from '../../drivers/path-text.ts'
+import { relativePath } from '../engine/paths.ts'
+import { encodeFolder } from '../engine/walk/walk-folder.ts'
+import { type MigrationRecord, workIdOf } from '../record.ts'
+import { walkAll } from '../walks/walk-all.ts'
+import { deletionsIn, needsApproval, percentIn } from './guard.ts'
+import { planAll, Planned, type Planning } from './plan-walk.ts'
+
+export type Deletions = NonNullable<Output<(typeof migrations)['get']>['deletions']>
+
+export interface MatchDependencies {
+  readonly mover: Planning & Pick<Mover, 'match'>
+  readonly failures: FailureLedger
+  readonly spillFolder: string
+}
+
+/**
+ * Deletes what is only at the target, once it is counted and not more than may go without approval. Resolves to what was
+ * deleted, or to what is held; to undefined when nobody wants it. To be called when everything is copied. Rejects with the signal's reason.
+ */
+export async function matchTarget(
+  { mover, failures, spillFolder }: MatchDependencies,
+  record: MigrationRecord,
+  spec: MoveSpec,
+  signal: AbortSignal,
+): Promise<Deletions | undefined> {
+  const paths = matchedPaths(record)
+  if (paths.length === 0) return undefined
+  const planned = new Planned()
+  await planAll(mover, spec, { matchesTarget: true, paths, planned, spillFolder, signal })
+  const { counts } = planned
+  const deletions = {
+    files: counts.filesToDelete,
+    folders: counts.foldersToDelete,
+    bytes: counts.bytesToDelete,
+    percent: percentIn(counts),
+    time: new Date().toISOString(),
+  }
+  const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)
+  if (!isApproved && needsApproval(record, counts)) return { ...deletions, isHeld: true }
+  const done = { files: 0, folders: 0, bytes: 0 }
+  if (deletionsIn(counts) > 0) {
+    await walkAll({
+      start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
+      atOnce: mover.walksAtOnce,
+      spillFolder,
+      step: (folders, take, stop) => mover.match(spec, matchOf(record), folders, take, stop),
+      take: async ({ counts: more, lines }) => {
+        done.files += more['filesDeleted'] ?? 0
+        done.folders += more['foldersDeleted'] ?? 0
+        done.bytes += more['bytesDeleted'] ?? 0
+        await note(failures, record, lines[undeletedPaths] ?? '', signal)
+      },
+      signal,
+    })
+  }
+  return { ...deletions, ...done, isHeld: false }
+}
+
+/** All of the migration, or the folders that were scanned again for it; relative to the migration's path. */
+function matchedPaths({ path, targetMatch, pendingRegions }: MigrationRecord): Buffer[] {
+  if (targetMatch !== undefined) return [Buffer.alloc(0)]
+  const root = pathFromText(path)
+  return pendingRegions
+    .filter((region) => region.targetMatch === true)
+    .map((region) => relativePath(root, pathFromText(region.path)))
+}
+
+/** Each scan has a folder of its own in the trash, so that nothing in it is in the way of what comes later. */
+const matchOf = ({ targetMatch, migrationId, generation, scheduled, created }: MigrationRecord) =>
+  targetMatch?.trash === true
+    ? { trash: `${encodeURIComponent(migrationId)}.${generation}.${Date.parse(scheduled ?? created)}` }
+    : {}
+
+async function note(
+  failures: FailureLedger,
+  record: MigrationRecord,
+  lines: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const undeleted = lines
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as UndeletedPath)
+  if (undeleted.length === 0) return
+  await noteFailures(
+    failures,
+    workIdOf(record),
+    {
+      item: `match.${record.scheduled ?? record.created}`,
+      failures: undeleted.map(({ path, message }) => ({
+        path,
+        failure: 'io',
+        message: `target: not deleted: ${message}`,
+        attempts: 1,
+      })),
+    },
+    signal,
+  )
+}

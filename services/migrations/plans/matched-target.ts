@@ -1,0 +1,41 @@
+import type { Collection } from '../../../broker/collection.ts'
+import type { Log } from '../../../broker/log.ts'
+import type { MoveSpec } from '../engine/mover.ts'
+import { type MigrationRecord, workIdOf } from '../record.ts'
+import { happen } from '../transition.ts'
+import { type MatchDependencies, matchTarget } from './match-target.ts'
+
+export interface MatchedDependencies extends MatchDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly log: Log
+}
+
+/**
+ * Deletes what is at the target only, where that is wanted, and notes it in the record; false when it has to be approved of
+ * first, and the migration has stopped for it. Rejects with the signal's reason.
+ */
+export async function matchedTarget(
+  dependencies: MatchedDependencies,
+  record: MigrationRecord,
+  spec: MoveSpec,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { records, log } = dependencies
+  const { migrationId } = record
+  const workId = workIdOf(record)
+  const deletions = await matchTarget(dependencies, record, spec, signal)
+  if (deletions === undefined) return true
+  if (deletions.isHeld) {
+    await happen(records, migrationId, 'held', (current) =>
+      workIdOf(current) === workId
+        ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
+        : undefined,
+    )
+    log.warn({ migration: migrationId, deletions }, 'There are too many deletions to make without approval.')
+    return false
+  }
+  await records.update(migrationId, ({ approvedDeletions: _done, ...current }) =>
+    workIdOf(current) === workId ? { ...current, deletions } : undefined,
+  )
+  return true
+}

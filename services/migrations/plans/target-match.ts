@@ -1,0 +1,151 @@
+import { emission } from '../../../broker/events.ts'
+import type { Handlers, Input } from '../../../subjects/contract.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import { migrationEvents } from '../../../subjects/migration-events.ts'
+import type { migrations } from '../../../subjects/migrations.ts'
+import { pathFromText } from '../../drivers/path-text.ts'
+import { isWithin } from '../engine/paths.ts'
+import type { Figures } from '../figures.ts'
+import type { MigrationDependencies } from '../index.ts'
+import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
+import { invalidField } from '../invalid.ts'
+import { factOf, type MigrationRecord } from '../record.ts'
+import type { MigrationKind } from '../states.ts'
+import { command, entryFacts } from '../transition.ts'
+
+type Asked = Pick<
+  Input<(typeof migrations)['create']>,
+  'targetMatch' | 'maxDeletions' | 'maxDeletionPercent' | 'trash' | 'target'
+>
+
+/** What is asked of the target's match; undefined for none. @throws GantryError INVALID_INPUT */
+export async function targetMatchOf(
+  { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
+  asked: Asked,
+  kind: MigrationKind,
+): Promise<MigrationRecord['targetMatch']> {
+  const { targetMatch = false, maxDeletions, maxDeletionPercent, trash } = asked
+  if (!targetMatch) {
+    const given = (['maxDeletions', 'maxDeletionPercent', 'trash'] as const).find(
+      (field) => asked[field] !== undefined,
+    )
+    if (given !== undefined) throw invalidField(given, 'goes with targetMatch=true')
+    return undefined
+  }
+  refuseLive(kind)
+  if (trash === true && (await localFolder(asked.target, '/')) === undefined)
+    throw invalidField(
+      'trash',
+      `needs a target that is a folder of a host; ${asked.target} would have to copy`,
+    )
+  return {
+    ...(maxDeletions === undefined ? {} : { maxDeletions }),
+    ...(maxDeletionPercent === undefined ? {} : { maxDeletionPercent }),
+    ...(trash === undefined ? {} : { trash }),
+  }
+}
+
+type Written = Moved &
+  Pick<MigrationRecord, 'migrationId'> & { readonly targetMatch?: MigrationRecord['targetMatch'] | undefined }
+
+/**
+ * What one migration brings is only at the target for another, which must not delete it.
+ * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
+ */
+export async function requireOwnTarget(
+  { records, localFolder }: Pick<MigrationDependencies, 'records' | 'localFolder'>,
+  asked: Written,
+): Promise<void> {
+  const placesOf = async (migration: Written) =>
+    Promise.all(
+      targetsOf(migration).map(async (path) => ({
+        store: migration.target,
+        path: pathFromText(path),
+        folder: await localFolder(migration.target, path),
+      })),
+    )
+  const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
+  const others = all.filter(
+    (other) =>
+      other.migrationId !== asked.migrationId &&
+      (other.targetMatch ?? asked.targetMatch) !== undefined &&
+      !isOfOneTree(asked, other),
+  )
+  if (others.length === 0) return
+  const own = await placesOf(asked)
+  for (const other of others) {
+    const its = await placesOf(other)
+    if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
+    const { migrationId } = other
+    throw asked.targetMatch === undefined
+      ? invalidField(
+          'target',
+          `must be apart from that of ${migrationId}, which deletes what its own source has not`,
+        )
+      : invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+  }
+}
+
+/** @throws GantryError INVALID_INPUT when what is at the target only cannot be deleted once, for a scan */
+export async function requireMatchable(
+  dependencies: Pick<MigrationDependencies, 'records' | 'localFolder'>,
+  record: MigrationRecord,
+): Promise<void> {
+  refuseLive(record.kind)
+  await requireOwnTarget(dependencies, { ...record, targetMatch: record.targetMatch ?? {} })
+}
+
+function refuseLive(kind: MigrationKind): void {
+  if (kind !== 'live') return
+  throw invalidField(
+    'targetMatch',
+    'does not go with a live migration, which deletes what is deleted at the source',
+  )
+}
+
+/** With one source and no mappings, what one brings the other has in its source too. */
+const isOfOneTree = (one: Written, other: Written): boolean =>
+  one.source === other.source && [one, other].every((migration) => engineMappings(migration) === undefined)
+
+interface Place {
+  readonly store: string
+  readonly path: Buffer
+  /** Of a host. */
+  readonly folder: Buffer | undefined
+}
+
+function areNested(one: Place, other: Place): boolean {
+  const either = (a: Buffer, b: Buffer) => isWithin(a, b) || isWithin(b, a)
+  if (one.folder !== undefined && other.folder !== undefined)
+    return either(one.folder.subarray(1), other.folder.subarray(1))
+  return one.store === other.store && either(one.path, other.path)
+}
+
+export function targetMatchHandlers(
+  { records, look }: Pick<MigrationDependencies, 'records' | 'look'>,
+  figures: Figures,
+): Pick<Handlers<typeof migrations>, 'approve-deletions'> {
+  return {
+    'approve-deletions': async ({ migrationId }) => {
+      await figures.record(migrationId)
+      await command(
+        records,
+        migrationId,
+        'resume',
+        ({ abortReason: _reason, ...current }) => {
+          const { deletions } = current
+          if (deletions?.isHeld !== true)
+            throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} holds no deletions`)
+          const approvedDeletions = deletions.files + deletions.folders
+          return { ...current, approvedDeletions, scheduled: new Date().toISOString() }
+        },
+        (changed, previous) => [
+          emission(migrationEvents.updated, migrationId, factOf(changed)),
+          ...entryFacts(changed, previous),
+        ],
+      )
+      await look()
+      return figures.view(migrationId)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import type { Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { actionPolicies } from '../../subjects/migration-model.ts'
+import type { migrations } from '../../subjects/migrations.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { targetPath } from './engine/mappings.ts'
+import { isWithin } from './engine/paths.ts'
+import { Rules } from './engine/rules.ts'
+import type { Figures } from './figures.ts'
+import type { MigrationDependencies } from './index.ts'
+import { engineMappings, leading } from './mappings/frozen.ts'
+import type { MigrationRecord } from './record.ts'
+import { progressOf } from './view.ts'
+import { countActions, oldestWork } from './waiting.ts'
+
+type Verb =
+  | 'list'
+  | 'get'
+  | 'progress'
+  | 'stats'
+  | 'summary'
+  | 'pending-regions'
+  | 'path-status'
+  | 'oldest-work'
+  | 'oldest-work-all'
+
+/** Of each migration in a list: a page of them fits into a message. */
+const listedIterations = 1
+
+/** What people want to know of migrations. */
+export function questionHandlers(
+  { connection, records, rules, stats }: MigrationDependencies,
+  figures: Figures,
+): Pick<Handlers<typeof migrations>, Verb> {
+  return {
+    list: async ({ limit = maxPageLength, after, fileSystemId }) =>
+      figures.views(
+        (await figures.all(after))
+          .filter(
+            ({ record: { source, target } }) =>
+              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          )
+          .slice(0, limit),
+        listedIterations,
+      ),
+    get: ({ migrationId }) => figures.view(migrationId),
+    progress: async ({ migrationId }) => {
+      const { record, counts, failed } = await figures.one(migrationId)
+      return progressOf(record, counts, failed)
+    },
+    stats: () => stats.read(),
+    summary: async () => {
+      const all = await figures.all()
+      const inStates = (...states: MigrationRecord['state'][]) => {
+        const chosen = all.filter(({ record }) => states.includes(record.state))
+        const infos = chosen
+          .slice(0, maxPageLength)
+          .map(({ record, counts, failed }) => progressOf(record, counts, failed))
+        return { migrations: infos, count: chosen.length }
+      }
+      return {
+        overallCount: all.length,
+        ready: inStates('NONSCHEDULED'),
+        running: inStates('SCHEDULED', 'RUNNING', 'STOPPING'),
+        stopped: inStates('STOPPED'),
+        completed: inStates('COMPLETED'),
+        live: inStates('LIVE'),
+        waitingForNextRecurrence: inStates('WAITING_FOR_NEXT_RECURRENCE'),
+        recurrenceScheduled: inStates('RECURRENCE_SCHEDULED'),
+      }
+    },
+    'pending-regions': async ({ migrationId }) => {
+      const { pendingRegions, policy: usual } = await figures.record(migrationId)
+      const folders = pendingRegions.filter(({ failures }) => failures === undefined)
+      return folders.map(({ id, path, policy, created }) => ({
+        pendingRegionId: id,
+        path,
+        actionPolicy: actionPolicies[policy ?? usual],
+        dateCreated: created,
+      }))
+    },
+    'path-status': async ({ path: given, sourceId }) => {
+      const path = pathFromText(given)
+      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const [record] = all
+        .filter(({ source, path: root }) => source === sourceId && isWithin(pathFromText(root), path))
+        .toSorted((one, other) => other.path.length - one.path.length)
+      const sourcePath = textFromPath(path)
+      if (record === undefined) {
+        throw new GantryError('NOT_FOUND', `no migration of ${sourceId} has ${sourcePath} in it`)
+      }
+      const actionCount = await countActions(connection, record, path)
+      const mapping = leading(record, path)
+      const exclusionId = new Rules(await rules.known(record)).excluding(path, pathFromText(record.path))
+      return {
+        migrationId: record.migrationId,
+        sourcePath,
+        targetPath: textFromPath(targetPath({ spec: { mappings: engineMappings(record) } }, path)),
+        ...(mapping === undefined ? {} : { pathMappingId: mapping.id }),
+        ...(exclusionId === undefined ? {} : { exclusionId }),
+        inPendingRegion: record.pendingRegions.some((region) => isWithin(pathFromText(region.path), path)),
+        scheduled: actionCount > 0,
+        actionCount,
+      }
+    },
+    'oldest-work': async ({ migrationId }) => oldestWork(connection, await figures.record(migrationId)),
+    'oldest-work-all': async () => {
+      const all = await records.list()
+      return Promise.all(all.map((record) => oldestWork(connection, record)))
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import type { FailureClass } from '../../subjects/failure-classes.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { nameOf, parentOf } from '../drivers/local-root.ts'
+import { pathFromText } from '../drivers/path-text.ts'
+import { encodeItem, startRegion } from './engine/items.ts'
+import { relativePath } from './engine/paths.ts'
+import type { FailureLedger, RecordedFailure } from './failures.ts'
+
+/** Which failures are to be tried again. */
+export interface Retry {
+  /** Id of the last one; what failed later is left for another time. */
+  readonly upTo: number
+  /** Default: all. */
+  readonly failureClass?: FailureClass
+}
+
+/** A failure as an item of work. */
+export interface RetryItem {
+  readonly lane: 'region' | 'transfer'
+  readonly item: Uint8Array
+  /** Of the failure in its ledger. */
+  readonly sequence: number
+}
+
+/** Failures read, and items put into the queue, at once. */
+const pageLength = 500
+
+/** The failures that are meant, a page at a time. */
+async function* matching(
+  failures: FailureLedger,
+  workId: string,
+  { upTo, failureClass }: Retry,
+): AsyncGenerator<{ sequence: number; entry: RecordedFailure }[]> {
+  for (let after = 0, more = true; more && after < upTo;) {
+    const page = await failures.page(workId, { after, limit: pageLength })
+    more = page.length === pageLength
+    after = page.at(-1)?.sequence ?? after
+    yield page.filter(
+      ({ sequence, entry }) =>
+        sequence <= upTo && (failureClass === undefined || entry.failure === failureClass),
+    )
+  }
+}
+
+/** The failures that there are of a class, or of all: how many, and the last one's id. */
+export async function countRetries(
+  failures: FailureLedger,
+  workId: string,
+  failureClass: FailureClass | undefined,
+): Promise<{ count: number; upTo: number }> {
+  let count = 0
+  let last = 0
+  const all = { upTo: Number.MAX_SAFE_INTEGER, ...(failureClass === undefined ? {} : { failureClass }) }
+  for await (const page of matching(failures, workId, all)) {
+    count += page.filter(isRetryable).length
+    last = page.at(-1)?.sequence ?? last
+  }
+  return { count, upTo: last }
+}
+
+/** The items that try failures again, a page at a time. @param root path of the migration in its source */
+export async function* retryItems(
+  failures: FailureLedger,
+  workId: string,
+  root: string,
+  retry: Retry,
+): AsyncGenerator<RetryItem[]> {
+  const from = pathFromText(root)
+  for await (const page of matching(failures, workId, retry)) {
+    yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder } }) => {
+      const relative = relativePath(from, pathFromText(path))
+      return isFolder === true
+        ? { lane: 'region', item: startRegion(relative), sequence }
+        : { lane: 'transfer', item: fileItem(relative), sequence }
+    })
+  }
+}
+
+/** Names that no path can have stay in the list: there is nothing to be asked for. */
+function isRetryable({ entry }: { entry: RecordedFailure }): boolean {
+  try {
+    pathFromText(entry.path)
+    return true
+  } catch (error) {
+    if (error instanceof GantryError) return false
+    throw error
+  }
+}
+
+/** As a second try: the folders above are made where they are missing. What stands there now, a look at it will tell. */
+const fileItem = (path: Buffer): Uint8Array =>
+  encodeItem({
+    kind: 'transfer',
+    attempt: 2,
+    notBeforeMs: 0,
+    groups: [{ folder: parentOf(path), files: [], others: [nameOf(path)] }],
+  })
+
+/**
+ * Ids of messages with items that try a failure again: they carry its sequence, so that it leaves the ledger when what
+ * became of it is known, however often it is put off.
+ */
+const retryPattern = /^failure\.(\d{1,16})(?:\.|$)/
+export const retryMessageId = (sequence: number, after?: number): string =>
+  `failure.${sequence}${after === undefined ? '' : `.${after}`}`
+export function retriedFailure(messageId: string): number | undefined {
+  const match = retryPattern.exec(messageId)
+  return match === null ? undefined : Number(match[1])
+}

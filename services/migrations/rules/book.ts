@@ -1,0 +1,147 @@
+import { Collection } from '../../../broker/collection.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import { GantryError, isGantryError } from '../../../subjects/errors.ts'
+import type { FilesystemKind } from '../../../subjects/filesystem-kinds.ts'
+import { defaultExclusions } from '../../../subjects/default-rules.ts'
+import { maxRules, Rule, type RuleEffect } from '../../../subjects/rules.ts'
+import { maxProgramSizeOfAll, programSizeOf } from '../engine/patterns/pattern.ts'
+import type { RuleLists } from '../engine/rules.ts'
+import type { MigrationRecord } from '../record.ts'
+import { defaultRule } from './view.ts'
+
+/** Rules of one migration together, in characters of JSON: each thread has them, compiled. */
+const maxRulesLength = 4 * 1024 * 1024
+
+const programSize = (rule: Rule): number =>
+  rule.type === 'regex' ? programSizeOf(rule.patternType ?? 'JAVA_PCRE', rule.regex) : 0
+
+/** The rules of a migration, by their ids. */
+export type RuleIds = Pick<MigrationRecord, 'exclusions' | 'inclusions'>
+
+/** The exclusions and inclusions that people made, and those that come with kinds of filesystems. Rules never change. */
+export class RuleBook {
+  readonly #made: Readonly<Record<RuleEffect, Collection<typeof Rule>>>
+
+  private constructor(made: Readonly<Record<RuleEffect, Collection<typeof Rule>>>) {
+    this.#made = made
+  }
+
+  static async open(connection: NatsConnection): Promise<RuleBook> {
+    const open = (bucket: string) => Collection.open(connection, { bucket, schema: Rule, version: 1 })
+    const [exclusion, inclusion] = await Promise.all([open('exclusions'), open('inclusions')])
+    return new RuleBook({ exclusion, inclusion })
+  }
+
+  made(effect: RuleEffect, page: { after?: string; limit?: number }): Promise<Rule[]> {
+    return this.#made[effect].list(page)
+  }
+
+  /** @throws GantryError NOT_FOUND */
+  async get(effect: RuleEffect, id: string): Promise<Rule> {
+    const rule = (effect === 'exclusion' ? defaultRule(id) : undefined) ?? (await this.#made[effect].get(id))
+    if (rule === undefined) throw new GantryError('NOT_FOUND', `there is no ${effect} ${id}`)
+    return rule
+  }
+
+  /** All or none. @throws GantryError ALREADY_EXISTS */
+  async create(effect: RuleEffect, rules: readonly Rule[]): Promise<void> {
+    const made: string[] = []
+    try {
+      for (const rule of rules) {
+        if (defaultRule(rule.id) !== undefined)
+          throw new GantryError('ALREADY_EXISTS', `${rule.id} comes with a kind of filesystem`)
+        await this.#made[effect].create(rule.id, rule)
+        made.push(rule.id)
+      }
+    } catch (error) {
+      for (const id of made) await this.#made[effect].delete(id)
+      throw error
+    }
+  }
+
+  /** @throws GantryError NOT_FOUND, NOT_ALLOWED_IN_STATE */
+  async delete(effect: RuleEffect, id: string): Promise<void> {
+    if (effect === 'exclusion' && defaultRule(id) !== undefined) {
+      throw new GantryError(
+        'NOT_ALLOWED_IN_STATE',
+        `${id} comes with a kind of filesystem; take it from single migrations (exclusions detach)`,
+      )
+    }
+    await this.#made[effect].delete(id)
+  }
+
+  /** The rules of a migration. @throws GantryError NOT_FOUND when one is gone, so that nothing is copied against it */
+  async of({ exclusions = [], inclusions = [] }: RuleIds): Promise<RuleLists> {
+    const all = (effect: RuleEffect, ids: readonly string[]) =>
+      Promise.all(ids.map((id) => this.get(effect, id)))
+    const [excluding, including] = await Promise.all([
+      all('exclusion', exclusions),
+      all('inclusion', inclusions),
+    ])
+    return { exclusions: excluding, inclusions: including }
+  }
+
+  /** The same to be looked at: a rule that is gone is left out. */
+  async known(ids: RuleIds): Promise<RuleLists> {
+    try {
+      return await this.of(ids)
+    } catch (error) {
+      if (!isGantryError(error, 'NOT_FOUND')) throw error
+      const some = async (effect: RuleEffect, list: readonly string[] = []) =>
+        (await Promise.allSettled(list.map((id) => this.get(effect, id)))).flatMap((one) =>
+          one.status === 'fulfilled' ? [one.value] : [],
+        )
+      return {
+        exclusions: await some('exclusion', ids.exclusions),
+        inclusions: await some('inclusion', ids.inclusions),
+      }
+    }
+  }
+
+  /**
+   * Ids of the rules that a new migration has: those it is given, then those of the kind of its source.
+   * @throws GantryError NOT_FOUND, and what `requireFit` throws
+   */
+  async ofNew(
+    given: { exclusions?: string[]; inclusions?: string[]; defaultExclusions?: boolean },
+    migration: { readonly kind: MigrationRecord['kind']; readonly source: FilesystemKind },
+  ): Promise<Required<RuleIds>> {
+    const { exclusions = [], inclusions = [], defaultExclusions: hasDefaults = true } = given
+    const defaults = hasDefaults ? defaultExclusions[migration.source].map(({ id }) => id) : []
+    const ids = {
+      exclusions: [...new Set([...exclusions, ...defaults])],
+      inclusions: [...new Set(inclusions)],
+    }
+    await this.requireFit(ids, migration.kind)
+    return ids
+  }
+
+  /**
+   * @throws GantryError NOT_FOUND for a rule that there is not, INVALID_INPUT for more rules than a migration can have,
+   *   UNSUPPORTED for one that its kind cannot have
+   */
+  async requireFit(ids: Required<RuleIds>, kind: MigrationRecord['kind']): Promise<void> {
+    const rules = await this.of(ids)
+    const all = [...rules.exclusions, ...rules.inclusions]
+    const length = JSON.stringify(all).length
+    if (all.length > maxRules || length > maxRulesLength) {
+      throw new GantryError(
+        'INVALID_INPUT',
+        `a migration has at most ${maxRules} rules, and ${maxRulesLength} characters in all of them; these are ${all.length} and ${length}`,
+      )
+    }
+    const size = all.reduce((sum, rule) => sum + programSize(rule), 0)
+    if (size > maxProgramSizeOfAll) {
+      throw new GantryError(
+        'INVALID_INPUT',
+        `the patterns of a migration have at most ${maxProgramSizeOfAll} steps together; these have ${size}`,
+      )
+    }
+    const aging = kind === 'live' ? all.find(({ type }) => type === 'age') : undefined
+    if (aging === undefined) return
+    throw new GantryError(
+      'UNSUPPORTED',
+      `${aging.id} goes by age, and a live migration would never look again at what was too young`,
+    )
+  }
+}

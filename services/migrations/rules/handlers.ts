@@ -1,0 +1,121 @@
+import type { Handlers } from '../../../subjects/contract.ts'
+import { type exclusions as exclusionContracts, fsTypes } from '../../../subjects/exclusions.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import type { inclusions as inclusionContracts } from '../../../subjects/inclusions.ts'
+import type { Rule, RuleEffect, RuleView } from '../../../subjects/rules.ts'
+import { maxPageLength } from '../../../subjects/schemas.ts'
+import type { MigrationDependencies } from '../index.ts'
+import { invalidField } from '../invalid.ts'
+import type { MigrationRecord } from '../record.ts'
+import { explainer } from './explain.ts'
+import { normalRule, normalRules } from './normal.ts'
+import { defaultViews, restrictionViews, ruleView } from './view.ts'
+
+type Common = Omit<Handlers<typeof inclusionContracts>, 'list'>
+
+/** What is the same for exclusions and inclusions. */
+function ruleHandlers(effect: RuleEffect, { records, rules }: MigrationDependencies): Common {
+  const field = `${effect}s` as const
+  const create = async (given: Rule): Promise<RuleView> => {
+    const rule = normalRule(given)
+    await rules.create(effect, [rule])
+    return ruleView(effect, rule, true)
+  }
+  const migration = async (migrationId: string): Promise<MigrationRecord> => {
+    const record = await records.get(migrationId)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
+    return record
+  }
+  return {
+    'create-regex': (input) => create({ type: 'regex', ...input }),
+    'create-file-size': (input) => create({ type: 'fileSize', ...input }),
+    'create-date': (input) => create({ type: 'date', ...input }),
+    'create-age': (input) => create({ type: 'age', ...input }),
+    'create-paths': (input) => create({ type: 'paths', ...input }),
+    'create-many': async (input) => {
+      const all = normalRules(input.rules)
+      await rules.create(effect, all)
+      return all.map((rule) => ruleView(effect, rule))
+    },
+    get: async ({ id }) => ruleView(effect, await rules.get(effect, id), true),
+    delete: async ({ id }) => {
+      const users = (await records.list({ limit: Number.POSITIVE_INFINITY }))
+        .filter((record) => record[field]?.includes(id))
+        .map(({ migrationId }) => migrationId)
+        .slice(0, maxPageLength)
+      if (users.length > 0 && !ruleView(effect, await rules.get(effect, id)).defaultExclusion) {
+        throw new GantryError(
+          'IN_USE',
+          `${id} is a rule of the migrations ${users.join(', ')}; detach it first`,
+          {
+            details: { migrations: users },
+          },
+        )
+      }
+      await rules.delete(effect, id)
+      return {}
+    },
+    attach: async ({ migrationId, id }) => {
+      const { kind, exclusions = [], inclusions = [] } = await migration(migrationId)
+      const ids = { exclusions, inclusions }
+      await rules.requireFit({ ...ids, [field]: [...new Set([...ids[field], id])] }, kind)
+      await records.update(migrationId, (current) => {
+        const has = current[field] ?? []
+        if (has.includes(id))
+          throw new GantryError('ALREADY_EXISTS', `${migrationId} has the ${effect} ${id}`)
+        return { ...current, [field]: [...has, id] }
+      })
+      return {}
+    },
+    detach: async ({ migrationId, id }) => {
+      await migration(migrationId)
+      await records.update(migrationId, (current) => {
+        const has = current[field] ?? []
+        if (!has.includes(id)) throw new GantryError('NOT_FOUND', `${migrationId} has no ${effect} ${id}`)
+        return { ...current, [field]: has.filter((one) => one !== id) }
+      })
+      return {}
+    },
+    attached: async ({ migrationId }) => {
+      const known = await rules.known(await migration(migrationId))
+      return known[field].map((rule) => ruleView(effect, rule))
+    },
+  }
+}
+
+export function exclusionHandlers(dependencies: MigrationDependencies): Handlers<typeof exclusionContracts> {
+  return {
+    ...ruleHandlers('exclusion', dependencies),
+    list: async ({ scope, fsType, limit = maxPageLength, after }) => {
+      if (fsType !== undefined && !fsTypes.includes(fsType))
+        throw invalidField('fsType', `must be one of ${fsTypes.join(', ')}`)
+      const isAsked = (one: typeof scope) => scope === undefined || scope === one
+      const made =
+        isAsked('userDefined') && fsType === undefined
+          ? await dependencies.rules.made('exclusion', { limit: Number.POSITIVE_INFINITY })
+          : []
+      return [
+        ...made.map((rule) => ruleView('exclusion', rule)),
+        ...(isAsked('source') ? defaultViews(fsType) : []),
+        ...(isAsked('target') ? restrictionViews(fsType) : []),
+      ]
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .filter(({ id }) => after === undefined || id > after)
+        .slice(0, limit)
+    },
+    test: explainer(dependencies),
+  }
+}
+
+export function inclusionHandlers(dependencies: MigrationDependencies): Handlers<typeof inclusionContracts> {
+  return {
+    ...ruleHandlers('inclusion', dependencies),
+    list: async ({ limit = maxPageLength, after }) => {
+      const made = await dependencies.rules.made('inclusion', {
+        limit,
+        ...(after === undefined ? {} : { after }),
+      })
+      return made.map((rule) => ruleView('inclusion', rule))
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { GantryError, isGantryError, type Problem } from '../../../subjects/errors.ts'
+import { maxListLength, type Rule, sizeUnits } from '../../../subjects/rules.ts'
+import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
+import { translate } from '../engine/patterns/pattern.ts'
+import { invalidField } from '../invalid.ts'
+
+/** Words that a route of the product has in the place of an id. */
+const reservedIds = new Set(['global', 'userDefined'])
+
+/**
+ * A rule as it is stored: its pattern known to be one, moments in UTC, paths in their one form.
+ * @throws GantryError INVALID_INPUT that names the field
+ */
+export function normalRule(rule: Rule): Rule {
+  if (reservedIds.has(rule.id)) throw invalidField('id', `cannot be ${rule.id}; choose another`)
+  switch (rule.type) {
+    case 'regex':
+      translate(rule.patternType ?? 'JAVA_PCRE', rule.regex)
+      return rule
+    case 'fileSize':
+      if (!Number.isSafeInteger(rule.value * sizeUnits[rule.unit]))
+        throw invalidField('value', 'is too large')
+      return rule
+    case 'date':
+      return { ...rule, beforeIsoDateTime: momentOf(rule.beforeIsoDateTime) }
+    case 'age':
+      return rule
+    case 'paths':
+      return { ...rule, paths: normalPaths(rule.paths) }
+  }
+}
+
+/** Several of them; what is wrong with one says which it is. @throws GantryError INVALID_INPUT */
+export const normalRules = (rules: readonly Rule[]): Rule[] =>
+  rules.map((rule, index) => {
+    try {
+      return normalRule(rule)
+    } catch (error) {
+      if (!isGantryError(error, 'INVALID_INPUT')) throw error
+      const [first] = error.details as Problem[]
+      throw first === undefined ? error : invalidField(`rules[${index}].${first.field}`, first.problem)
+    }
+  })
+
+function momentOf(text: string): string {
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms))
+    throw invalidField('beforeIsoDateTime', 'must be a moment such as 2026-01-31T12:00:00Z')
+  return new Date(ms).toISOString()
+}
+
+function normalPaths(texts: readonly string[]): string[] {
+  const paths = texts.map((text, index) => textFromPath(pathFromText(text, `paths[${index}]`)))
+  const length = paths.reduce((sum, path) => sum + path.length, 0)
+  if (length > maxListLength) {
+    throw new GantryError(
+      'TOO_LARGE',
+      `the paths have ${length} characters together, the most are ${maxListLength}; make several lists`,
+    )
+  }
+  return [...new Set(paths)]
+}

@@ -1,0 +1,49 @@
+import type { Handlers, Output } from '../../../subjects/contract.ts'
+import { maxPageLength } from '../../../subjects/schemas.ts'
+import type { stats } from '../../../subjects/stats.ts'
+import { add, noCounts } from '../engine/counts.ts'
+import type { Figures, WithFigures } from '../figures.ts'
+import type { StatsKeeper } from './keeper.ts'
+import { throughputIn } from './throughput.ts'
+import { wireStats } from './wire.ts'
+
+type Current = Output<(typeof stats)['current-one']>
+
+export function statsHandlers(
+  figures: Figures,
+  { rolling, history }: Pick<StatsKeeper, 'rolling' | 'history'>,
+): Handlers<typeof stats> {
+  return {
+    history: async ({ migrationId }) => {
+      const now = await figures.one(migrationId)
+      const before = await history.of(now.record.internalId)
+      return [
+        current(now),
+        ...before.map(({ timeMs, counts }) => ({
+          migrationId,
+          timeStamp: timeMs,
+          migrationStats: wireStats(counts),
+        })),
+      ]
+    },
+    current: async () => (await figures.all()).slice(0, maxPageLength).map(current),
+    'current-one': async ({ migrationId }) => current(await figures.one(migrationId)),
+    cumulative: async () => {
+      const all = await figures.all()
+      return wireStats(all.reduce((sum, { counts }) => add(sum, counts), noCounts()))
+    },
+    throughput: () => ({
+      last10Secs: throughputIn(rolling, 10),
+      last60Secs: throughputIn(rolling, 60),
+      last300Secs: throughputIn(rolling, 300),
+      last1800Secs: throughputIn(rolling, 1_800),
+    }),
+    'throughput-in': ({ nSecs }) => throughputIn(rolling, nSecs),
+  }
+}
+
+const current = ({ record: { migrationId }, counts }: WithFigures): Current => ({
+  migrationId,
+  timeStamp: Date.now(),
+  migrationStats: wireStats(counts),
+})

@@ -1,0 +1,38 @@
+import type { Output } from '../../../subjects/contract.ts'
+import type { stats } from '../../../subjects/stats.ts'
+import type { RollingStats } from './rolling-stats.ts'
+import { wireStats } from './wire.ts'
+
+export type Throughput = Output<(typeof stats)['throughput-in']>
+
+/** What was moved in the last seconds. */
+export function throughputIn(
+  rolling: Pick<RollingStats, 'lastSeconds'>,
+  seconds: number,
+  nowMs = Date.now(),
+): Throughput {
+  const sum: Throughput = {
+    totalBytes: 0,
+    totalFiles: 0,
+    peakBytes: 0,
+    peakFiles: 0,
+    scannedFiles: 0,
+    scannedDirs: 0,
+    excludedFiles: 0,
+    excludedDirs: 0,
+    excludedBytes: 0,
+  }
+  for (const { counts } of rolling.lastSeconds(seconds, nowMs)) {
+    const { filesMigrated, successfulBytesMigrated, ...seen } = wireStats(counts)
+    sum.totalBytes += successfulBytesMigrated
+    sum.totalFiles += filesMigrated
+    sum.peakBytes = Math.max(sum.peakBytes, successfulBytesMigrated)
+    sum.peakFiles = Math.max(sum.peakFiles, filesMigrated)
+    sum.scannedFiles += seen.filesScanned
+    sum.scannedDirs += seen.dirsScanned
+    sum.excludedFiles += seen.filesExcluded
+    sum.excludedDirs += seen.dirsExcluded
+    sum.excludedBytes += seen.bytesExcluded
+  }
+  return sum
+}

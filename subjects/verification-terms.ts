@@ -1,0 +1,77 @@
+/** Words of verifications, as plain data: the engine's threads use them without the schemas. */
+
+/** What is compared, each with its cost. */
+export const verificationLevels = {
+  existence: 'paths and their types',
+  size: 'existence, and sizes of files',
+  time: 'size, and times of the last change',
+  metadata: 'time, permission bits and owners, as far as the migration keeps them',
+  digest: 'size, and content: by the digest that a store keeps, else every byte is read',
+} as const
+export type VerificationLevel = keyof typeof verificationLevels
+
+/** What was found out about a path; everything but the last three is a discrepancy. */
+export const scanResults = [
+  'MISSING_ON_TARGET',
+  'MISSING_ON_SOURCE',
+  'TYPE_MISMATCH',
+  'SIZE_MISMATCH',
+  'DIGEST_MISMATCH',
+  'TIME_MISMATCH',
+  'METADATA_MISMATCH',
+  /** At the target although it is excluded. */
+  'FOUND_ON_BOTH',
+  /** A store did not let it be looked at. */
+  'UNREADABLE',
+  'EXCLUDED',
+  /** Changed after `ignoreAfterTimestamp`. */
+  'IGNORED',
+  'MATCH',
+] as const
+export type ScanResult = (typeof scanResults)[number]
+
+const harmless: ReadonlySet<ScanResult> = new Set(['EXCLUDED', 'IGNORED', 'MATCH'])
+export const isDiscrepancy = (result: ScanResult): boolean => !harmless.has(result)
+
+/** What a verification counts; symbolic links are counted with the files. */
+export const verificationCounts = {
+  filesOnSource: 'Files at the source, without what is excluded',
+  directoriesOnSource: 'Folders there',
+  bytesOnSource: 'Bytes of the files there',
+  filesOnTarget: 'Files at the target, without what is excluded',
+  directoriesOnTarget: 'Folders there',
+  bytesOnTarget: 'Bytes of the files there',
+  filesExcluded: 'Files that an exclusion leaves out',
+  filesExcludedExistsOnTarget: 'Of those, at the target all the same',
+  filesExcludedNotExistsOnTarget: 'Of those, not at the target',
+  bytesExcluded: 'Bytes of the excluded files',
+  bytesExcludedExistsOnTarget: 'Of those, of files that are at the target all the same',
+  bytesExcludedNotExistsOnTarget: 'Of those, of files that are not at the target',
+  directoriesExcluded: 'Folders that an exclusion leaves out; what is in them is not looked at',
+  directoriesExcludedExistsOnTarget: 'Of those, at the target all the same',
+  directoriesExcludedNotExistsOnTarget: 'Of those, not at the target',
+  filesIgnored: 'Files that were changed after ignoreAfterTimestamp',
+  filesMissingOnTarget: 'Files that are not at the target',
+  directoriesMissingOnTarget: 'Folders that are not at the target',
+  filesMissingOnSource: 'Files that are at the target only',
+  directoriesMissingOnSource: 'Folders that are at the target only',
+  typeMismatches: 'Paths that are a file on one side and something else on the other',
+  fileSizeMismatches: 'Files with another size',
+  fileDigestMismatches: 'Files with other content, and links that lead elsewhere',
+  fileTimeMismatches: 'Files with another time of the last change',
+  metadataMismatches: 'Files and folders with other permission bits or another owner',
+  unreadablePaths: 'Paths that could not be compared',
+  totalDiscrepancies: 'All that is not as it should be: the rows of the discrepancy reports',
+  bytesRead: 'Bytes of content that were read',
+} as const
+export type VerificationCount = keyof typeof verificationCounts
+
+/** Reports of a verification: the file of each, what is in it, and its media type. */
+export const verificationReports = {
+  FULL: { file: 'full.jsonl', type: 'application/jsonl' },
+  DISCREPANCIES_JSON: { file: 'discrepancies.jsonl', type: 'application/jsonl' },
+  DISCREPANCIES_CSV: { file: 'discrepancies.csv', type: 'text/csv' },
+  SUMMARY: { file: 'summary.json', type: 'application/json' },
+} as const
+export type VerificationReport = keyof typeof verificationReports
+export const verificationReportNames = Object.keys(verificationReports) as VerificationReport[]

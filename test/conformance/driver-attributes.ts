@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { failureOf, pattern, type Suite } from './driver-store.ts'
+
+/** Whoever runs the tests: others can be given files by root alone. */
+const ours = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+
+/** Compared to a microsecond, which is what stores keep. */
+const usOf = (attributes: { readonly modifiedMs: number } | undefined) =>
+  Math.round((attributes?.modifiedMs ?? 0) * 1_000)
+
+export function attributesAreKept({ driver, folder }: Suite): void {
+  describe('attributes', () => {
+    const attributes = { modifiedMs: 1_234_567_890_123.25, mode: 0o750, owner: ours }
+
+    test('of files come back from each way to write one, or are said to be lost', async () => {
+      const { at } = await folder()
+      expect(await driver().put(at('put'), pattern(10), attributes)).toEqual([])
+      const upload = await driver().beginUpload(at('upload'), 10, 'test-tag')
+      await driver().writePart(upload, 0, 0, pattern(10))
+      expect(await driver().commitUpload(upload, 1, attributes)).toEqual([])
+      await driver().put(at('set'), pattern(10), { modifiedMs: 1_000 })
+      expect(await driver().setAttributes(at('set'), attributes)).toEqual([])
+      for (const name of ['put', 'upload', 'set']) {
+        const found = await driver().attributesOf(at(name))
+        expect(usOf(found), name).toBe(usOf(attributes))
+        expect(found, name).toMatchObject({ mode: attributes.mode, owner: ours })
+        const file = await driver().open(at(name))
+        expect(file.attributes, name).toMatchObject({ mode: attributes.mode, owner: ours })
+        expect(file.nameCount).toBe(1)
+        await file.close()
+      }
+    })
+
+    test('of folders, whose time may move with what is made in them, can be set when all is made', async () => {
+      const { at, put } = await folder()
+      await driver().makeFolder(at('folder'), attributes)
+      await put('folder/file', 'x')
+      if (driver().features.folderTimesMove)
+        expect(await driver().setAttributes(at('folder'), attributes)).toEqual([])
+      const found = await driver().attributesOf(at('folder'))
+      expect(usOf(found)).toBe(usOf(attributes))
+      expect(found).toMatchObject({ mode: attributes.mode, owner: ours })
+    })
+
+    test('a time of 0 says that there is none, and leaves what there was', async () => {
+      const { at, put } = await folder()
+      await driver().makeFolder(at('folder'), {})
+      await driver().setAttributes(at('folder'), attributes)
+      await driver().setAttributes(at('folder'), { modifiedMs: 0 })
+      expect(usOf(await driver().attributesOf(at('folder')))).toBe(usOf(attributes))
+      await put('file', 'x')
+      expect(usOf(await driver().attributesOf(at('file')))).not.toBe(0)
+    })
+
+    test('are undefined where nothing stands', async () => {
+      const { at, put } = await folder()
+      await put('file', 'x')
+      for (const path of [at('nothing'), at('file', 'below')])
+        expect(await driver().attributesOf(path)).toBeUndefined()
+      expect(await failureOf(driver().setAttributes(at('nothing'), attributes))).toBe('gone')
+    })
+  })
+}

@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
+import { gantry } from '../cli/support.ts'
+import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+
+const folder = createFolder('from', 'to')
+let platform: TestPlatform
+beforeAll(async () => {
+  mkdirSync(join(folder.from, 'a/blocked/deep'), { recursive: true })
+  for (const path of ['a/file', 'a/blocked/one', 'a/blocked/deep/two', 'fine'])
+    writeFileSync(join(folder.from, path), path)
+  execFileSync('mkfifo', [join(folder.from, 'pipe "x"')])
+  // What stands in the way: a folder where a file goes, and a file where a folder goes.
+  mkdirSync(join(folder.to, 'a/file/full'), { recursive: true })
+  writeFileSync(join(folder.to, 'a/blocked'), 'no folder')
+  platform = await startTestPlatform()
+  await addLocal(platform, 'from', 'source', folder.from)
+  await addLocal(platform, 'to', 'target', folder.to)
+})
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+const migrationId = 'everything'
+const pathsOf = (failures: readonly { path: string }[]) => failures.map(({ path }) => path).toSorted()
+/** Tries failures again, and waits until the migration is completed once more. */
+async function retry() {
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  const { retried } = await platform.call(migrations['retry-failures'], { migrationId })
+  await completed.payload
+  return { retried, ...(await outcomeOf(platform, migrationId)) }
+}
+
+test('failures are listed, exported, tried again, and leave the list when they have arrived', async () => {
+  const first = await migrate(platform, { source: 'from', target: 'to' })
+  expect(pathsOf(first.failures)).toEqual(['/a/blocked', '/a/file', '/pipe "x"'])
+  expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
+    state: 'COMPLETED',
+    stateText: 'all was done, but 3 paths did not arrive',
+  })
+
+  const path = `/migrations/${migrationId}/failures`
+  const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)
+  expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const rows = (await csv.text()).trim().split('\r\n')
+  expect(rows[0]).toBe('"id","path","failureClass","failureMessage","attempts","dateFailed"')
+  expect(rows).toHaveLength(4)
+  expect(rows.some((row) => row.includes(',"/pipe ""x""","unsupported",'))).toBe(true)
+  const exported = await gantry(['migrations', 'export-failures', migrationId, '--format', 'jsonl'], {
+    env: { GANTRY_HOME: platform.home },
+  })
+  expect(
+    exported.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(first.failures)
+
+  const none = await platform.rest('migrator', 'POST', `${path}/retry`, {
+    body: { failureClass: 'permission' },
+  })
+  expect(none).toMatchObject({ status: 200, body: { retried: 0 } })
+
+  const again = await retry()
+  expect(again.retried).toBe(3)
+  expect(pathsOf(again.failures)).toEqual(pathsOf(first.failures))
+  expect(again.failures.every(({ id }) => first.failures.every((before) => before.id < id))).toBe(true)
+
+  rmSync(join(folder.to, 'a'), { recursive: true })
+  const mended = await retry()
+  expect(pathsOf(mended.failures)).toEqual(['/pipe "x"'])
+  for (const file of ['a/file', 'a/blocked/one', 'a/blocked/deep/two'])
+    expect(readFileSync(join(folder.to, file), 'utf8')).toBe(file)
+  expect(existsSync(join(folder.to, 'pipe "x"'))).toBe(false)
+})
+
+test('figures: of a migration now and before, of all, by time, and how the platform is doing', async () => {
+  const get = async (path: string) => (await platform.rest('migrator', 'GET', path)).body
+  const done = { filesScanned: 5, dirsScanned: 4, filesMigrated: 4, dirsMigrated: 4 }
+  expect(await get(`/stats/current/${migrationId}`)).toMatchObject({ migrationId, migrationStats: done })
+  expect(await get('/stats/current')).toMatchObject([{ migrationId, migrationStats: done }])
+  expect(await get('/stats/cumulative')).toMatchObject(done)
+  expect(await get(`/stats/${migrationId}`)).toMatchObject([{ migrationId, migrationStats: done }])
+  expect((await platform.rest('migrator', 'GET', '/stats/nobody')).status).toBe(404)
+  const bucket = { totalFiles: 4, totalBytes: 41, scannedFiles: 5 }
+  expect(await get('/stats/throughputSummary')).toMatchObject({ last300Secs: bucket, last1800Secs: bucket })
+  expect(await get('/stats/throughputInLastSecs/1800')).toMatchObject(bucket)
+  expect((await platform.rest('migrator', 'GET', '/stats/throughputInLastSecs/0')).status).toBe(400)
+  expect(await get('/diagnostics/summary')).toMatchObject({
+    migrationsRunning: 0,
+    failedPathsCount: 1,
+    migrationIdMostFailedPaths: migrationId,
+    totalFilesIterated: 5,
+    actionStoreCurrent: 0,
+  })
+  const text = await fetch(`${platform.httpUrls.migrator}/diagnostics/summary.txt`)
+  expect(await text.text()).toContain('\nfailedPathsCount: 1\n')
+})

@@ -1,0 +1,184 @@
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrations } from '../../subjects/migrations.ts'
+import { eventSubject } from '../../subjects/names.ts'
+import { verifications, type Verification } from '../../subjects/verifications.ts'
+import { gantry } from '../cli/support.ts'
+import { addLocal, createFolder, migrate } from '../support/migrations.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+const folder = createFolder('from', 'to', 'large', 'largeCopy')
+let home: string
+let platform: TestPlatform
+beforeAll(async () => {
+  mkdirSync(join(folder.from, 'a/b'), { recursive: true })
+  for (let index = 0; index < 20; index++)
+    writeFileSync(join(folder.from, 'a/b', `file "${index}"`), 'content')
+  // To read all of it takes minutes; to make it, nothing.
+  for (const side of [folder.large, folder.largeCopy]) {
+    writeFileSync(join(side, 'sparse'), '')
+    truncateSync(join(side, 'sparse'), 2 ** 38)
+  }
+  home = await createHome()
+  platform = await startTestPlatform({ home })
+  await addLocal(platform, 'from', 'source', folder.from)
+  await addLocal(platform, 'to', 'target', folder.to)
+  await addLocal(platform, 'large', 'source', folder.large)
+  await addLocal(platform, 'large-copy', 'target', folder.largeCopy)
+  await migrate(platform, { source: 'from', target: 'to' })
+  await platform.call(migrations.create, {
+    migrationId: 'long',
+    path: '/',
+    source: 'large',
+    target: 'large-copy',
+  })
+})
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  rmSync(home, { recursive: true, force: true })
+  folder[Symbol.dispose]()
+})
+
+const migrator = (method: string, path: string, body?: object) =>
+  platform.rest('migrator', method, path, body === undefined ? {} : { body })
+
+/** Resolves when the next verification has ended. */
+async function nextEnd(): Promise<{ ended: Promise<{ verificationId: string; status: string }> }> {
+  const subscription = platform.operator.subscribe(eventSubject('verifications', 'finished', '*'), { max: 1 })
+  const first = (async () => {
+    for await (const message of subscription)
+      return message.json<{ verificationId: string; status: string }>()
+    throw new Error('the connection has ended')
+  })()
+  await platform.operator.flush()
+  return { ended: first }
+}
+
+/** What a download is: not JSON, as other replies are. */
+async function download(path: string) {
+  const response = await fetch(`${platform.httpUrls.migrator}${path}`)
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+test('the existing product’s calls: PUT, look, list, reports and their downloads, DELETE', async () => {
+  rmSync(join(folder.to, 'a/b/file "3"'))
+  writeFileSync(join(folder.to, 'a/b/file "4"'), 'other')
+  writeFileSync(join(folder.to, 'extra'), '')
+  const { ended } = await nextEnd()
+  const asked = await migrator('PUT', '/verifications', {
+    migrationId: 'everything',
+    originalPaths: ['/a/', '/extra'],
+  })
+  expect(asked).toMatchObject({
+    status: 200,
+    body: { migrationId: 'everything', level: 'size', paths: ['/a', '/extra'] },
+  })
+  const { id } = asked.body as Verification
+  expect(await ended).toMatchObject({ verificationId: id, status: 'COMPLETE', totalDiscrepancies: 3 })
+  const { body } = await migrator('GET', `/verifications/${id}`)
+  expect(body).toMatchObject({
+    status: 'COMPLETE',
+    filesOnSource: 20,
+    directoriesOnSource: 2,
+    filesOnTarget: 20,
+    filesMissingOnTarget: 1,
+    filesMissingOnSource: 1,
+    fileSizeMismatches: 1,
+    totalDiscrepancies: 3,
+    rowsLeftOut: 0,
+  })
+  expect((await migrator('GET', '/verifications?migrationId=everything')).body).toEqual([body])
+  expect(
+    (await migrator('GET', '/verifications/filtered?migrationIds=other,everything&states=COMPLETE')).body,
+  ).toEqual([body])
+  expect((await migrator('GET', '/verifications/filtered?states=QUEUED')).body).toEqual([])
+
+  const reports = (await migrator('GET', `/verifications/${id}/reports`)).body as {
+    descriptor: { name: string }
+    size: number
+  }[]
+  expect(reports.map(({ descriptor }) => descriptor.name)).toEqual([
+    'FULL',
+    'DISCREPANCIES_JSON',
+    'DISCREPANCIES_CSV',
+    'SUMMARY',
+  ])
+  const texts = new Map<string, string>()
+  for (const { descriptor, size } of reports) {
+    const { status, headers, text } = await download(
+      `/verifications/reports/${id}?reportId=${descriptor.name}`,
+    )
+    expect(status).toBe(200)
+    expect(headers.get('content-disposition')).toContain(id)
+    expect(Buffer.byteLength(text)).toBe(size)
+    texts.set(descriptor.name, text)
+  }
+  expect(texts.get('FULL')!.trim().split('\n')).toHaveLength(23)
+  expect(texts.get('DISCREPANCIES_CSV')).toContain('"MISSING_ON_TARGET","FILE","/a/b/file ""3"""')
+  expect(JSON.parse(texts.get('SUMMARY')!)).toMatchObject({ id, status: 'COMPLETE', totalDiscrepancies: 3 })
+  const shown = await gantry(['verifications', 'report', id, '--report-id', 'DISCREPANCIES_JSON'], {
+    env: { GANTRY_HOME: home },
+  })
+  expect(shown).toEqual({ code: 0, out: texts.get('DISCREPANCIES_JSON'), err: '' })
+
+  expect((await migrator('DELETE', `/verifications/${id}`)).status).toBe(200)
+  expect((await migrator('GET', `/verifications/${id}`)).status).toBe(404)
+  expect((await download(`/verifications/reports/${id}`)).status).toBe(404)
+})
+
+test('a report that is longer than a message arrives whole', async () => {
+  mkdirSync(join(folder.to, 'many'))
+  for (let index = 0; index < 4_000; index++)
+    writeFileSync(join(folder.to, 'many', `ü${index}`.padEnd(120, '-')), '')
+  const { ended } = await nextEnd()
+  const { id } = await platform.call(verifications.create, {
+    migrationId: 'everything',
+    originalPaths: ['/many'],
+  })
+  await ended
+  const { text } = await download(`/verifications/reports/${id}?reportId=DISCREPANCIES_JSON`)
+  expect(text.length).toBeGreaterThan(2 ** 20)
+  const paths = text
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { sourcePath: string }).sourcePath)
+  expect(new Set(paths).size).toBe(4_001)
+})
+
+test('paths that make no sense are refused with the field', async () => {
+  const refused = async (input: object) => {
+    const { status, body } = await migrator('PUT', '/verifications', { migrationId: 'everything', ...input })
+    return { status, message: (body as { message: string }).message }
+  }
+  expect(await refused({ originalPaths: ['/a', '/a/b'] })).toEqual({
+    status: 400,
+    message: 'input: originalPaths has /a/b, which is part of /a; leave one of them out',
+  })
+  expect(await refused({ originalPaths: ['/a', '/a/'] })).toMatchObject({ status: 400 })
+  expect(await refused({ originalPaths: ['a'] })).toMatchObject({ status: 400 })
+  expect(await refused({ verificationDepth: 0 })).toMatchObject({ status: 400 })
+  expect(await refused({ migrationId: 'nobody' })).toMatchObject({ status: 404 })
+})
+
+test('two at once, the others wait; an end is at once; what was under way begins again after a restart', async () => {
+  const begin = () => platform.call(verifications.create, { migrationId: 'long', level: 'digest' })
+  const [first, second, third] = [await begin(), await begin(), await begin()]
+  const statusOf = async ({ id }: { id: string }) =>
+    (await platform.call(verifications.get, { verificationId: id })).status
+  const statuses = () => Promise.all([first, second, third].map(statusOf))
+  await until('two are under way', async () => (await statuses()).join() === 'IN_PROGRESS,IN_PROGRESS,QUEUED')
+  expect((await migrator('DELETE', `/verifications/${first.id}`)).status).toBe(409)
+  expect((await download(`/verifications/reports/${first.id}`)).status).toBe(409)
+  expect((await migrator('POST', `/verifications/${first.id}/cancel`)).body).toMatchObject({
+    status: 'CANCELLED',
+  })
+  await until('the third has its turn', async () => (await statusOf(third)) === 'IN_PROGRESS')
+  expect((await migrator('POST', `/verifications/${first.id}/cancel`)).status).toBe(409)
+  await platform[Symbol.asyncDispose]()
+  platform = await startTestPlatform({ home })
+  await until('both go on', async () => (await statuses()).join() === 'CANCELLED,IN_PROGRESS,IN_PROGRESS')
+  for (const { id } of [second, third]) await platform.call(verifications.cancel, { verificationId: id })
+  expect(await statuses()).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
+})

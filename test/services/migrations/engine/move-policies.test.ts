@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { exactMs, isKnown } from '../../../../services/migrations/engine/known.ts'
+import { type ActionPolicy, actionPolicies } from '../../../../subjects/migration-model.ts'
+import { azuriteOptions } from '../../../support/azure-driver.ts'
+import { startAzurite } from '../../../support/azurite.ts'
+import { createMove } from './move-folder.ts'
+
+const timeMs = 1_700_000_000_000
+const file = (sizeBytes: number, modifiedMs = timeMs) => ({ type: 'file', sizeBytes, modifiedMs }) as const
+const policies = Object.keys(actionPolicies) as ActionPolicy[]
+
+/** By policy: Overwrite, SkipIfSizeMatch, SkipIfSizeAndTimeMatch, SkipIfDigestMatch. */
+test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnown>[2], unknown[]]>([
+  ['nothing there', file(1), undefined, [false, false, false, false]],
+  ['the same', file(1), file(1), [false, true, true, 'unread']],
+  ['another size', file(1), file(2), [false, false, false, false]],
+  ['a microsecond later', file(1), file(1, timeMs + 0.001), [false, true, true, 'unread']],
+  ['two microseconds earlier', file(1), file(1, timeMs - 0.002), [false, true, false, 'unread']],
+  ['no time', file(1, 0), file(1, 0), [false, true, false, 'unread']],
+  ['a folder there', file(1), { ...file(1), type: 'folder' }, [false, false, false, false]],
+  ['a link', { ...file(0), type: 'symlink' }, { ...file(0), type: 'symlink' }, [false, false, false, false]],
+])('%s', (_, source, target, expected) => {
+  expect(policies).toEqual(['Overwrite', 'SkipIfSizeMatch', 'SkipIfSizeAndTimeMatch', 'SkipIfDigestMatch'])
+  expect(policies.map((policy) => isKnown(policy, source, target))).toEqual(expected)
+})
+
+test('times are compared as exactly as the coarser store keeps them', () => {
+  const isSame = (laterMs: number, grainMs: number) =>
+    isKnown('SkipIfSizeAndTimeMatch', file(1), file(1, timeMs + laterMs), grainMs)
+  expect([isSame(999, 1_000), isSame(-999, 1_000), isSame(1_001, 1_000)]).toEqual([true, true, false])
+  expect(isSame(999, exactMs)).toBe(false)
+})
+
+/** Files of which the target has something already: name, content at both sides, seconds between their times. */
+const files: [name: string, from: string, to: string | undefined, laterS: number][] = [
+  ['same', 'content', 'content', 0],
+  ['touched', 'content', 'content', 60],
+  ['edited', 'content', 'CONTENT', 60],
+  ['edited, time kept', 'content', 'CONTENT', 0],
+  ['longer', 'content', 'content and more', 0],
+  ['new', 'content', undefined, 0],
+  ['empty', '', '', 60],
+  ['large', 'x'.repeat(17 * 2 ** 20), 'x'.repeat(17 * 2 ** 20), 60],
+  ['large, edited', 'x'.repeat(17 * 2 ** 20), `${'x'.repeat(17 * 2 ** 20 - 1)}y`, 0],
+]
+
+test.each<[policy: ActionPolicy, skipped: string[]]>([
+  ['Overwrite', []],
+  ['SkipIfSizeMatch', ['same', 'touched', 'edited', 'edited, time kept', 'empty', 'large', 'large, edited']],
+  ['SkipIfSizeAndTimeMatch', ['same', 'edited, time kept', 'large, edited']],
+  ['SkipIfDigestMatch', ['same', 'touched', 'empty', 'large']],
+])('%s leaves alone what it says', async (policy, skipped) => {
+  await using move = createMove({ policy })
+  const times = new Map<string, number>()
+  mkdirSync(move.at('from', 'folder'))
+  mkdirSync(move.at('to', 'folder'))
+  for (const [name, from, to, laterS] of files) {
+    const path = move.at('from', 'folder', name)
+    writeFileSync(path, from)
+    utimesSync(path, 1_700_000_000.123456, 1_700_000_000.123456)
+    if (to === undefined) continue
+    writeFileSync(move.at('to', 'folder', name), to)
+    const seconds = 1_700_000_000.123456 + laterS
+    utimesSync(move.at('to', 'folder', name), seconds, seconds)
+    times.set(name, laterS)
+  }
+  const { counts, failures } = await move.run()
+  expect(failures).toEqual([])
+  expect(counts).toMatchObject({ filesSkipped: skipped.length, filesMigrated: files.length - skipped.length })
+  for (const [name, from, to] of files) {
+    const expected = skipped.includes(name) ? to : from
+    expect(readFileSync(move.at('to', 'folder', name), 'utf8') === expected, name).toBe(true)
+  }
+  // What was copied has the time of the source.
+  if (policy === 'SkipIfDigestMatch') return
+  const again = await move.run()
+  expect(again.counts.filesMigrated).toBe(policy === 'Overwrite' ? files.length : 0)
+})
+
+test('Azure: a digest that the store keeps is taken, content without one is read', async () => {
+  await using azurite = await startAzurite()
+  await azurite.createContainer('skipped')
+  const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'skipped') } as const
+  await using move = createMove({ target: azure })
+  const container = azurite.service.getContainerClient('skipped')
+  for (const name of ['same', 'other', 'no digest', 'a wrong digest']) {
+    writeFileSync(move.at('from', name), 'content')
+    const there = name === 'other' ? 'CONTENT' : 'content'
+    await container.getBlockBlobClient(name).upload(there, there.length)
+  }
+  const md5 = (text: string) => createHash('md5').update(text).digest()
+  const headers = { same: md5('content'), other: md5('CONTENT'), 'a wrong digest': md5('something') }
+  for (const [name, blobContentMD5] of Object.entries(headers)) {
+    await container.getBlockBlobClient(name).setHTTPHeaders({ blobContentMD5 })
+  }
+  await container.getBlockBlobClient('no digest').setHTTPHeaders({})
+  const { counts, failures } = await move.run({}, { policy: 'SkipIfDigestMatch' })
+  expect(failures).toEqual([])
+  // That the digest is believed shows the wrong one: the file is copied though it was right.
+  expect(counts).toMatchObject({ filesSkipped: 2, filesMigrated: 2 })
+  const again = await move.run({}, { policy: 'SkipIfDigestMatch' })
+  expect(again.counts).toMatchObject({ filesSkipped: 4, filesMigrated: 0 })
+  const timed = await move.run({}, { policy: 'SkipIfSizeAndTimeMatch' })
+  // Those that were skipped have the time of their upload, as nobody gave them another.
+  expect(timed.counts).toMatchObject({ filesSkipped: 2, filesMigrated: 2 })
+  const timedAgain = await move.run({}, { policy: 'SkipIfSizeAndTimeMatch' })
+  expect(timedAgain.counts).toMatchObject({ filesSkipped: 4, filesMigrated: 0 })
+})

@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  anew,
+  MigrationRecord,
+  recordUpcasters,
+  recordVersion,
+  workIdOf,
+} from '../../../services/migrations/record.ts'
+import { admitted } from '../../../services/migrations/scheduler.ts'
+import { next } from '../../../services/migrations/states.ts'
+import { nextDueMs, turnsOf } from '../../../services/migrations/turns.ts'
+import {
+  type MigrationPriority,
+  migrationPriorities,
+  migrationStates,
+} from '../../../subjects/migration-model.ts'
+import { check } from '../../../subjects/validate.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
+
+const now = Date.parse('2026-02-01T00:00:00.000Z')
+
+/** A migration by what it is called here: `high 3 running` came third. */
+function record(text: string, fields: Partial<MigrationRecord> = {}): MigrationRecord {
+  const [priority = '', order = '', state = 'scheduled'] = text.split(' ')
+  return migrationRecord({
+    migrationId: text,
+    internalId: text.padEnd(36, '-'),
+    priority: priority.toUpperCase() as MigrationPriority,
+    state: state.toUpperCase() as MigrationRecord['state'],
+    scheduled: new Date(now + Number(order)).toISOString(),
+    ...fields,
+  })
+}
+
+const turns = (records: MigrationRecord[], limit: number) =>
+  turnsOf(records, limit, now).map(({ migrationId, trigger }) => `${migrationId} ${trigger}`)
+
+test('without a limit everybody runs', () => {
+  expect(turns([record('low 1'), record('high 2'), record('normal 3 running')], 0)).toEqual([
+    'high 2 admitted',
+    'low 1 admitted',
+  ])
+})
+
+test('who came first goes first', () => {
+  expect(turns([record('normal 2'), record('normal 1'), record('normal 3')], 2)).toEqual([
+    'normal 1 admitted',
+    'normal 2 admitted',
+  ])
+})
+
+test('a more urgent one takes the place of the least urgent, and of those of the last that came', () => {
+  const running = [record('low 1 running'), record('normal 2 running'), record('normal 3 running')]
+  expect(turns([...running, record('high 4')], 3)).toEqual(['low 1 running displaced', 'high 4 admitted'])
+  expect(turns([...running.slice(1), record('high 4')], 2)).toEqual([
+    'normal 3 running displaced',
+    'high 4 admitted',
+  ])
+})
+
+test('an equally urgent one waits, even if it was asked for earlier', () => {
+  expect(turns([record('normal 2 running'), record('normal 1')], 1)).toEqual([])
+})
+
+test('who was displaced goes on before those that came after it', () => {
+  expect(turns([record('normal 1'), record('normal 3')], 1)).toEqual(['normal 1 admitted'])
+})
+
+test('a lower limit makes room from the end', () => {
+  const running = ['high 3 running', 'normal 1 running', 'normal 2 running'].map((text) => record(text))
+  expect(turns(running, 1)).toEqual(['normal 1 running displaced', 'normal 2 running displaced'])
+})
+
+describe('live ones', () => {
+  test('count until all that was there is copied', () => {
+    expect(turns([record('normal 1 running', { kind: 'live' }), record('normal 2')], 1)).toEqual([])
+  })
+
+  test('that only follow changes do not, be it that they were stopped or scan a folder again', () => {
+    const follows = { kind: 'live', scanned: '2026-01-31T13:00:00.000Z' } as const
+    const all = [
+      record('normal 1 running', follows),
+      record('low 2', follows),
+      record('low 3 live', follows),
+      record('normal 4'),
+    ]
+    expect(turns(all, 1)).toEqual(['low 2 admitted', 'normal 4 admitted'])
+  })
+})
+
+test('a recurrence is due when its time has come, also long ago', () => {
+  const at = (iso: string) =>
+    record('normal 1 waiting_for_next_recurrence', {
+      kind: 'recurring',
+      recurrence: { periodSeconds: 60, nextRun: iso, count: 1, iterations: [] },
+    })
+  expect(turns([at('2026-02-01T00:00:00.000Z')], 0)).toHaveLength(1)
+  expect(turns([at('2025-02-01T00:00:00.000Z')], 0)).toHaveLength(1)
+  expect(turns([at('2026-02-01T00:00:00.001Z')], 0)).toEqual([])
+  expect(nextDueMs([at('2026-02-01T00:00:00.001Z'), at('2026-02-02T00:00:00.000Z')])).toBe(now + 1)
+  expect(nextDueMs([])).toBeUndefined()
+})
+
+const anyRecord = fc
+  .record({
+    priority: fc.constantFrom(...migrationPriorities),
+    state: fc.constantFrom(...migrationStates),
+    kind: fc.constantFrom('once', 'recurring', 'live'),
+    scheduled: fc.integer({ min: 0, max: 5 }).map((ms) => new Date(now + ms).toISOString()),
+    scanned: fc.constantFrom(undefined, '2026-01-31T13:00:00.000Z'),
+  })
+  .map(({ scanned, ...fields }) => ({ ...fields, ...(scanned === undefined ? {} : { scanned }) }))
+
+test('turns are allowed, keep the limit, leave no place empty, and settle at once', () => {
+  fc.assert(
+    fc.property(fc.array(anyRecord, { maxLength: 12 }), fc.integer({ min: 0, max: 4 }), (list, limit) => {
+      const records = list.map((fields, index) =>
+        migrationRecord({ ...fields, internalId: `${index}`.padEnd(36) }),
+      )
+      const after = new Map(records.map((one) => [one.internalId, one]))
+      for (const { internalId, trigger } of turnsOf(records, limit, now)) {
+        const to = next(after.get(internalId)!, trigger)
+        expect(to).toBeDefined()
+        after.set(internalId, { ...after.get(internalId)!, state: to as MigrationRecord['state'] })
+      }
+      const all = [...after.values()]
+      const counts = (one: MigrationRecord) => one.kind !== 'live' || one.scanned === undefined
+      const running = all.filter((one) => one.state === 'RUNNING' && counts(one))
+      const waiting = all.filter(({ state }) => state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED')
+      if (limit === 0) expect(waiting).toEqual([])
+      else {
+        expect(running.length).toBeLessThanOrEqual(limit)
+        if (waiting.length > 0) expect(running).toHaveLength(limit)
+      }
+      const rank = ({ priority }: MigrationRecord) => migrationPriorities.indexOf(priority)
+      const least = Math.max(...running.map(rank))
+      for (const one of waiting) expect(rank(one)).toBeGreaterThanOrEqual(least)
+      expect(turnsOf(all, limit, now)).toEqual([])
+    }),
+  )
+})
+
+describe('who is admitted', () => {
+  test('begins from the root with each recurrence, under a work id of its own', () => {
+    const recurrence = { periodSeconds: 60, nextRun: '2026-02-01T00:00:00.000Z', count: 1, iterations: [] }
+    const before = record('normal 1 recurrence_scheduled', {
+      kind: 'recurring',
+      seeded: true,
+      scanned: '2026-01-31T13:00:00.000Z',
+      counts: { filesScanned: 3 },
+      recurrence,
+    })
+    const after = admitted(before, new Date(now))
+    expect(after).toMatchObject({ generation: 2, seeded: false, recurrence: { count: 2 } })
+    expect(after.recurrence?.iterations).toMatchObject([
+      { iteration: 2, started: '2026-02-01T00:00:00.000Z' },
+    ])
+    expect(after.recurrence?.nextRun).toBeUndefined()
+    expect([after.scanned, after.counts]).toEqual([undefined, undefined])
+    expect(workIdOf(after)).not.toBe(workIdOf(before))
+    // Displaced and admitted again it goes on with the same.
+    expect(admitted({ ...after, state: 'SCHEDULED' }, new Date(now + 1))).toEqual({
+      ...after,
+      state: 'SCHEDULED',
+    })
+  })
+
+  test('goes on where it was after it was displaced', () => {
+    const before = record('normal 1', { seeded: true, started: '2026-01-31T13:00:00.000Z' })
+    expect(admitted(before, new Date(now))).toEqual(before)
+  })
+})
+
+test('leftovers are looked for after a generation that was cut short, until one was not', () => {
+  const running = migrationRecord({ state: 'RUNNING', seeded: true })
+  expect(anew(running).cutShort).toBe(true)
+  // Nothing was begun since.
+  expect(anew(anew(running)).cutShort).toBe(true)
+  expect(anew({ ...anew(running), seeded: true, scanned: running.created }).cutShort).toBeUndefined()
+  expect(anew(migrationRecord()).cutShort).toBeUndefined()
+})
+
+test('the first generation has the name that it always had', () => {
+  const first = migrationRecord()
+  expect(workIdOf(first)).toBe(first.internalId)
+  expect(workIdOf(anew(first))).toBe(`${first.internalId}-2`)
+})
+
+test('a record of the first version is one of a one-time migration', () => {
+  const {
+    kind: _kind,
+    priority: _priority,
+    generation: _first,
+    pendingRegions: _none,
+    ...old
+  } = migrationRecord()
+  const document = recordUpcasters[recordVersion - 1]?.(old)
+  expect(check(MigrationRecord, document, 'record')).toEqual(migrationRecord())
+})
