@@ -212,15 +212,30 @@ export class Queue {
       await this.#manager.streams.deleteMessage(streamName(this.name), sequence, false)
   }
 
-  /** Items of these lanes that are not done, exactly. */
-  async pendingIn(...lanes: string[]): Promise<number> {
-    const filter = lanes.length === 1 ? subject(this.name, lanes[0]!) : subject(this.name, '*')
+  /** Items of one lane that are not done, exactly. */
+  async pendingIn(lane: string): Promise<number> {
+    const filter = subject(this.name, lane)
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return lanes.reduce((sum, lane) => sum + (state.subjects?.[subject(this.name, lane)] ?? 0), 0)
+      return state.subjects?.[filter] ?? 0
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
       throw error
+    }
+  }
+
+  /**
+   * Items of each lane that are not done, exactly; lanes without any are left out.
+   * @throws QueueGoneError: what was in it may not be done
+   */
+  async pendingByLane(): Promise<Map<string, number>> {
+    const filter = subject(this.name, '*')
+    try {
+      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
+      const prefix = filter.length - 1
+      return new Map(Object.entries(state.subjects ?? {}).map(([lane, count]) => [lane.slice(prefix), count]))
+    } catch (error) {
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 

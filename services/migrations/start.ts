@@ -12,6 +12,7 @@ import { filesystems, filesystemsInternal } from '../../subjects/filesystems.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { changesOf as openChanges } from './changes/changes-of.ts'
 import { Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
@@ -97,6 +98,7 @@ export async function startMigrations(options: MigrationsOptions) {
       ...(mapped === undefined ? {} : { mappings: mapped }),
       metadata: record.metadata,
       links: record.links,
+      ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
     }
   }
   const runner = new Runner({
@@ -108,7 +110,16 @@ export async function startMigrations(options: MigrationsOptions) {
     threads,
     spillFolder: reportsFolder,
     resolve,
-    changes: () => undefined,
+    changes: async ({ migrationId, target, seeded, comparisonSeconds }, spec) => {
+      const { listenAndApplySourceChanges } = await place(target)
+      return openChanges(spec, {
+        migration: migrationId,
+        comparisonSeconds,
+        hasGap: seeded,
+        endsWithScan: !listenAndApplySourceChanges,
+        log,
+      })
+    },
     onCount: (counts) => stats.add(counts),
     log,
   })
@@ -126,7 +137,8 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     log,
   })
-  const figures = new Figures({ records, rules, progress, failures })
+  const changesOf = (internalId: string) => runner.changesOf(internalId)
+  const figures = new Figures({ records, rules, progress, failures, changesOf })
   const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
@@ -146,6 +158,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     look: () => scheduler.look(),
+    changesOf,
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
@@ -183,3 +196,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
   }
 }
+
+/** When a migration was started first: what it finds at the target of before is not its own. */
+const startOf = ({ started, created }: Pick<MigrationRecord, 'started' | 'created'>): number =>
+  Date.parse(started ?? created)

@@ -9,6 +9,7 @@ import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import type { Rules } from './rules.ts'
+import { reconcile } from './reconcile.ts'
 import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
@@ -69,7 +70,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   stop.check()
   const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
-  const rules = job.kind === 'scan' || 'folders' in job ? await compiledRules(job.spec) : undefined
+  const needsRules = job.kind === 'scan' || job.kind === 'reconcile' || 'folders' in job
+  const rules = needsRules ? await compiledRules(job.spec) : undefined
   const run: Run = { spec, source, target, rules, stop, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   switch (job.kind) {
@@ -77,6 +79,11 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       const region = itemOf(job.item, 'region')
       const children = new Children((children) => hand({ type: 'children', children }), region.policy)
       return { kind: 'result', result: await scan(run, region, children) }
+    }
+    case 'reconcile': {
+      // What was changed is to arrive, whatever happens to what is found by a scan.
+      const children = new Children((children) => hand({ type: 'children', children }), 'Overwrite')
+      return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
