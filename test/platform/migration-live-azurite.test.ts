@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreError } from '../../services/drivers/driver.ts'
 import { migrations } from '../../subjects/migrations.ts'
@@ -83,7 +84,9 @@ test('changes of a folder arrive in a container', async () => {
   mkdirSync(at('e'))
   rmSync(at('e'), { recursive: true })
   const wanted = ['a/', 'a/1: one more', 'c/', 'c/2: two', 'd/']
-  await until('all changes have arrived', async () => `${await contentOf('live-target')}` === `${wanted}`)
+  await until('all changes have arrived', async () =>
+    isDeepStrictEqual(await contentOf('live-target'), wanted),
+  )
 })
 
 test('a container is compared from time to time: what differs is copied, what is gone is removed', async () => {
@@ -109,7 +112,7 @@ test('a container is compared from time to time: what differs is copied, what is
   await driver.remove(Buffer.from('a/2'))
   await driver.remove(Buffer.from('a'))
   await until('all changes have arrived', () => {
-    const differences = compareTrees(folder.wanted, folder.target)
-    return `${differences.toSorted()}` === '/1 is too many,/3 is too many,/theirs is too many'
+    const differences = compareTrees(folder.wanted, folder.target).toSorted()
+    return isDeepStrictEqual(differences, ['/1 is too many', '/3 is too many', '/theirs is too many'])
   })
 })
