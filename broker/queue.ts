@@ -129,15 +129,30 @@ export class Queue extends QueueWork {
     return this.#office.remove(sequence)
   }
 
-  /** Items of these lanes that are not done, exactly. */
-  async pendingIn(...lanes: string[]): Promise<number> {
-    const filter = lanes.length === 1 ? laneSubject(this.name, lanes[0]!) : laneSubject(this.name, '*')
+  /** Items of one lane that are not done, exactly. */
+  async pendingIn(lane: string): Promise<number> {
+    const filter = laneSubject(this.name, lane)
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return lanes.reduce((sum, lane) => sum + (state.subjects?.[laneSubject(this.name, lane)] ?? 0), 0)
+      return state.subjects?.[filter] ?? 0
     } catch (error) {
       if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
       throw error
+    }
+  }
+
+  /**
+   * Items of each lane that are not done, exactly; lanes without any are left out.
+   * @throws QueueGoneError: what was in it may not be done
+   */
+  async pendingByLane(): Promise<Map<string, number>> {
+    const filter = laneSubject(this.name, '*')
+    try {
+      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
+      const prefix = filter.length - 1
+      return new Map(Object.entries(state.subjects ?? {}).map(([lane, count]) => [lane.slice(prefix), count]))
+    } catch (error) {
+      throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
   }
 

@@ -263,6 +263,7 @@ export const filesystemsInternal = internalResource('filesystems', {
       fileSystemId,
       isSource: Type.Boolean(),
       isScanOnly: Type.Boolean(),
+      listenAndApplySourceChanges: Type.Boolean(),
       kind: Type.Enum(kinds),
       options: record(Type.Unknown(), maxOptions, 'Options of the kind'),
     }),

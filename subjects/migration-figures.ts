@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { changeFigures } from './migration-changes.ts'
 import { internalId, migrationId, migrationStates } from './migration-model.ts'
 import { Count, list, model, Path, strict, Timestamp } from './schemas.ts'
 
@@ -16,6 +17,7 @@ const Progress = model('Progress', {
   filesSkipped: Count('Files that were at the target already'),
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that did not arrive'),
+  ...changeFigures,
 })
 
 export const Info = model('MigrationProgress', {

@@ -4,6 +4,7 @@ import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from 
 import { movedBy } from './agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
+import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { Deletions } from './target-match.ts'
 
@@ -109,6 +110,8 @@ export const Migration = model('Migration', {
   failedPathCount: Count('Paths that did not arrive; see failures'),
   targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
   deletions: Type.Optional(Deletions),
+  comparisonPeriodSeconds,
+  ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),
 })
 export type Migration = Static<typeof Migration>

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { movedBy } from './agents.ts'
 import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
+import { comparisonPeriodSeconds } from './migration-changes.ts'
 import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
@@ -32,7 +33,7 @@ export const migrations = resource('migrations', {
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
-          description: 'Copy once, without watching for changes; default: as the source is (local: true)',
+          description: 'Copy what is there, and do not follow changes; default: as the source is (scanOnly)',
         }),
       ),
       recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
@@ -40,6 +41,7 @@ export const migrations = resource('migrations', {
       recurringSchedule,
       recurringTimeZone,
       migrationPriority: migrationPriority('NORMAL'),
+      comparisonPeriodSeconds,
       ...migrationRules,
     }),
     output: Migration,

@@ -7,7 +7,7 @@ export interface ListedBlob {
   /** HTTP dates; empty when the service did not tell. */
   readonly created: string
   readonly lastModified: string
-  /** Of the content, in base64; empty where the service keeps none. */
+  /** Of the content, base64; empty where the service keeps none. */
   readonly md5: string
   /** Names in lower case: the service keeps the case that the writer used, and ignores it. */
   readonly metadata: Readonly<Record<string, string>>
@@ -61,9 +61,6 @@ export function readListPage(xml: Buffer): ListPage {
           break
         case '/Blobs/Blob/Properties/Last-Modified':
           blob.lastModified = text
-          break
-        case '/Blobs/Blob/Properties/Content-MD5':
-          blob.md5 = text
           break
         case '/Blobs/Blob':
           blobs.push(blob)

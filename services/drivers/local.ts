@@ -82,7 +82,7 @@ export class LocalDriver implements Driver {
         yield batch
       }
     } catch (error) {
-      throw isErrno(error, 'ENOTDIR') ? new StoreError('gone', 'there is no such folder') : localError(error)
+      throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
     }
   }
 
@@ -93,7 +93,7 @@ export class LocalDriver implements Driver {
       return stat === undefined ? undefined : statEntry(nameOf(path), stat)
     } catch (error) {
       // Nor is there anything below a folder that is not there, or below a file.
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return undefined
       throw localError(error)
     }
   }
@@ -120,7 +120,7 @@ export class LocalDriver implements Driver {
         closeSync(fd)
       }
     } catch (error) {
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return undefined
       throw localError(error)
     }
   }
@@ -160,7 +160,7 @@ export class LocalDriver implements Driver {
       return removeEntry(this.#confine(path))
     } catch (error) {
       // What is in a folder that is not there, or below a file, is gone too.
-      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false
+      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return false
       throw localError(error)
     }
   }
@@ -245,6 +245,9 @@ export class LocalDriver implements Driver {
     return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
   }
 }
+
+/** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
+const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
 
 /** A store that gives no time says 0; the file is as old as its copy then. */
 const timed = (attributes: FileAttributes): FileAttributes =>

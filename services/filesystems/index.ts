@@ -161,8 +161,8 @@ export function filesystemInternalHandlers({
     resolve: async ({ fileSystemId }, call) => {
       const record = await filesystems.get(fileSystemId)
       if (record === undefined) throw call.fail('NOT_FOUND', `there is no filesystem ${fileSystemId}`)
-      const { isSource, isScanOnly, kind, options } = record
-      return { fileSystemId, isSource, isScanOnly, kind, options }
+      const { isSource, isScanOnly, listenAndApplySourceChanges, kind, options } = record
+      return { fileSystemId, isSource, isScanOnly, listenAndApplySourceChanges, kind, options }
     },
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { Queue } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
@@ -12,13 +11,18 @@ import { startRegion } from './engine/items.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import { Frontier } from './frontier.ts'
-import { ItemLoop, lanes, lastLane, movingLanes } from './item-loop.ts'
+import { ItemLoop } from './item-loop.ts'
+import { firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
 import type { Progress } from './progress.ts'
 import { type RetryItem, retryMessageId } from './retries.ts'
+import { Waker } from './waker.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
 
-/** Look whether all is done at least so often: the last item may have been another process's. */
-const idleCheckMs = 500
+/**
+ * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
+ * follows changes is looked at to find that the queue is empty, seldom, and only if something is thought to be in it.
+ */
+const checkMs = { scanning: 500, following: 5_000, idle: 60_000 } as const
 
 export interface ActiveOptions {
   readonly connection: NatsConnection
@@ -57,8 +61,10 @@ export class ActiveMigration {
   /** Sequences of the items that are being worked on here. */
   readonly #inHand = new Set<number>()
   #last: Promise<void> | undefined
-  readonly #lastFailed = Promise.withResolvers<never>()
-  #wake = Promise.withResolvers<void>()
+  readonly #failed = Promise.withResolvers<never>()
+  /** Whether only changes are followed. */
+  #isScanned = false
+  readonly #waker = new Waker()
 
   private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
     this.#options = options
@@ -69,7 +75,7 @@ export class ActiveMigration {
       ...options,
       queue,
       queueCreated: queue.created,
-      isTooEarly: async () => (await queue.pendingIn(...movingLanes)) > 0,
+      isTooEarly: async () => isMoving(await queue.pendingByLane()),
       book: new WorkerBook({
         keeper: shelf.keeperOf(crypto.randomUUID()),
         others: shelf.all(),
@@ -77,9 +83,11 @@ export class ActiveMigration {
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
         onCount: options.onCount,
       }),
-      room: (signal) => this.#frontier.room(signal),
+      room: (lane, signal) => this.#frontier.room(lane, signal),
       inHand: this.#inHand,
-      onIdle: () => this.#wake.resolve(),
+      onIdle: () => {
+        if (!this.#isScanned) this.#waker.wake()
+      },
       signal: this.#end.signal,
     })
     const { signal } = options
@@ -89,7 +97,9 @@ export class ActiveMigration {
 
   static async open(options: ActiveOptions): Promise<ActiveMigration> {
     const { connection, workId, log, takeBack, progress } = options
-    const queue = await Queue.open(connection, workId, lanes, log, { takeBack })
+    const queue = await Queue.open(connection, workId, lanesOf(options.changes !== undefined), log, {
+      takeBack,
+    })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
     const shelf = await Shelf.open(progress, workId, (sequence) => queue.has(sequence))
@@ -114,6 +124,8 @@ export class ActiveMigration {
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
   async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
+    this.#isScanned = false
+    this.#waker.wake()
   }
 
   /** Puts failures into the queue as work; twice is harmless. */
@@ -123,68 +135,100 @@ export class ActiveMigration {
         this.#queue.publish(lane, item, retryMessageId(sequence), this.#end.signal),
       ),
     )
+    this.#isScanned = false
+    this.#waker.wake()
   }
 
   /**
    * Works until nothing is left (true) or the signal aborts (false).
-   * @param onScanned of a live migration, which goes on then: called whenever nothing is left
+   * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { changes, movedBy, agents, workId } = this.#options
-    await changes?.start(this.#end.signal)
-    await agents.offer({
-      ...this.#options,
-      queue: this.#queue,
-      shelf: this.#shelf,
-      room: (signal) => this.#frontier.room(signal),
-    })
-    const consuming = movedBy === 'AGENTS' ? aborted(this.#end.signal) : this.#loop.run(this.#end.signal)
+    const { changes, movedBy } = this.#options
+    await changes?.start(
+      { publish: (lane, item, id) => this.#loop.publish(lane, item, id), fail: this.#failed.reject },
+      this.#end.signal,
+    )
+    // What was changed is known here, and whether it is at the target: agents have no part in live migrations.
+    const isShared = changes === undefined && movedBy !== 'SERVER'
+    if (isShared) await this.#offer()
+    const isOthers = isShared && movedBy === 'AGENTS'
+    const lanes = firstLanesOf(changes !== undefined)
+    const consuming = isOthers ? aborted(this.#end.signal) : this.#loop.run(lanes, this.#end.signal)
     let isDone = false
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      isDone = await Promise.race([
-        this.#untilEmpty(onScanned),
-        consuming.then(() => false),
-        this.#lastFailed.promise,
-      ])
+      const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, onScanned)
+      isDone = await Promise.race([working, consuming.then(() => false), this.#failed.promise])
       return isDone
     } finally {
       this.#finish()
-      await Promise.all([consuming, this.#last])
-      await agents.withdraw(workId, { waits: !isDone })
+      await Promise.all([consuming, this.#last, changes?.close()])
+      await this.#options.agents.withdraw(this.#options.workId, { waits: !isDone })
     }
   }
 
   #beginLast(): void {
     if (this.#last !== undefined) return
-    this.#last = this.#loop.consume(lastLane, this.#end.signal)
-    this.#last.catch(this.#lastFailed.reject)
+    this.#last = this.#loop.run([lastLane], this.#end.signal)
+    this.#last.catch(this.#failed.reject)
+  }
+
+  #offer(): Promise<void> {
+    return this.#options.agents.offer({
+      ...this.#options,
+      queue: this.#queue,
+      shelf: this.#shelf,
+      room: (lane, signal) => this.#frontier.room(lane, signal),
+    })
   }
 
   #finish(reason: unknown = new Error('the migration was stopped')): void {
     this.#end.abort(reason)
-    this.#wake.resolve()
+    this.#waker.wake()
   }
 
-  async #untilEmpty(onScanned: (() => Promise<void>) | undefined): Promise<boolean> {
-    const { signal } = this.#end
-    while (!signal.aborted) {
-      try {
-        if (this.#inHand.size === 0) {
-          if ((await this.#queue.pending()) === 0) {
-            if (onScanned === undefined) return true
-            await onScanned()
-          } else if ((await this.#queue.pendingIn(...movingLanes)) === 0) {
-            this.#beginLast()
-          }
-        }
-      } catch (error) {
-        this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
-      }
-      this.#wake = Promise.withResolvers<void>()
-      await Promise.race([this.#wake.promise, delay(idleCheckMs, undefined, { ref: false })])
+  async #untilEmpty(): Promise<boolean> {
+    const isEmpty = async () => {
+      if (this.#inHand.size > 0) return false
+      const waiting = await this.#queue.pendingByLane()
+      if (waiting.size > 0 && !isMoving(waiting)) this.#beginLast()
+      return waiting.size === 0
+    }
+    while (!this.#end.signal.aborted) {
+      if (await this.#asking(isEmpty)) return true
+      await this.#waker.wait(checkMs.scanning, this.#end.signal)
     }
     return false
+  }
+
+  /** Follows changes until the signal aborts; says whenever all that scanning found is done. */
+  async #follow(changes: Changes, onScanned: () => Promise<void> = async () => undefined): Promise<false> {
+    while (!this.#end.signal.aborted) {
+      await this.#asking(async () => {
+        const waiting = await this.#queue.pendingByLane()
+        if (isMoving(waiting)) return
+        if (waiting.has(lastLane)) return this.#beginLast()
+        if (waiting.size === 0) changes.emptied()
+        if (await changes.scanned()) return
+        await onScanned()
+        this.#isScanned = true
+      })
+      const { isWaiting } = changes
+      const ms = !this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle
+      await this.#waker.wait(ms, this.#end.signal)
+    }
+    return false
+  }
+
+  /** What a question to the broker came to; undefined while it does not answer. */
+  async #asking<T>(question: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await question()
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
+      return undefined
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { emission } from '../../broker/events.ts'
-import type { Call, Input } from '../../subjects/contract.ts'
+import type { Input } from '../../subjects/contract.ts'
 import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
@@ -24,7 +24,7 @@ type Create = (typeof migrations)['create']
 /** Defines a migration, once both stores were asked. */
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
-  async (input: Input<Create>, call: Call<Create>): Promise<Migration> => {
+  async (input: Input<Create>): Promise<Migration> => {
     const { records, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
@@ -32,12 +32,10 @@ export const creator =
     const place = await requirePlaces(dependencies, source, target)
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
-    if (kind === 'live') {
-      throw call.fail(
-        'UNSUPPORTED',
-        'this release copies what is there: say scanOnlyMigration=true; live migrations come with a later one',
-      )
-    }
+    if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
+      throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
+    if (kind === 'live' && input.movedBy === 'AGENTS')
+      throw invalidField('movedBy', 'must not be AGENTS: the platform itself moves live migrations')
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
@@ -66,6 +64,9 @@ export const creator =
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
       ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
+      ...(input.comparisonPeriodSeconds === undefined
+        ? {}
+        : { comparisonSeconds: input.comparisonPeriodSeconds }),
       ...ruleIds,
       pathMappings,
       pendingRegions: [],

@@ -2,6 +2,7 @@ import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
+import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
@@ -14,9 +15,15 @@ export interface WithFigures {
   readonly record: MigrationRecord
   readonly counts: Counts
   readonly failed: number
+  /** Of a live migration that is worked on here. */
+  readonly changes: ChangesView | undefined
 }
 
-interface FiguresOptions extends Pick<WorkStores, 'progress' | 'failures'> {
+interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
+  readonly changesOf: (internalId: string) => ChangesView | undefined
+}
+
+interface FiguresOptions extends Stores {
   readonly records: Collection<typeof MigrationRecord>
   readonly rules: Pick<RuleBook, 'known'>
 }
@@ -39,7 +46,7 @@ function pickRules(known: RuleLists, { exclusions = [], inclusions = [] }: Migra
  */
 export class Figures {
   readonly #records: Collection<typeof MigrationRecord>
-  readonly #stores: Pick<WorkStores, 'progress' | 'failures'>
+  readonly #stores: Stores
   readonly #rules: Pick<RuleBook, 'known'>
 
   constructor({ records, rules, ...stores }: FiguresOptions) {
@@ -57,15 +64,20 @@ export class Figures {
 
   /** @throws GantryError NOT_FOUND */
   async one(migrationId: string): Promise<WithFigures> {
-    const { progress, failures } = this.#stores
+    const { progress, failures, changesOf } = this.#stores
     const running = await progress.totals()
     const record = await this.record(migrationId)
-    return { record, counts: countsOf(record, running), failed: await failures.count(workIdOf(record)) }
+    return {
+      record,
+      counts: countsOf(record, running),
+      failed: await failures.count(workIdOf(record)),
+      changes: changesOf(record.internalId),
+    }
   }
 
   /** All, or those whose names come after one. */
   async all(after?: string): Promise<WithFigures[]> {
-    const { progress, failures } = this.#stores
+    const { progress, failures, changesOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
     const all = await this.#records.list({
       limit: Number.POSITIVE_INFINITY,
@@ -75,6 +87,7 @@ export class Figures {
       record,
       counts: countsOf(record, running),
       failed: failed.get(workIdOf(record)) ?? 0,
+      changes: changesOf(record.internalId),
     }))
   }
 

@@ -30,10 +30,10 @@ export class Frontier {
     this.#log = log
   }
 
-  /** Resolves when more may be put into the queue. Rejects with the signal's reason. */
-  async room(signal: AbortSignal): Promise<void> {
+  /** Resolves when more may be put into this lane of transfers. Rejects with the signal's reason. */
+  async room(lane: string, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const waiting = await this.#queue.pendingIn('transfer')
+      const waiting = await this.#queue.pendingIn(lane)
       if (waiting === 0 || (waiting <= maxWaitingTransfers && !(await this.#storageIsTight()))) return
       await delay(checkMs, undefined, { signal })
     }

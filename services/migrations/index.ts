@@ -5,6 +5,7 @@ import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
+import type { ChangesView } from './changes/following.ts'
 import { commandHandlers } from './commands.ts'
 import { creator } from './create.ts'
 import { failureHandlers } from './failure-handlers.ts'
@@ -30,6 +31,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
     path: StorePath,
     entry: Pick<Entry, 'type' | 'sizeBytes'>,
   ) => Promise<string | undefined>
+  /** How a live migration that is worked on in this process follows its source. */
+  readonly changesOf: (internalId: string) => ChangesView | undefined
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */

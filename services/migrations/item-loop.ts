@@ -2,20 +2,15 @@ import { hash } from 'node:crypto'
 import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { QueueWork } from '../../broker/queue-work.ts'
 import type { Log } from '../../broker/log.ts'
-import type { ItemResult } from './engine/counts.ts'
+import type { Changes } from './changes/changes.ts'
+import type { Counts, ItemResult } from './engine/counts.ts'
 import { notBeforeOf } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
+import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { retriedFailure, retryMessageId } from './retries.ts'
 import type { WorkerBook } from './worker-book.ts'
-
-/** Lanes whose items make others, or something in a folder. */
-export const movingLanes = ['transfer', 'region'] as const
-/** What is done when nothing is left in those, by the platform itself. */
-export const lastLane = 'folders'
-export const lanes = [...movingLanes, lastLane] as const
-type Lane = (typeof lanes)[number]
 
 /** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
 const tellEveryMs = 60_000
@@ -33,11 +28,13 @@ export interface ItemLoopOptions {
   readonly queue: QueueWork
   /** When that was made: sequences of items are unique since then. */
   readonly queueCreated: string
+  /** Of a live migration. */
+  readonly changes?: Changes | undefined
   /** Whether there are items in the moving lanes; for who takes the last lane. */
   readonly isTooEarly?: () => Promise<boolean>
   readonly book: WorkerBook
-  /** Resolves when more may be put into the queue. Rejects with the signal's reason. */
-  readonly room: (signal: AbortSignal) => Promise<void>
+  /** Resolves when more may be put into a lane of transfers. Rejects with the signal's reason. */
+  readonly room: (lane: string, signal: AbortSignal) => Promise<void>
   readonly failures: FailureNotes
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly inHand: Set<number>
@@ -61,17 +58,14 @@ export class ItemLoop {
     this.#inHand = options.inHand
   }
 
-  /** Takes items of the moving lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
-  async run(taking: AbortSignal): Promise<void> {
-    await Promise.all(movingLanes.map((lane) => this.consume(lane, taking)))
-  }
-
-  /** The same for one lane. */
-  consume(lane: Lane, taking: AbortSignal): Promise<void> {
+  /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
+  async run(lanes: readonly Lane[], taking: AbortSignal): Promise<void> {
     const { queue, threads } = this.#options
-    // Two jobs a thread keep it busy while the answer to the last one is on its way.
-    const slots = lane === 'transfer' ? 2 * threads : threads
-    return queue.consume(lane, slots, (item) => this.#work(lane, item), taking)
+    await Promise.all(
+      lanes.map((lane) =>
+        queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), taking),
+      ),
+    )
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
@@ -80,17 +74,23 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
+    const { book, log, workId, onIdle, changes, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
+    changes?.working(item)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
         return
       }
+      let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
-      else await this.#record(lane, item, await this.#move(lane, item))
+      else {
+        result = await this.#move(lane, item)
+        await this.#record(lane, item, result)
+      }
       await item.done()
       book.acked(item.sequence)
+      changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
@@ -102,16 +102,17 @@ export class ItemLoop {
   }
 
   #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
-    const { mover, spec, room } = this.#options
-    const { signal } = this.#options
-    if (lane === 'transfer') return mover.transfer(spec, item.data, signal, item.redelivered)
+    const { mover, spec, room, signal } = this.#options
+    if (lane === 'transfer' || lane === 'update')
+      return mover.transfer(spec, item.data, signal, item.redelivered)
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
+    const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      await room(signal)
+      await room(to.transfers, signal)
       await Promise.all([
-        ...children.transfers.map((child) => this.#publish('transfer', child, item)),
-        ...children.regions.map((child) => this.#publish('region', child, item)),
-        ...children.folders.map((child) => this.#publish(lastLane, child, item)),
+        ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
+        ...children.regions.map((child) => this.#publish(to.regions, child, item)),
+        ...children.folders.map((child) => this.#publish(to.folders, child, item)),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)
@@ -122,35 +123,43 @@ export class ItemLoop {
    * again is dropped, and what it lists differently now is not.
    */
   #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
-    return this.#publishAs(
-      lane,
-      child,
-      `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`,
-    )
+    const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
+    this.#options.changes?.made(parent.sequence, messageId)
+    return this.publish(lane, child, messageId)
   }
 
-  async #publishAs(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
-    const { book, queue } = this.#options
+  /** Puts an item into the queue, unless it is known to be done. */
+  async publish(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
+    const { book, queue, signal } = this.#options
     if (book.wasDone(messageId)) return
-    await queue.publish(lane, child, messageId, this.#options.signal)
+    await queue.publish(lane, child, messageId, signal)
   }
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId, book, queueCreated, signal } = this.#options
-    await noteFailures(ledger, workId, { item: `${queueCreated}.${item.sequence}`, failures }, signal)
+    const { failures: ledger, workId, changes, book, queueCreated, signal } = this.#options
+    await noteFailures(
+      ledger,
+      workId,
+      {
+        item: `${queueCreated}.${item.sequence}`,
+        failures: changes?.unknown(failures) ?? failures,
+      },
+      signal,
+    )
     const retried = retriedFailure(item.messageId)
     // Not by its content, which has the time of the next try in it.
-    const messageId =
-      retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
-    if (retry !== undefined) await this.#publishAs(lane, retry, messageId)
-    else if (retried !== undefined) {
+    const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
+    if (retry !== undefined) {
+      changes?.made(item.sequence, retryId)
+      await this.publish(lane, retry, retryId)
+    } else if (retried !== undefined) {
       // It has arrived, or failed once more and is noted anew.
       await ledger.forget(retried)
       counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
     if (putOff !== undefined) this.#tell(putOff)
-    await book.count(item, counts)
+    await book.count(item, lane === 'update' ? ofChanges(counts) : counts)
   }
 
   #tell(reason: string): void {
@@ -160,3 +169,10 @@ export class ItemLoop {
     log.warn({ migration: workId, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
 }
+
+/** What was copied because it changed. */
+const ofChanges = (counts: Counts): Counts => ({
+  ...counts,
+  filesChanged: counts.filesMigrated + counts.linksMigrated,
+  bytesChanged: counts.bytesMigrated,
+})

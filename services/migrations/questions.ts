@@ -46,17 +46,14 @@ export function questionHandlers(
       ),
     get: ({ migrationId }) => figures.view(migrationId),
     progress: async ({ migrationId }) => {
-      const { record, counts, failed } = await figures.one(migrationId)
-      return progressOf(record, counts, failed)
+      return progressOf(await figures.one(migrationId))
     },
     stats: () => stats.read(),
     summary: async () => {
       const all = await figures.all()
       const inStates = (...states: MigrationRecord['state'][]) => {
         const chosen = all.filter(({ record }) => states.includes(record.state))
-        const infos = chosen
-          .slice(0, maxPageLength)
-          .map(({ record, counts, failed }) => progressOf(record, counts, failed))
+        const infos = chosen.slice(0, maxPageLength).map(progressOf)
         return { migrations: infos, count: chosen.length }
       }
       return {

@@ -10,6 +10,7 @@ import type { MigrationPriority } from '../../subjects/migration-model.ts'
 import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
+import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
@@ -32,7 +33,7 @@ export interface RunnerOptions extends WorkStores {
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
-  readonly changes: (record: MigrationRecord) => Changes | undefined
+  readonly changes: (record: MigrationRecord, spec: MoveSpec) => Promise<Changes>
   /** Who moves the files of a migration. */
   readonly movedBy: (record: MigrationRecord) => Promise<Movers>
   readonly agents: Offers
@@ -57,6 +58,8 @@ interface Followed {
   rules: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
+  /** Of a live migration. */
+  following: Changes | undefined
 }
 
 /**
@@ -92,6 +95,11 @@ export class Runner {
     await Promise.all(this.#working)
   }
 
+  /** How a live migration that is worked on here follows its source. */
+  changesOf(internalId: string): ChangesView | undefined {
+    return this.#followed.get(internalId)?.following?.view()
+  }
+
   #follow(record: MigrationRecord): void {
     const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
@@ -107,7 +115,13 @@ export class Runner {
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = { halt: new AbortController(), changes: 0, rules: undefined, work: undefined }
+    const followed: Followed = {
+      halt: new AbortController(),
+      changes: 0,
+      rules: undefined,
+      work: undefined,
+      following: undefined,
+    }
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -140,6 +154,7 @@ export class Runner {
       } finally {
         followed.work = undefined
         followed.rules = undefined
+        followed.following = undefined
       }
     }
     this.#followed.delete(internalId)
@@ -155,9 +170,11 @@ export class Runner {
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
+    const spec = await resolve(record)
+    followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
     const who = { workId, migrationId, target, movedBy: await movedBy(record) }
-    const options = { ...who, spec: await resolve(record), takeBack, signal }
-    const active = await ActiveMigration.open({ ...this.#options, ...options, changes: changes(record) })
+    const options = { ...who, spec, takeBack, signal, changes: followed.following }
+    const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {

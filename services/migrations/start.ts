@@ -14,6 +14,7 @@ import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
+import { changesOf as openChanges } from './changes/changes-of.ts'
 import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
@@ -103,6 +104,7 @@ export async function startMigrations(options: MigrationsOptions) {
       metadata: record.metadata,
       links: record.links,
       limits: bandwidth.limits.of(record.migrationId, record.target),
+      ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
     }
   }
   const runner = new Runner({
@@ -114,7 +116,16 @@ export async function startMigrations(options: MigrationsOptions) {
     threads,
     spillFolder: reportsFolder,
     resolve,
-    changes: () => undefined,
+    changes: async ({ migrationId, target, seeded, comparisonSeconds }, spec) => {
+      const { listenAndApplySourceChanges } = await place(target)
+      return openChanges(spec, {
+        migration: migrationId,
+        comparisonSeconds,
+        hasGap: seeded,
+        endsWithScan: !listenAndApplySourceChanges,
+        log,
+      })
+    },
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
     agents: agents.offers,
     onCount,
@@ -134,7 +145,8 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     log,
   })
-  const figures = new Figures({ records, rules, progress, failures })
+  const changesOf = (internalId: string) => runner.changesOf(internalId)
+  const figures = new Figures({ records, rules, progress, failures, changesOf })
   const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
@@ -155,6 +167,7 @@ export async function startMigrations(options: MigrationsOptions) {
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     look: () => scheduler.look(),
     forgetLimit: bandwidth.forget,
+    changesOf,
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
@@ -199,3 +212,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
   }
 }
+
+/** When a migration was started first: what it finds at the target of before is not its own. */
+const startOf = ({ started, created }: Pick<MigrationRecord, 'started' | 'created'>): number =>
+  Date.parse(started ?? created)

@@ -3,6 +3,7 @@ import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata
 import { actionPolicies, type Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
+import type { ChangesView } from './changes/following.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
@@ -29,7 +30,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, failed }: WithFigures,
+  { record, counts, failed, changes }: WithFigures,
   rules: RuleLists,
   iterations = maxIterations,
 ): Migration {
@@ -52,6 +53,7 @@ export function publicMigration(
     scanned,
     completed,
     pendingRegions,
+    comparisonSeconds,
     metadata = defaultMetadata,
     links = defaultLinks,
   } = record
@@ -85,13 +87,18 @@ export function publicMigration(
         ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
       },
       contentSummary: {
-        byteCount: counts.bytesMigrated,
-        fileCount: counts.filesMigrated + counts.linksMigrated,
-        directoryCount: counts.foldersMigrated,
+        byteCount: counts.bytesMigrated - counts.bytesChanged,
+        fileCount: counts.filesMigrated + counts.linksMigrated - counts.filesChanged,
+        directoryCount: counts.foldersMigrated - counts.foldersChanged,
       },
     },
-    // Changes after the scan: a one-time migration copies none.
-    clientActivitySummary: { byteCount: 0, fileCount: 0, directoryCount: 0 },
+    clientActivitySummary: {
+      byteCount: counts.bytesChanged,
+      fileCount: counts.filesChanged,
+      directoryCount: counts.foldersChanged,
+    },
+    ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
+    ...publicChanges(changes),
     metadata,
     links,
     notKept: {
@@ -109,6 +116,18 @@ export function publicMigration(
     targetMatch: record.targetMatch !== undefined,
     ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
+  }
+}
+
+function publicChanges(changes: ChangesView | undefined) {
+  if (changes === undefined) return {}
+  const { detection, reason, lagSeconds, unscheduled, scheduled } = changes
+  return {
+    changeDetection: detection,
+    ...(reason === undefined ? {} : { changeDetectionReason: reason }),
+    changeLagSeconds: lagSeconds,
+    unscheduledEvents: unscheduled,
+    scheduledEvents: scheduled,
   }
 }
 
@@ -133,7 +152,7 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf(record: MigrationRecord, counts: Counts, failedPathCount: number): Info {
+export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
@@ -173,7 +192,8 @@ export function progressOf(record: MigrationRecord, counts: Counts, failedPathCo
       filesMigrated: counts.filesMigrated + counts.linksMigrated,
       filesSkipped,
       foldersScanned: scannedFolders(counts),
-      failedPaths: failedPathCount,
+      failedPaths: failed,
+      ...publicChanges(changes),
     },
   }
 }

@@ -49,6 +49,11 @@ function pathsOf(item: Item): StorePath[] {
       return item.groups.flatMap(({ folder, files, others }) =>
         [...files, ...others].map((name) => joinPath(folder, name)),
       )
+    case 'reconcile':
+      return item.groups.flatMap(({ folder, names, trees, scope }) => [
+        ...(scope === 'names' ? [] : [folder]),
+        ...[...names, ...trees].map((name) => joinPath(folder, name)),
+      ])
     case 'large':
       break
   }

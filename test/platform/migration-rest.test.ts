@@ -119,7 +119,12 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
     ['no such target', put('none', { target: 'none' }), 404, /none/],
     ['a source as target', put('none', { target: 'from' }), 404, /from is a source/],
     ['a target as source', put('none', { source: 'to' }), 404, /to is a target/],
-    ['live', put('live', { scanOnlyMigration: 'false' }), 422, /copies what is there/],
+    [
+      'period',
+      put('period', { comparisonPeriodSeconds: '5' }),
+      400,
+      /comparisonPeriodSeconds goes with live/,
+    ],
     ['no path', migrator('PUT', '/migrations/none?source=from&target=to'), 400, /path/],
     ['a relative path', put('none', { path: 'a' }), 400, /path/],
     ['parents', put('none', { path: '/a/../a' }), 400, /path must not have the segment \.\./],

@@ -9,6 +9,7 @@ import type { Bucket } from '../engine/bucket.ts'
 import type { Mover } from '../engine/mover.ts'
 import { failureNotes } from '../failures.ts'
 import { ItemLoop } from '../item-loop.ts'
+import { firstLanesOf } from '../lanes.ts'
 import { WorkerBook } from '../worker-book.ts'
 import type { AgentDesk } from './agent-desk.ts'
 import { isSameFolder } from './same-folder.ts'
@@ -89,7 +90,7 @@ export class AgentMigration {
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
         onCount: () => undefined,
       }),
-      room: (stop) => desk.room(migration, stop),
+      room: (lane, stop) => desk.room(migration, lane, stop),
       failures: desk.failuresOf(migration, failureNotes(connection), signal),
       inHand: this.#inHand,
       onIdle: () => undefined,
@@ -97,7 +98,7 @@ export class AgentMigration {
       log,
     })
     log.info({ migration }, 'The agent works on a migration.')
-    await loop.run(AbortSignal.any([signal, taking]))
+    await loop.run(firstLanesOf(false), AbortSignal.any([signal, taking]))
   }
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */

@@ -1,7 +1,288 @@
-/** What tells a live migration of changes at its source: it puts the folders in which something changed into the queue. */
-export interface Changes {
+import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
+import type { Failure, ItemResult } from '../engine/counts.ts'
+import { decodeItem } from '../engine/item-decode.ts'
+import { type Batch, Batches } from './batches.ts'
+import { everything } from './comparison.ts'
+import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './dirty-folders.ts'
+import type { ChangeFeed } from './feed.ts'
+import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
+import { WatchError } from './watch-error.ts'
+import { HeldNames } from './held-names.ts'
+
+/**
+ * Items that are in the queue at once. What changes meanwhile is collected, so that the queue does not grow with the
+ * number of changes, and a file that is written to a hundred times is copied a few times.
+ */
+const maxInQueue = 8
+/** Folders and names that go into the queue together: what a thread compares in some 10 ms. */
+const together = { folders: 64, names: 256 } as const
+/** A name that changed while it was worked on is left alone for so long: whoever writes to it goes on, most often. */
+const againMs = 10
+/** Failures that are known, so that a file which is written to over and over again fails once. */
+const maxKnownFailures = 10_000
+
+interface QueuedItem {
+  readonly sequence: number
+  readonly messageId: string
+}
+
+/**
+ * The changes at the source of one live migration, while it is worked on: learns of them, puts the folders in which
+ * something changed into the queue, each once at a time, and knows what is not at the target yet. All of it is in memory
+ * alone: whoever begins anew watches first, and then compares everything once.
+ */
+export class Changes {
+  readonly #options: ChangesOptions
+  readonly #dirty = new DirtyFolders()
+  readonly #batches = new Batches()
+  readonly #held = new HeldNames((...change) => {
+    this.#addName(...change)
+    this.#pump()
+  })
+  /** Folders that are in the queue. */
+  readonly #inQueue = new Set<string>()
+  readonly #knownFailures = new Set<string>()
+  #feed: ChangeFeed | undefined
+  #reason: string | undefined
+  #port: ChangesPort | undefined
+  #signal = AbortSignal.abort()
+  #items = 0
+  /** Since when everything is to be compared. */
+  #wholeSinceMs: number | undefined
+  #isComparing = false
+  #isScanned = false
+  #count = 0
+  readonly #id = crypto.randomUUID()
+
+  constructor(options: ChangesOptions) {
+    this.#options = options
+    this.#feed = options.feed
+    this.#reason = options.reason
+    if (options.hasGap) this.#wholeSinceMs = Date.now()
+  }
+
   /** Begins; resolves when no later change is missed, so that a scan that begins then finds all that is older. */
-  start(signal: AbortSignal): Promise<void>
-  /** Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. */
-  lag(): number
+  async start(port: ChangesPort, signal: AbortSignal): Promise<void> {
+    this.#port = port
+    this.#signal = signal
+    signal.addEventListener('abort', () => void this.close(), { once: true })
+    try {
+      await this.#open()
+    } catch (error) {
+      if (!(error instanceof WatchError && error.isLimit)) throw error
+      await this.#fallBack(error)
+    }
+    this.#pump()
+  }
+
+  async close(): Promise<void> {
+    this.#port = undefined
+    this.#held.close()
+    const feed = this.#feed
+    this.#feed = undefined
+    await feed?.close()
+  }
+
+  /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
+  async scanned(): Promise<boolean> {
+    this.#isScanned = true
+    if (this.#isComparing) return true
+    if (this.#wholeSinceMs !== undefined) {
+      await this.#compare()
+      return true
+    }
+    if (this.#options.endsWithScan && this.#feed !== undefined) {
+      this.#reason = 'listenAndApplySourceChanges of the target is false'
+      await this.close()
+    }
+    return false
+  }
+
+  /** An item is being worked on. */
+  working(item: QueuedItem): void {
+    this.#batches.working(item)
+  }
+
+  /** An item was made by another. */
+  made(parent: number, messageId: string): void {
+    this.#batches.made(parent, messageId)
+  }
+
+  /** An item is off the queue, with what came of it unless that was known before. */
+  done(item: QueuedItem, result: ItemResult | undefined): void {
+    const batch = this.#batches.working(item)
+    for (const bytes of result?.again ?? []) this.#again(bytes, batch)
+    for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    this.#batches.done(item)
+    this.#pump()
+  }
+
+  /** Whether something is thought to be in the queue. */
+  get isWaiting(): boolean {
+    return this.#batches.size > 0
+  }
+
+  /** The queue is empty. */
+  emptied(): void {
+    this.#batches.clear()
+  }
+
+  /** Failures that were not seen before. */
+  unknown(failures: readonly Failure[]): Failure[] {
+    return failures.filter(({ path, failure, message }) => {
+      const key = `${failure} ${path} ${message}`
+      if (this.#knownFailures.has(key)) return false
+      if (this.#knownFailures.size >= maxKnownFailures) this.#knownFailures.clear()
+      this.#knownFailures.add(key)
+      return true
+    })
+  }
+
+  view(): ChangesView {
+    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, this.#wholeSinceMs]
+    const oldestMs = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
+    return {
+      detection: this.#feed?.detection ?? 'off',
+      reason: this.#reason,
+      lagSeconds: Number.isFinite(oldestMs) ? Math.max(0, (Date.now() - oldestMs) / 1_000) : 0,
+      unscheduled: this.#dirty.changes + this.#held.changes + (this.#wholeSinceMs === undefined ? 0 : 1),
+      scheduled: this.#batches.changes,
+    }
+  }
+
+  #open(): Promise<void> {
+    return (
+      this.#feed?.open(
+        (folders) => this.#receive(folders),
+        (error) => this.#ended(error),
+        this.#signal,
+      ) ?? Promise.resolve()
+    )
+  }
+
+  #receive(folders: readonly DirtyFolder[]): void {
+    for (const folder of folders) this.#add(folder)
+    this.#pump()
+  }
+
+  #add(folder: DirtyFolder): void {
+    const { names, trees, sinceMs } = folder
+    const isEverything = folder.folder === '' && folder.scope === 'tree'
+    if (isEverything) this.#wholeSinceMs ??= sinceMs
+    else if (folder.scope !== 'names') this.#dirty.add({ ...folder, names: [], trees: [] })
+    for (const name of names) this.#addName(folder.folder, name, false, sinceMs)
+    for (const name of trees) this.#addName(folder.folder, name, true, sinceMs)
+  }
+
+  #addName(folder: string, name: string, isTree: boolean, sinceMs: number): void {
+    if (!this.#held.keep(folder, name, isTree, sinceMs)) this.#dirty.addName(folder, name, isTree, sinceMs)
+  }
+
+  #again(bytes: Uint8Array, batch: Batch | undefined): void {
+    const untilMs = Date.now() + againMs
+    const sinceMs = batch?.sinceMs ?? Date.now()
+    for (const { folder, notBeforeMs } of foldersOf(bytes, sinceMs))
+      this.#held.hold(folder, Math.max(untilMs, notBeforeMs))
+  }
+
+  /** Large files stay as they are until all that was made with them is done. */
+  #busy(bytes: Uint8Array, batch: Batch | undefined): void {
+    if (batch === undefined) return
+    for (const { folder } of foldersOf(bytes, batch.sinceMs)) {
+      this.#held.hold(folder)
+      batch.releases.push(() => this.#held.release(folder))
+    }
+  }
+
+  #ended(error: Error): void {
+    if (error instanceof WatchError && error.isLimit)
+      this.#fallBack(error).catch((failure: unknown) => this.#port?.fail(failure))
+    else this.#port?.fail(error)
+  }
+
+  /** There is no room to watch: comparing misses nothing either, it is only later and costs more. */
+  async #fallBack(error: Error): Promise<void> {
+    const { fallback, log, migration } = this.#options
+    await this.#feed?.close()
+    if (this.#port === undefined) return
+    this.#feed = fallback()
+    this.#reason = error.message
+    log.warn(
+      { migration, reason: error.message },
+      'The source of a live migration cannot be watched; it is compared with the target from time to time.',
+    )
+    await this.#open()
+    this.#wholeSinceMs ??= Date.now()
+    this.#pump()
+  }
+
+  /** Puts dirty folders into the queue as long as there is room. */
+  #pump(): void {
+    while (this.#port !== undefined && this.#items < maxInQueue && this.#dirty.size > 0) {
+      const taken = this.#dirty.take(together, (folder) => !this.#inQueue.has(folder))
+      if (taken.length === 0) break
+      // Folders before what is in them.
+      const ordered = taken.toSorted((a, b) => a.folder.length - b.folder.length)
+      const sinceMs = Math.min(...ordered.map((folder) => folder.sinceMs))
+      for (const { folder } of ordered) this.#inQueue.add(folder)
+      let left = 0
+      const release = () => {
+        if (--left > 0) return
+        for (const { folder } of ordered) this.#inQueue.delete(folder)
+      }
+      const portions = [...itemGroups(ordered.map(changedFolder))]
+      left = portions.length
+      for (const groups of portions) {
+        const changes = groups.reduce(
+          (sum, { names, trees, scope }) => sum + names.length + trees.length + (scope === 'names' ? 0 : 1),
+          0,
+        )
+        this.#items++
+        this.#send('change', reconcileItems(groups, { attempt: 1, notBeforeMs: 0 }), {
+          sinceMs,
+          changes,
+          releases: [],
+          onFirst: () => {
+            this.#items--
+            release()
+          },
+        })
+      }
+    }
+    if (this.#isScanned && this.#wholeSinceMs !== undefined && !this.#isComparing && this.#port !== undefined)
+      this.#compare().catch((error: unknown) => this.#port?.fail(error))
+  }
+
+  /** Compares everything; what changes meanwhile is told as ever. */
+  async #compare(): Promise<void> {
+    const sinceMs = this.#wholeSinceMs ?? Date.now()
+    this.#wholeSinceMs = undefined
+    this.#isComparing = true
+    const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
+    const releases = [() => (this.#isComparing = false)]
+    await this.#publish('region', items, { sinceMs, changes: 1, releases, onFirst: () => undefined })
+  }
+
+  #send(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): void {
+    this.#publish(lane, items, batch).catch((error: unknown) => this.#port?.fail(error))
+  }
+
+  /** The id must be new: the queue takes items with one that it has seen before for the same. */
+  async #publish(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): Promise<void> {
+    for (const item of items) {
+      const messageId = `change-${this.#id}.${this.#count++}`
+      this.#batches.begin(messageId, batch)
+      await this.#port?.publish(lane, item, messageId)
+    }
+  }
+}
+
+/** The folders of an item that a thread gave back. */
+function foldersOf(bytes: Uint8Array, sinceMs: number): { folder: DirtyFolder; notBeforeMs: number }[] {
+  const item = decodeItem(bytes)
+  if (item.kind !== 'reconcile') return []
+  return item.groups.map((group) => ({
+    folder: dirtyFolder(group, sinceMs),
+    notBeforeMs: item.notBeforeMs,
+  }))
 }

@@ -7,11 +7,12 @@ import {
   maxRegionFolders,
   maxTransferBytes,
   maxTransferNames,
+  type ChangedFolder,
   type Folders,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
-/** Encoded items that a scan found. */
+/** Encoded items that a scan or a comparison found; folders to compare are regions too. */
 export interface ChildBatch {
   readonly regions: Uint8Array<ArrayBuffer>[]
   readonly transfers: Uint8Array<ArrayBuffer>[]
@@ -79,6 +80,8 @@ export class Children {
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
   #fileBytes = 0
+  #trees: ChangedFolder[] = []
+  #treeBytes = 0
   #batchLength: number = batchLength.first
   #batch = emptyBatch()
 
@@ -104,6 +107,19 @@ export class Children {
     group.names.push(name)
     if (hasMode) group.modes?.push(mode)
     if (this.#folders.names >= maxRegionFolders || this.#folders.isLong) this.#endRegion()
+  }
+
+  /** A folder that is to be compared with all that is below it. */
+  tree(folder: StorePath): void {
+    this.#trees.push({ folder, names: [], trees: [], scope: 'tree' })
+    this.#treeBytes += folder.length
+    if (this.#trees.length >= maxRegionFolders || this.#treeBytes >= maxItemTextBytes) this.#endTrees()
+  }
+
+  /** Items that are made already. */
+  items({ regions, transfers }: Pick<ChildBatch, 'regions' | 'transfers'>): void {
+    this.#batch.regions.push(...regions)
+    this.#batch.transfers.push(...transfers)
   }
 
   /** @param folder one object for all entries of a folder */
@@ -138,6 +154,7 @@ export class Children {
   /** Sends what is left. */
   async finish(): Promise<void> {
     this.#endRegion()
+    this.#endTrees()
     this.#endTransfer()
     if (lengthOf(this.#batch) > 0) await this.#sendBatch()
   }
@@ -153,6 +170,13 @@ export class Children {
   #endRegion(): void {
     const groups = this.#folders.take()
     if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...this.#head, groups }))
+  }
+
+  #endTrees(): void {
+    const groups = this.#trees
+    this.#trees = []
+    this.#treeBytes = 0
+    if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'reconcile', ...first, groups }))
   }
 
   #endTransfer(): void {

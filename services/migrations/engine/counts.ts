@@ -34,9 +34,19 @@ const countNames = [
   'filesExcluded',
   'bytesExcluded',
   'foldersExcluded',
-  /** Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. */
+  /**
+   * Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. In a live
+   * migration also what was written to while it was copied: that is found, and counted, once more.
+   */
   'filesVanished',
   'foldersVanished',
+  /** Taken away at the target, because they are gone at the source. */
+  'filesRemoved',
+  'foldersRemoved',
+  /** Of what was migrated: what a change at the source brought, and not the scan. */
+  'filesChanged',
+  'bytesChanged',
+  'foldersChanged',
   /** Given up; each is in a list of failures. */
   'failures',
   /** Given up once and taken up again: of the failures, and of the folders that were scanned, those count no more. */
@@ -78,7 +88,11 @@ export interface ItemResult {
   /** Final ones, for the ledger. At most as many as the item has names. */
   failures: Failure[]
   /** An item with only what is worth another try, not before its own time. */
-  retry?: Uint8Array
+  retry?: Uint8Array<ArrayBuffer>
   /** The last of the reasons for it, with its path, for the log. */
   putOff?: string
+  /** Of a live migration: encoded `Reconcile` items of what is to be looked at again, not before its own time. */
+  again?: Uint8Array[]
+  /** Encoded `Reconcile` items of large files that are copied by items of their own: until those are done, not once more. */
+  busy?: Uint8Array[]
 }

@@ -1,9 +1,11 @@
 import { type ActionPolicy, actionPolicies } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
+  changeScopes,
   malformed,
   maxRegionFolders,
   maxTransferNames,
+  type ChangedFolder,
   type FileGroup,
   type FolderGroup,
   type Item,
@@ -53,6 +55,15 @@ export function decodeItem(bytes: Uint8Array): Item {
       )
       return { kind: 'transfer', ...head, groups }
     }
+    case 'reconcile': {
+      checkFields(fields, ['policy', 'groups'])
+      const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(changedFolderOf)
+      checkTotal(
+        groups.map(({ names, trees }) => names.length + trees.length),
+        maxTransferNames,
+      )
+      return { kind: 'reconcile', ...head, groups }
+    }
     case 'large':
       checkFields(fields, ['policy', 'path'])
       return { kind: 'large', ...head, path: pathOf(fields['path'], 'path') }
@@ -86,6 +97,19 @@ function fileGroupOf(json: unknown): FileGroup {
     folder: pathOf(fields['folder'], 'folder'),
     files: listOf(fields['files'], maxTransferNames, 'files').map(nameOf),
     others: listOf(fields['others'], maxTransferNames, 'others').map(nameOf),
+  }
+}
+
+function changedFolderOf(json: unknown): ChangedFolder {
+  const fields = objectOf(json, 'groups[]')
+  checkFields(fields, ['folder', 'names', 'trees', 'scope'], 0)
+  const scope = changeScopes.find((one) => one === fields['scope'])
+  if (scope === undefined) throw malformed('no known scope')
+  return {
+    folder: pathOf(fields['folder'], 'folder'),
+    names: listOf(fields['names'], maxTransferNames, 'names').map(nameOf),
+    trees: listOf(fields['trees'], maxTransferNames, 'trees').map(nameOf),
+    scope,
   }
 }
 

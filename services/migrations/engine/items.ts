@@ -67,7 +67,29 @@ export interface Folders extends Head {
   readonly groups: readonly FolderGroup[]
 }
 
-export type Item = Region | Transfer | Large | Folders
+/** What of a folder is compared between source and target, so that the target becomes as the source is. */
+export interface ChangedFolder {
+  readonly folder: StorePath
+  /**
+   * Names in it that somebody was told of: what is gone at the source under one of them is removed at the target, whoever
+   * made it there. All other entries of the target are removed only if they came there after the migration began.
+   */
+  readonly names: readonly Buffer[]
+  /** Like `names`; what is a folder under one of them is compared with all that is below it. */
+  readonly trees: readonly Buffer[]
+  /** What is compared besides: nothing, all entries of the folder, or those and all that is below them. */
+  readonly scope: ChangeScope
+}
+export const changeScopes = ['names', 'folder', 'tree'] as const
+export type ChangeScope = (typeof changeScopes)[number]
+
+/** Folders to compare. */
+export interface Reconcile extends Head {
+  readonly kind: 'reconcile'
+  readonly groups: readonly ChangedFolder[]
+}
+
+export type Item = Region | Transfer | Large | Folders | Reconcile
 
 const encoder = new TextEncoder()
 
@@ -98,6 +120,15 @@ function bodyOf(item: Item): object {
           others: others.map(jsonFromBytes),
         })),
       }
+    case 'reconcile':
+      return {
+        groups: item.groups.map(({ folder, names, trees, scope }) => ({
+          folder: jsonFromBytes(folder),
+          names: names.map(jsonFromBytes),
+          trees: trees.map(jsonFromBytes),
+          scope,
+        })),
+      }
     case 'large':
       break
   }
@@ -118,7 +149,7 @@ export const startRegion = (
     groups: [],
   })
 
-const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'folders']
+const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'folders', 'reconcile']
 const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80

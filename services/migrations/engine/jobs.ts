@@ -23,6 +23,7 @@ interface WalkJob {
 /** What a thread can be asked for. Plain data. */
 export type Job =
   | ({ readonly kind: 'scan' } & ItemJob)
+  | ({ readonly kind: 'reconcile' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)

@@ -10,20 +10,24 @@ import { localError } from '../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
 import { markPart } from '../../drivers/local-parts.ts'
-import { LocalRoot, parentOf } from '../../drivers/local-root.ts'
+import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
 import { versionOf } from '../../drivers/local-source-file.ts'
 import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
 import { fileDigest, openUpload, uploadPaths } from '../../drivers/local-upload.ts'
+import { ChangedNames } from './changed-folders.ts'
 import { checkAccepted } from './copy.ts'
 import { add, type Counts, noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
+import { isWatched, isYoung } from './live.ts'
 import { targetPath } from './mappings.ts'
+import { matchFolder } from './match-folder.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
-import { joinPath } from './paths.ts'
+import { unlessOvertaken } from './overtaken.ts'
+import { joinPath, relativePath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
-import { atTarget, policyOf, storePath, sweep, type Run } from './run.ts'
+import { atTarget, policyOf, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
@@ -55,14 +59,20 @@ export async function skipLarge(run: Run, item: Large): Promise<ItemResult | und
  * Opens the file and begins the upload, or goes on with one of the same version that a killed process began. Throws
  * StoreErrors.
  */
-export async function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
+export function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
   const path = storePath(run, item.path)
+  return unlessOvertaken(run, path, () => begin(run, item, path))
+}
+
+async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy> {
   const { source, target, spec } = run
   sweep(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
   const file = await openLarge(run, path)
   try {
     const { sizeBytes, version, nameCount } = file
+    // A part that is read now could be followed by a write that leaves no trace.
+    if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
     checkAccepted(run, path, 'file', sizeBytes)
     const upload = await atTarget(
       target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
@@ -127,7 +137,11 @@ export async function copyPart(run: Run, copy: LargeCopy, index: number): Promis
 }
 
 /** Checks that the source's file is still the same and lets the copy appear. Throws StoreErrors. */
-export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
+export function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
+  return unlessOvertaken(run, Buffer.from(copy.path), () => commit(run, copy))
+}
+
+async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
@@ -135,7 +149,24 @@ export async function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult
   for (const index of copy.upload.written ?? []) counts.bytesResumed += bytesOf(copy, index)
   countLosses(counts, losses)
   countNames(counts, copy.nameCount)
-  return { counts, failures: [] }
+  if (run.spec.live === undefined) return { counts, failures: [] }
+  await matchFolder(run, parentOf(Buffer.from(copy.path)), counts)
+  return { counts, failures: [], again: await changedSince(run, copy) }
+}
+
+/** What is to be looked at again, because the source's file is another by now or gone. */
+async function changedSince(run: Run, { path, sizeBytes, attributes }: LargeCopy): Promise<Uint8Array[]> {
+  if (!isWatched(run)) return []
+  const now = await run.source.stat(Buffer.from(path))
+  const isSame =
+    now?.type === 'file' && now.sizeBytes === sizeBytes && now.modifiedMs === attributes.modifiedMs
+  return isSame ? [] : againOf(relativePath(run.spec.root, Buffer.from(path)))
+}
+
+const againOf = (path: StorePath): Uint8Array[] => {
+  const names = new ChangedNames()
+  names.add(parentOf(path), nameOf(path), true)
+  return names.items()
 }
 
 /**
@@ -157,13 +188,16 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
 }
 
 /** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
-export function failedLarge(root: StorePath, item: Large, error: unknown): ItemResult {
+export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
   const outcome = new Outcome(item.attempt)
-  if (storeError(error).failure !== 'gone') {
-    return outcome.result(outcome.failed(joinPath(root, item.path), error) ? item : undefined)
+  const { failure } = storeError(error)
+  const isTold = failure === 'changed' && spec.live !== undefined
+  if (failure !== 'gone' && !isTold) {
+    const path = joinPath(Buffer.from(spec.root), item.path)
+    return outcome.result(outcome.failed(path, error) ? item : undefined)
   }
   outcome.counts.filesVanished++
-  return outcome.result(undefined)
+  return { ...outcome.result(undefined), ...(isTold && { again: againOf(item.path) }) }
 }
 
 async function withVersion(

@@ -42,9 +42,16 @@ export function isMapped(run: Mapped, path: StorePath): boolean {
   return !joinPath(targetPath(run, parentOf(path)), nameOf(path)).equals(there)
 }
 
-/** Whether something of another folder of the source goes to this path of the target, or below it. */
-export const isTaken = ({ spec: { mappings } }: Mapped, path: StorePath): boolean =>
-  mappings?.some(({ to }) => isWithin(path, to)) ?? false
+/**
+ * Whether something of another folder of the source goes to this path of the target, or below it.
+ * @param own where the folder itself goes that is asked for
+ */
+export const isTaken = ({ spec: { mappings } }: Mapped, path: StorePath, own?: StorePath): boolean =>
+  mappings?.some(({ to }) => isWithin(path, to) && own?.equals(to) !== true) ?? false
+
+/** Where folders below one of the source go to that do not go into it at the target. */
+export const mappedBelow = ({ spec: { mappings = [] } }: Mapped, path: StorePath): StorePath[] =>
+  mappings.filter(({ from }) => isWithin(path, from) && !path.equals(from)).map(({ to }) => to)
 
 /**
  * Finds what of a folder cannot go where its mapping leads, because another mapping leads there; undefined when nothing of

@@ -52,7 +52,7 @@ export class Mover implements AsyncDisposable {
   }
 
   /**
-   * Lists the folders of a region item and makes them at the target. What is found comes as batches of encoded items,
+   * Lists the folders of a region item and makes them at the target, or compares those of a reconcile item with it. What is found comes as batches of encoded items,
    * eight batches at once at most; resolves when every `publish` has resolved, rejects when one has rejected. Rejects
    * also with the signal's reason, when the thread ended, and when a driver cannot be opened (GantryError
    * INVALID_INPUT); such an item is to come again.
@@ -66,12 +66,19 @@ export class Mover implements AsyncDisposable {
     signal: AbortSignal,
     redelivered = false,
   ): Promise<ItemResult> {
-    const hasLeftovers = redelivered || spec.generation > firstGeneration
-    const job = { kind: 'scan', ...this.#itemJob(spec, item, hasLeftovers) } as const
+    const isScan = kindOf(item) === 'region'
+    const hasLeftovers = redelivered || (isScan && spec.generation > firstGeneration)
+    const kind = isScan ? 'scan' : 'reconcile'
+    const job = { kind, ...this.#itemJob(spec, item, hasLeftovers) } as const
     const store = (batch: Batch) =>
       batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
     return resultOf(
-      await this.#pool.run(job, { signal, priority: 'scans', publish: store, weight: weightOf(spec) }),
+      await this.#pool.run(job, {
+        signal,
+        priority: isScan ? 'scans' : 'changes',
+        publish: store,
+        weight: weightOf(spec),
+      }),
     )
   }
 
@@ -174,8 +181,7 @@ export class Mover implements AsyncDisposable {
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       return await this.#copyLarge(spec, begun.copy, signal)
     } catch (error) {
-      if (error instanceof StoreError && !signal.aborted)
-        return failedLarge(Buffer.from(spec.root), item, error)
+      if (error instanceof StoreError && !signal.aborted) return failedLarge(spec, item, error)
       throw error
     }
   }

@@ -49,6 +49,17 @@ export class Outcome {
     this.counts.failures++
   }
 
+  /** The head of an item of what is to be tried again; undefined when nothing is. */
+  get next(): { readonly attempt: number; readonly notBeforeMs: number } | undefined {
+    if (this.#putOff === undefined) return undefined
+    return { attempt: this.#attempt + 1, notBeforeMs: Date.now() + this.#waitMs }
+  }
+
+  /** The last of the reasons for another try, with its path. */
+  get putOff(): string | undefined {
+    return this.#putOff
+  }
+
   /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */
   result(again: Item | undefined): ItemResult {
     const result = { counts: this.counts, failures: this.#failures }

@@ -13,14 +13,21 @@ export const fullWeight = 2
 export const halfWeight = 1
 
 /**
- * What goes first: finishing what is begun, then files, then finding more of them (the lister outruns the movers), then
- * looking at what is there.
+ * What goes first: finishing what is begun, then what was just changed, then files, then finding more of them (the lister
+ * outruns the movers), then looking at what is there.
  */
-const priorities = ['parts', 'files', 'scans', 'walks'] as const
+const priorities = ['parts', 'changes', 'files', 'scans', 'walks'] as const
 type Priority = (typeof priorities)[number]
 
-/** At most one of these in a thread, whose other place is for the files that scans find; walks are long as well. */
-const single: ReadonlySet<Priority> = new Set(['scans', 'walks'])
+/**
+ * Work that may take long before it finds a file to copy: of each kind a thread has one at most, so that its other place is
+ * for the files that are found.
+ */
+const longKinds: Partial<Record<Priority, 'listing' | 'walk'>> = {
+  scans: 'listing',
+  changes: 'listing',
+  walks: 'walk',
+}
 /**
  * A walk goes on beside whatever the thread has: it would never begin while there are files to move. So does what mostly
  * waits for its limits, without keeping the thread.
@@ -51,8 +58,8 @@ interface JobOptions {
 interface PooledThread {
   readonly thread: EngineThread
   load: number
-  /** Of those that it may have one of, those that it has. */
-  readonly singles: Set<Priority>
+  /** Kinds of long work that it has. */
+  readonly long: Set<(typeof longKinds)[Priority]>
 }
 
 /** A job without a thread. */
@@ -69,9 +76,9 @@ interface Line {
   readonly waiting: Set<Waiting>
 }
 
-/** Whether a job takes the one place that a thread has for its kind; not a scan that mostly waits. */
-const isSingle = (priority: Priority, weight: number): boolean =>
-  single.has(priority) && !(priority === 'scans' && weight === noWeight)
+/** Of what kind a job is the only one in its thread; a listing that mostly waits is none. */
+const longKindOf = (priority: Priority, weight: number) =>
+  weight === noWeight && longKinds[priority] === 'listing' ? undefined : longKinds[priority]
 
 const closed = () => new Error('the engine is closed')
 
@@ -130,7 +137,7 @@ export class ThreadPool implements AsyncDisposable {
       return await pooled.thread.run(job, signal, publish)
     } finally {
       pooled.load -= weight
-      if (isSingle(priority, weight)) pooled.singles.delete(priority)
+      pooled.long.delete(longKindOf(priority, weight))
       this.#assign()
     }
   }
@@ -172,7 +179,8 @@ export class ThreadPool implements AsyncDisposable {
         if (pooled === undefined) break
         waiting.delete(job)
         pooled.load += job.weight
-        if (isSingle(priority, job.weight)) pooled.singles.add(priority)
+        const kind = longKindOf(priority, job.weight)
+        if (kind !== undefined) pooled.long.add(kind)
         job.start(pooled)
       }
     }
@@ -181,8 +189,7 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      const isTaken = isSingle(priority, weight) && pooled.singles.has(priority)
-      if (pooled.load + weight > threadCapacity || isTaken) continue
+      if (pooled.load + weight > threadCapacity || pooled.long.has(longKindOf(priority, weight))) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best
@@ -198,7 +205,7 @@ export class ThreadPool implements AsyncDisposable {
           'a worker thread of the engine ended; it is replaced',
         )
       })
-      const pooled = { thread, load: 0, singles: new Set<Priority>() }
+      const pooled = { thread, load: 0, long: new Set<(typeof longKinds)[Priority]>() }
       this.#threads.add(pooled)
     }
   }

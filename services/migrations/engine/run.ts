@@ -6,6 +6,7 @@ import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temp
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import type { Item } from './items.ts'
 import { exactMs } from './known.ts'
+import type { Live } from './live.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
@@ -37,6 +38,8 @@ export interface MoveSpec {
   /** Default: as the interface says. */
   readonly metadata?: MetadataSettings['metadata']
   readonly links?: MetadataSettings['links']
+  /** Of a live migration. */
+  readonly live?: Live
 }
 
 /** A spec whose paths are buffers again. */

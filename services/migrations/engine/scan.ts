@@ -1,17 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
-import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.ts'
-import { nameOf } from '../../drivers/local-root.ts'
+import { StoreError, type Entry, type Losses, type StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { ChangedNames } from './changed-folders.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
-import { makeFolder, makeParents } from './folders.ts'
+import { isFolder, makeFolder, makeParents } from './folders.ts'
 import type { FolderGroup, Region } from './items.ts'
 import { judgeFolder, type Judgement } from './judge.ts'
 import { isKnown } from './known.ts'
-import { isMapped } from './mappings.ts'
+import { isOwn, isWatched } from './live.ts'
+import { isMapped, targetPath } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { withLinks } from './links.ts'
 import { countLosses } from './metadata.ts'
@@ -43,6 +45,8 @@ interface Found {
   mayBeThere: boolean
   /** By a rule: it is none of those scanned. */
   isLeftOut: boolean
+  /** Of a live migration: what is to be compared, as it changed meanwhile. */
+  readonly again: ChangedNames
 }
 
 /** For the ledger alone. */
@@ -59,9 +63,16 @@ function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
 export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
+  const changed = new ChangedNames()
   const made: RegionFolder[] = []
   await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
-    const found: Found = { counts: noCounts(), refused: [], mayBeThere: true, isLeftOut: false }
+    const found: Found = {
+      counts: noCounts(),
+      refused: [],
+      mayBeThere: true,
+      isLeftOut: false,
+      again: changed,
+    }
     const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, children, found)
@@ -71,6 +82,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
       if (isVanished) counts.foldersVanished++
+      else if (await isOwnInTheWay(run, folder, error))
+        changed.add(parentOf(folder.path), nameOf(folder.path), true)
       else if (outcome.failed(storePath(run, folder.path), error, 'folder')) {
         again.push(folder)
         return
@@ -83,7 +96,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   })
   if (made.length > 0) children.finishFolders(groupsOf(region, made))
   await children.finish()
-  return outcome.result(again.length === 0 ? undefined : retryOf(region, again))
+  const result = outcome.result(again.length === 0 ? undefined : retryOf(region, again))
+  return run.spec.live === undefined ? result : { ...result, again: changed.items() }
 }
 
 /** The folders of an item. */
@@ -144,6 +158,7 @@ async function scanFolder(
     const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
     const make = async () => {
       countLosses(counts, await makeTarget(run, region, folder, path))
+      await lookAgain(run, folder, path, found)
       counts.foldersMigrated++
       sweep(run, path)
     }
@@ -186,6 +201,20 @@ async function scanFolder(
   } finally {
     await batches.return?.()
   }
+}
+
+/** A folder that went just before it was made at the target must go there too, whoever is told of that first. */
+async function lookAgain(run: Run, folder: RegionFolder, path: StorePath, { again }: Found): Promise<void> {
+  if (!isWatched(run) || folder.path.length === 0) return
+  if (!isFolder(run, await run.source.stat(path))) again.add(parentOf(folder.path), nameOf(folder.path), true)
+}
+
+/** Whether a live migration copied a file where the source has a folder by now: a comparison replaces it. */
+async function isOwnInTheWay(run: Run, { path }: RegionFolder, error: unknown): Promise<boolean> {
+  if (run.spec.live === undefined || path.length === 0 || storeError(error).failure !== 'unsupported')
+    return false
+  const there = await run.target.stat(targetPath(run, storePath(run, path))).catch(() => undefined)
+  return there !== undefined && there.type !== 'folder' && isOwn(run, there)
 }
 
 /** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */

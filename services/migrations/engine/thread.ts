@@ -10,6 +10,7 @@ import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
+import { reconcile } from './reconcile.ts'
 import { openSpec, Stop, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
@@ -70,7 +71,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   stop.check()
   const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
-  const rules = job.kind === 'scan' || 'folders' in job ? await compiledRules(job.spec) : undefined
+  const needsRules = job.kind === 'scan' || job.kind === 'reconcile' || 'folders' in job
+  const rules = needsRules ? await compiledRules(job.spec) : undefined
   const pace = new Pace(spec.limits ?? [], stop)
   const run: Run = { spec, source, target, rules, stop, pace, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
@@ -79,6 +81,11 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       const region = itemOf(job.item, 'region')
       const children = new Children((children) => hand({ type: 'children', children }), region.policy)
       return { kind: 'result', result: await scan(run, region, children) }
+    }
+    case 'reconcile': {
+      // What was changed is to arrive, whatever happens to what is found by a scan.
+      const children = new Children((children) => hand({ type: 'children', children }), 'Overwrite')
+      return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }

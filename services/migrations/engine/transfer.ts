@@ -1,24 +1,30 @@
-import type { StorePath } from '../../drivers/driver.ts'
-import { LocalRoot } from '../../drivers/local-root.ts'
+import type { Entry, StorePath } from '../../drivers/driver.ts'
+import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
+import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
 import type { Counts, ItemResult } from './counts.ts'
-import { makeFolders } from './folders.ts'
+import { makeFolders, makeRealFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
+import { isUnchanged, isWatched, isYoung } from './live.ts'
+import { changedBy, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
+import { overtaken } from './overtaken.ts'
 import { joinPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
+import { FolderLook } from './source-look.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
  * stopped, and what it has copied by then is copied again.
+ * @param isInline nobody else copies these files at the same time: it is a part of the comparison that found them
  */
-export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
-  const progress = new Progress(run, item)
+export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
+  const progress = new Progress(run, item, isInline)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
   if (sourceRoot !== undefined && targetRoot !== undefined) {
@@ -32,6 +38,8 @@ export async function transfer(run: Run, item: Transfer): Promise<ItemResult> {
       copyThroughDrivers(run, entry, progress),
     )
   }
+  if (run.spec.live !== undefined && !isInline)
+    for (const { folder } of item.groups) await matchFolder(run, storePath(run, folder), progress.counts)
   return progress.result()
 }
 
@@ -56,12 +64,22 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   const folder = storePath(run, group.folder)
   try {
     sweep(run, folder)
-    if (progress.attempt > 1) await makeFolders(run, folder)
+    if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true
   } catch (error) {
     for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
     return false
   }
+}
+
+/** Makes folders that were there at the first try; the source may have lost them since. */
+async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promise<void> {
+  if (run.spec.live === undefined) return makeFolders(run, storePath(run, folder))
+  const made = await makeRealFolders(run, folder, new Set())
+  if (made === undefined) return
+  for (const path of changedBy(folder, made)) await matchFolder(run, storePath(run, path), progress.counts)
+  if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
+    progress.again(parentOf(made), nameOf(made), true)
 }
 
 async function copyGroupLocally(
@@ -70,24 +88,32 @@ async function copyGroupLocally(
   group: FileGroup,
   progress: Progress,
 ): Promise<void> {
+  const folder = storePath(run, group.folder)
   let copy: LocalCopy
   try {
-    copy = new LocalCopy(run, roots, storePath(run, group.folder), progress.counts)
+    copy = new LocalCopy(run, roots, folder, progress.counts)
   } catch (error) {
-    for (const entry of entriesOfGroup(group)) progress.failed(entry, error)
+    const known = isWatched(run) ? await overtaken(run, folder, error, await run.source.stat(folder)) : error
+    for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
   }
+  const look = isWatched(run) ? new FolderLook(roots[0], folder) : undefined
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
+    const startedMs = Date.now()
+    const before = look?.entry(entry.name)
     try {
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
       progress.copied(
         run.pace.isLimited ? await copyPaced(run, copy, entry, progress.counts) : copyLocally(copy, entry),
       )
+      if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
     } catch (error) {
-      progress.failed(entry, error)
+      const now = look?.entry(entry.name)
+      const path = progress.pathOf(entry)
+      progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, now))
     }
   }
 }
@@ -117,12 +143,16 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   run.stop.check()
   if (progress.isOver(entry)) return
   const path = progress.pathOf(entry)
+  const look = isWatched(run) ? () => run.source.stat(path) : undefined
+  const startedMs = Date.now()
+  const before = await look?.()
   try {
     if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
     const copy = entry.isFile ? copyFile : copyOther
     progress.copied(await copy(run, path, progress.counts))
+    if (look !== undefined) progress.compare(entry, startedMs, before, await look())
   } catch (error) {
-    progress.failed(entry, error)
+    progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, await look()))
   }
 }
 
@@ -144,11 +174,14 @@ class Progress {
   readonly #again = new Map<FileGroup, { files: Buffer[]; others: Buffer[] }>()
   /** Names whose failure is known, so that they are not tried. */
   readonly #failed = new WeakSet<Buffer>()
+  readonly #changed = new ChangedNames()
+  readonly #isInline: boolean
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
 
-  constructor(run: Run, item: Transfer) {
+  constructor(run: Run, item: Transfer, isInline: boolean) {
     this.#run = run
+    this.#isInline = isInline
     this.#item = item
     this.attempt = item.attempt
     this.readsFirst = readsFirst(policyOf(run, item))
@@ -180,12 +213,28 @@ class Progress {
     counts.bytesSkipped += sizeBytes
   }
 
+  /** In a live migration that is told of all changes, something is to be looked at again. */
+  again(folder: StorePath, name: Buffer, isTree = false): void {
+    this.#changed.add(folder, name, isTree)
+  }
+
+  /**
+   * Looks at what the source had before a copy and has after it: a copy that was overtaken by a change, or by another copy,
+   * must not be what stays.
+   */
+  compare({ group, name }: TransferEntry, startedMs: number, before?: Entry, now?: Entry): void {
+    const mayBeOld = now !== undefined && !this.#isInline && isYoung(this.#run, now, startedMs)
+    if (mayBeOld || !isUnchanged(before, now)) this.again(group.folder, name)
+  }
+
   failed(entry: TransferEntry, error: unknown): void {
     // A job that is stopped reports nothing: its item comes back as a whole.
     this.#run.stop.check()
     const known = storeError(error)
     this.#failed.add(entry.name)
-    if (known.failure === 'gone') {
+    const isOvertaken = known.failure === 'changed' && isWatched(this.#run)
+    if (isOvertaken) this.again(entry.group.folder, entry.name, true)
+    if (known.failure === 'gone' || isOvertaken) {
       this.#outcome.counts.filesVanished++
       return
     }
@@ -206,6 +255,7 @@ class Progress {
 
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
-    return this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
+    const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
+    return this.#run.spec.live === undefined ? result : { ...result, again: this.#changed.items() }
   }
 }

@@ -125,6 +125,14 @@ describe('symbolic links', () => {
     expect(readFileSync(join(store.outside, 'file'), 'utf8')).toBe('private')
   })
 
+  test('below a link that leads to itself nothing is found', async () => {
+    using store = linkedStore()
+    symlinkSync('loop', join(store.store, 'loop'))
+    expect(await store.driver.stat(path('loop/file'))).toBeUndefined()
+    expect(await store.driver.remove(path('loop/file'))).toBe(false)
+    expect(await failureOf(listAll(store.driver, path('loop')))).toBe('gone')
+  })
+
   test('a folder is not made where a link to one stands', async () => {
     using store = linkedStore()
     expect(await failureOf(store.driver.makeFolder(path('in'), {}))).toBe('unsupported')

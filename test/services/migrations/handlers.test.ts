@@ -22,6 +22,7 @@ function completedMeanwhile(): MigrationDependencies {
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
     plans: { handlers: {} },
+    changesOf: () => undefined,
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more

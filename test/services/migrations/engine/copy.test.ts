@@ -22,7 +22,12 @@ import {
 } from '../../../../services/migrations/engine/counts.ts'
 import { finishFolders } from '../../../../services/migrations/engine/finish-folders.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
-import { type Item, type Large, startRegion } from '../../../../services/migrations/engine/items.ts'
+import {
+  type Item,
+  type Large,
+  type Reconcile,
+  startRegion,
+} from '../../../../services/migrations/engine/items.ts'
 import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
 import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
@@ -71,6 +76,7 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
       add(counts, (await commitLarge(run, copy)).counts)
       continue
     }
+    if (item.kind === 'reconcile') throw new Error('a scan makes no comparisons')
     const result = await resultOf(run, item, children)
     add(counts, result.counts)
     failures.push(...result.failures)
@@ -79,7 +85,7 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
   return { counts, failures }
 }
 
-function resultOf(run: Run, item: Exclude<Item, Large>, children: Children): Promise<ItemResult> {
+function resultOf(run: Run, item: Exclude<Item, Large | Reconcile>, children: Children): Promise<ItemResult> {
   switch (item.kind) {
     case 'region':
       return scan(run, item, children)

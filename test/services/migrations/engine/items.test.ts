@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Children, type ChildBatch } from '../../../../services/migrations/engine/children.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
 import {
+  changeScopes,
   encodeItem,
   kindOf,
   largeFileBytes,
@@ -45,6 +46,14 @@ const item: fc.Arbitrary<Item> = fc.oneof(
     ),
   }),
   fc.record({ kind: fc.constant('region' as const), ...head, start: path, groups: fc.constant([]) }),
+  fc.record({
+    kind: fc.constant('reconcile' as const),
+    ...head,
+    groups: fc.array(
+      fc.record({ folder: path, names, trees: names, scope: fc.constantFrom(...changeScopes) }),
+      { maxLength: 5 },
+    ),
+  }),
 )
 
 test('an item survives encoding, and its head can be read without decoding it', () => {

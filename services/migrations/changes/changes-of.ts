@@ -1,0 +1,42 @@
+import type { Log } from '../../../broker/log.ts'
+import { openDriver } from '../../drivers/index.ts'
+import { LocalRoot } from '../../drivers/local-root.ts'
+import type { MoveSpec } from '../engine/mover.ts'
+import { Changes } from './changes.ts'
+import { Comparison } from './comparison.ts'
+import { LocalWatch, unwatchable } from './local-watch.ts'
+
+export interface FollowOptions {
+  /** Name of the migration, for the log. */
+  readonly migration: string
+  /** Where nothing tells of changes: how often everything is compared; undefined for the usual period. */
+  readonly comparisonSeconds: number | undefined
+  /** Changes may have been missed: the migration was begun before. */
+  readonly hasGap: boolean
+  /** Changes after the scan are not applied. */
+  readonly endsWithScan: boolean
+  /** Folders that may be watched; undefined for as many as usual. */
+  readonly maxWatches?: number | undefined
+  readonly log: Log
+}
+
+/** What follows the changes of a live migration: told of them where the source is a folder of this host. */
+export async function changesOf(
+  spec: Pick<MoveSpec, 'source' | 'root'>,
+  { comparisonSeconds, maxWatches, ...options }: FollowOptions,
+): Promise<Changes> {
+  const folder = await folderOf(spec)
+  const reason = folder === undefined ? 'the source does not tell of its changes' : unwatchable(folder)
+  const comparison = () => new Comparison(comparisonSeconds)
+  const feed =
+    folder === undefined || reason !== undefined ? comparison() : new LocalWatch(folder, maxWatches)
+  return new Changes({ ...options, feed, reason, fallback: comparison })
+}
+
+/** The folder of the host that a migration begins at; undefined where the source is none. */
+async function folderOf({ source, root }: Pick<MoveSpec, 'source' | 'root'>): Promise<Buffer | undefined> {
+  const driver = openDriver(source)
+  const { localRoot } = driver.features
+  await driver.close()
+  return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(Buffer.from(root))
+}

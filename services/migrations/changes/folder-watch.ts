@@ -1,0 +1,293 @@
+import { lstatSync, realpathSync, type Stats, watch } from 'node:fs'
+import { isErrno } from '../../drivers/local-errors.ts'
+import { openFolder, rawName } from '../../drivers/local-list.ts'
+import { LocalRoot, nameOf } from '../../drivers/local-root.ts'
+import { DirtyFolders } from './dirty-folders.ts'
+import { childOf, detach, type FolderNode, identityOf, isIdentity, newNode, pathOf } from './folder-nodes.ts'
+import { watchError, WatchError } from './watch-error.ts'
+
+/** How long changes are collected before they are told: many a change comes in several events. */
+const gatherMs = 5
+/** After so long of setting watches, events have their turn: the system keeps only so many of them. */
+const sliceMs = 5
+/** Names read from a folder between two looks at the clock. */
+const namesPerStep = 1_000
+/** Events that were lost cost a comparison of everything, which comes no more often than this. */
+const minRescanMs = 10_000
+
+export interface FolderWatchOptions {
+  /** Absolute; a symbolic link is followed. */
+  readonly root: Buffer
+  /** Folders that may be watched. */
+  readonly maxWatches: number
+  /** Events that the system keeps for us; what comes beyond them is lost. */
+  readonly maxQueuedEvents: number
+  /** There are dirty folders. */
+  readonly onDirty: () => void
+  /** Nothing is told any more. */
+  readonly onEnd: (error: WatchError) => void
+}
+
+/** A tree whose folders get watches; `done` is called when all have theirs. */
+interface Opening {
+  left: number
+  readonly done: () => void
+}
+
+/**
+ * Watches a folder and all below it, one watch for each folder: recursive watches of the runtime are one for each file. A
+ * folder is watched before it is listed, so that what is made in it is either told or found.
+ */
+export class FolderWatch {
+  /** What changed; to be taken from after `onDirty`. */
+  readonly dirty = new DirtyFolders()
+  readonly #options: FolderWatchOptions
+  readonly #root = newNode('')
+  readonly #work: Generator<void>[] = []
+  #local: LocalRoot
+  #watches = 0
+  #isWorking = false
+  #isTelling = false
+  #drained = 0
+  #rescannedMs = 0
+  #rescanTimer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #fail: (error: WatchError) => void = () => undefined
+
+  constructor(options: FolderWatchOptions) {
+    this.#options = options
+    this.#local = new LocalRoot(options.root)
+  }
+
+  /** Folders that are watched. */
+  get watches(): number {
+    return this.#watches
+  }
+
+  /** Begins; resolves when every folder is watched. Rejects with a WatchError. */
+  async open(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#fail = reject
+    try {
+      this.#local = new LocalRoot(realpathSync.native(this.#options.root, { encoding: 'buffer' }))
+      this.#openTree(this.#root, resolve)
+      await promise
+    } catch (error) {
+      this.close()
+      throw watchError(error)
+    }
+    this.#fail = (error) => {
+      if (this.#isClosed) return
+      this.close()
+      this.#options.onEnd(error)
+    }
+  }
+
+  /** Looks for folders without a watch, and says that everything may have changed. */
+  rescan(): void {
+    const sinceMs = Date.now()
+    this.#rescannedMs = sinceMs
+    this.#openTree(this.#root, () => {
+      this.dirty.addFolder('', 'tree', sinceMs)
+      this.#tell()
+    })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#rescanTimer)
+    for (const work of this.#work.splice(0)) work.return(undefined)
+    for (const _ of this.#closing(this.#root));
+  }
+
+  #onEvent(node: FolderNode, type: string, filename: Buffer | null): void {
+    this.#countEvent()
+    const folder = pathOf(this.#root, node)
+    if (folder === undefined || this.#isClosed) return
+    const name = filename?.toString('latin1')
+    if (name === undefined) this.dirty.addFolder(folder, 'folder')
+    else if (type === 'rename') this.#renamed(node, folder, name)
+    else {
+      this.dirty.addName(folder, name)
+      const child = node.children?.get(name)
+      // With other permissions it may be one that we can read.
+      if (child !== undefined && child.watcher === undefined) this.#appeared(node, name)
+    }
+    this.#tell()
+  }
+
+  /** Something came or went under a name, or was replaced. */
+  #renamed(node: FolderNode, folder: string, name: string): void {
+    const isRootItself = node === this.#root && name === nameOf(this.#local.folder).toString('latin1')
+    if (isRootItself && !this.#isSameRoot())
+      return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
+    const path = folder === '' ? name : `${folder}/${name}`
+    const stat = this.#stat(path)
+    const child = node.children?.get(name)
+    if (stat?.isDirectory() === true) {
+      // Another mode of a folder is told as if it had been renamed.
+      if (child?.watcher === undefined || !isIdentity(child.identity, stat)) return this.#appeared(node, name)
+    } else if (child !== undefined) this.#forget(child)
+    // A folder that goes is told under its own name, as if it were in itself.
+    else if (name === node.name && this.#stat(folder) === undefined) return
+    this.dirty.addName(folder, name)
+  }
+
+  /** A folder is new under this name; it is told once all of it is watched. */
+  #appeared(node: FolderNode, name: string): void {
+    const sinceMs = Date.now()
+    this.#openTree(childOf(node, name), () => {
+      const folder = pathOf(this.#root, node)
+      if (folder === undefined) return
+      this.dirty.addName(folder, name, true, sinceMs)
+      this.#tell()
+    })
+  }
+
+  #openTree(node: FolderNode, done: () => void): void {
+    this.#begin(this.#opening(node, { left: 1, done }))
+  }
+
+  #forget(node: FolderNode): void {
+    detach(node)
+    this.#begin(this.#closing(node))
+  }
+
+  /** Sets the watch of a folder, then looks for folders in it. */
+  *#opening(node: FolderNode, opening: Opening): Generator<void> {
+    const path = pathOf(this.#root, node)
+    if (path !== undefined) {
+      try {
+        const absolute = this.#absolute(path)
+        this.#watch(node, absolute)
+        yield* this.#listing(node, absolute, opening)
+      } catch (error) {
+        this.#notWatched(node, error)
+      }
+    }
+    if (--opening.left === 0 && !this.#isClosed) opening.done()
+  }
+
+  *#listing(node: FolderNode, absolute: Buffer, opening: Opening): Generator<void> {
+    const gone = new Set(node.children?.keys())
+    using folder = openFolder(absolute)
+    let step = 0
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+      if (++step % namesPerStep === 0) yield
+      if (!entry.isDirectory()) continue
+      const name = rawName(entry).toString('latin1')
+      gone.delete(name)
+      opening.left++
+      this.#work.push(this.#opening(childOf(node, name), opening))
+    }
+    for (const name of gone) {
+      const child = node.children?.get(name)
+      // Unless it came back while the folder was read.
+      if (child !== undefined && this.#stat(pathOf(this.#root, child) ?? '')?.isDirectory() !== true)
+        this.#forget(child)
+    }
+  }
+
+  #watch(node: FolderNode, absolute: Buffer): void {
+    const { maxWatches } = this.#options
+    if (node.watcher === undefined && this.#watches >= maxWatches)
+      throw new WatchError(`more than ${maxWatches} folders are not watched`, true)
+    // Before it is watched: whatever takes its place from now on is told, and is another then.
+    node.identity = identityOf(lstatSync(absolute))
+    // Another folder may stand here than the one that was watched: a watch belongs to a folder and not to its name.
+    const watcher = watch(absolute, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
+    watcher.on('error', (error) => this.#fail(watchError(error)))
+    if (node.watcher === undefined) this.#watches++
+    node.watcher?.close()
+    node.watcher = watcher
+  }
+
+  #notWatched(node: FolderNode, error: unknown): void {
+    const isGone = isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')
+    if (isGone && node !== this.#root) return this.#forget(node)
+    // It cannot be listed either, which the scan reports.
+    if (isErrno(error, 'EACCES') || isErrno(error, 'EPERM')) return
+    this.#fail(watchError(error))
+  }
+
+  *#closing(node: FolderNode): Generator<void> {
+    const left = [node]
+    for (let at = left.pop(); at !== undefined; at = left.pop()) {
+      if (at.children !== undefined) for (const child of at.children.values()) left.push(child)
+      if (at.watcher === undefined) continue
+      at.watcher.close()
+      at.watcher = undefined
+      this.#watches--
+      yield
+    }
+  }
+
+  #begin(work: Generator<void>): void {
+    this.#work.push(work)
+    if (!this.#isWorking) this.#workOn()
+  }
+
+  /** Sets and ends watches, for a slice of time at once: events that wait must be read before there are too many. */
+  #workOn(): void {
+    this.#isWorking = true
+    const endMs = performance.now() + sliceMs
+    for (let work = this.#work.at(-1); work !== undefined; work = this.#work.at(-1)) {
+      if (performance.now() > endMs) {
+        setImmediate(() => this.#workOn())
+        return
+      }
+      this.#work.pop()
+      if (work.next().done !== true) this.#work.push(work)
+    }
+    this.#isWorking = false
+  }
+
+  /**
+   * Nobody tells when the system drops events, as its queue is full. But then all of the queue is read in one turn of this
+   * thread's loop: so many events in one turn are the sign. (Half as many, as events of ended watches are not counted.)
+   */
+  #countEvent(): void {
+    if (this.#drained++ > 0) return
+    setImmediate(() => {
+      const { maxQueuedEvents } = this.#options
+      const isSuspect = this.#drained >= maxQueuedEvents / 2
+      this.#drained = 0
+      if (isSuspect && this.#rescanTimer === undefined && !this.#isClosed) this.#rescanSoon()
+    })
+  }
+
+  #rescanSoon(): void {
+    const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - Date.now())
+    this.#rescanTimer = setTimeout(() => {
+      this.#rescanTimer = undefined
+      this.rescan()
+    }, waitMs)
+  }
+
+  #tell(): void {
+    if (this.#isTelling || this.dirty.size === 0) return
+    this.#isTelling = true
+    setTimeout(() => {
+      this.#isTelling = false
+      if (!this.#isClosed && this.dirty.size > 0) this.#options.onDirty()
+    }, gatherMs)
+  }
+
+  #isSameRoot(): boolean {
+    const now = this.#stat('')
+    return now !== undefined && isIdentity(this.#root.identity, now)
+  }
+
+  /** What stands at a path, undefined also when that cannot be said. */
+  #stat(path: string): Stats | undefined {
+    try {
+      return lstatSync(this.#absolute(path), { throwIfNoEntry: false })
+    } catch {
+      return undefined
+    }
+  }
+
+  #absolute(path: string): Buffer {
+    return this.#local.absolute(Buffer.from(path, 'latin1'))
+  }
+}

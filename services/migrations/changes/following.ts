@@ -1,0 +1,38 @@
+import type { Log } from '../../../broker/log.ts'
+import type { ChangeDetection, ChangeFeed } from './feed.ts'
+
+/** What changes need of the migration that is worked on. */
+export interface ChangesPort {
+  /** Puts an item into the queue: that of a change, or one that is a part of scanning. */
+  publish(lane: 'change' | 'region', item: Uint8Array, messageId: string): Promise<void>
+  /** The work on the migration cannot go on like this. */
+  fail(error: unknown): void
+}
+
+export interface ChangesOptions {
+  /** What tells of changes; undefined for nothing. */
+  readonly feed: ChangeFeed | undefined
+  /** Why it is that one, where another would be better. */
+  readonly reason: string | undefined
+  /** Takes the place of a feed that has no room to watch all folders. */
+  readonly fallback: () => ChangeFeed
+  /** Nobody was told of the changes for a while: all is to be compared once. */
+  readonly hasGap: boolean
+  /** Changes after the scan are not applied. */
+  readonly endsWithScan: boolean
+  /** Name of the migration, for the log. */
+  readonly migration: string
+  readonly log: Log
+}
+
+/** How changes are found, and how far behind the target is. */
+export interface ChangesView {
+  readonly detection: ChangeDetection | 'off'
+  readonly reason: string | undefined
+  /** Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. */
+  readonly lagSeconds: number
+  /** Changes that are not in the queue yet. */
+  readonly unscheduled: number
+  /** Changes that are in the queue. */
+  readonly scheduled: number
+}

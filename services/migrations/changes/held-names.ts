@@ -1,0 +1,107 @@
+import type { DirtyFolder } from './dirty-folders.ts'
+
+/** Longest delay that a timer of the runtime takes. */
+const maxTimerMs = 2 ** 31 - 1
+
+interface Held {
+  readonly folder: string
+  readonly name: string
+  /** `Infinity` until it is released. */
+  untilMs: number
+  /** It changed, so that it is dirty afterwards. */
+  change: { isTree: boolean; sinceMs: number } | undefined
+}
+
+/** Names that are not to be looked at for a while: changes of them are kept until then. */
+export class HeldNames {
+  readonly #held = new Map<string, Held>()
+  readonly #onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param onRelease called with what is dirty after all */
+  constructor(onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void) {
+    this.#onRelease = onRelease
+  }
+
+  /** Changes that are kept back. */
+  get changes(): number {
+    return this.#held.values().reduce((sum, { change }) => sum + (change === undefined ? 0 : 1), 0)
+  }
+
+  /** When the oldest of them was seen; undefined without any. */
+  get oldestMs(): number | undefined {
+    const times = this.#held.values().flatMap(({ change }) => (change === undefined ? [] : [change.sinceMs]))
+    return times.reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
+  }
+
+  /** Holds names of a folder. @param untilMs when they are released; without it, by `release` alone */
+  hold(folder: DirtyFolder, untilMs = Number.POSITIVE_INFINITY): void {
+    for (const [names, isTree] of [
+      [folder.names, false],
+      [folder.trees, true],
+    ] as const) {
+      for (const name of names) {
+        const held = this.#held.get(keyOf(folder.folder, name))
+        const untilThen = Math.max(untilMs, held?.untilMs ?? 0)
+        const change = Number.isFinite(untilMs)
+          ? { isTree: isTree || (held?.change?.isTree ?? false), sinceMs: folder.sinceMs }
+          : held?.change
+        this.#held.set(keyOf(folder.folder, name), {
+          folder: folder.folder,
+          name,
+          untilMs: untilThen,
+          change,
+        })
+      }
+    }
+    this.#wait()
+  }
+
+  /** Keeps the change of a name that is held; false when it is not. */
+  keep(folder: string, name: string, isTree: boolean, sinceMs: number): boolean {
+    if (this.#held.size === 0) return false
+    const held = this.#held.get(keyOf(folder, name))
+    if (held === undefined) return false
+    const { change } = held
+    held.change = {
+      isTree: isTree || (change?.isTree ?? false),
+      sinceMs: Math.min(sinceMs, change?.sinceMs ?? sinceMs),
+    }
+    return true
+  }
+
+  /** Names that were held without a time are free. */
+  release({ folder, names, trees }: DirtyFolder): void {
+    for (const name of [...names, ...trees]) {
+      const held = this.#held.get(keyOf(folder, name))
+      if (held !== undefined) this.#free(held)
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#held.clear()
+  }
+
+  #free(held: Held): void {
+    this.#held.delete(keyOf(held.folder, held.name))
+    const { folder, name, change } = held
+    if (change !== undefined) this.#onRelease(folder, name, change.isTree, change.sinceMs)
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer)
+    const next = this.#held
+      .values()
+      .reduce((earliest, { untilMs }) => Math.min(earliest, untilMs), Number.POSITIVE_INFINITY)
+    if (!Number.isFinite(next)) return
+    const waitMs = Math.min(Math.max(0, next - Date.now()), maxTimerMs)
+    this.#timer = setTimeout(() => {
+      for (const held of [...this.#held.values()]) if (held.untilMs <= Date.now()) this.#free(held)
+      this.#wait()
+    }, waitMs)
+  }
+}
+
+/** No name has a slash. */
+const keyOf = (folder: string, name: string): string => `${folder}/${name}`

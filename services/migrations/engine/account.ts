@@ -1,0 +1,92 @@
+import type { StoreError, StorePath } from '../../drivers/driver.ts'
+import { ChangedNames, reconcileItems } from './changed-folders.ts'
+import type { Counts, ItemResult } from './counts.ts'
+import type { ChangedFolder } from './items.ts'
+import { Outcome, storeError } from './outcome.ts'
+import { joinPath } from './paths.ts'
+import { storePath, type Run } from './run.ts'
+
+/** What a comparison came to: counts, failures, and what is to be looked at again. */
+export class Account {
+  readonly #run: Run
+  readonly #outcome: Outcome
+  readonly #retry: ChangedFolder[] = []
+  readonly #retryNames = new ChangedNames()
+  /** To be looked at again as soon as may be. */
+  readonly #again = new ChangedNames()
+  /** Large files that somebody writes to, by how long they are left alone. */
+  readonly #busy = new Map<number, ChangedNames>()
+
+  constructor(run: Run, attempt: number) {
+    this.#run = run
+    this.#outcome = new Outcome(attempt)
+  }
+
+  get counts(): Counts {
+    return this.#outcome.counts
+  }
+
+  /** Something changed while it was worked on. @param folder relative to the migration's path */
+  again(folder: StorePath, name: Buffer, isTree = true): void {
+    this.#again.add(folder, name, isTree)
+  }
+
+  leaveAlone(folder: StorePath, name: Buffer, waitMs: number): void {
+    const names = this.#busy.get(waitMs) ?? new ChangedNames()
+    this.#busy.set(waitMs, names)
+    names.add(folder, name)
+  }
+
+  /** @param path in the source */
+  failedForGood(path: StorePath, error: StoreError): void {
+    this.#outcome.failedForGood(path, error)
+  }
+
+  /** A whole folder could not be compared. */
+  failedFolder(group: ChangedFolder, error: StoreError): void {
+    if (this.#outcome.failed(storePath(this.#run, group.folder), error)) this.#retry.push(group)
+  }
+
+  /** Works on a name of a folder; what goes wrong with it is its own. */
+  async trying(folder: StorePath, name: Buffer, isTree: boolean, work: () => Promise<void>): Promise<void> {
+    const { stop } = this.#run
+    stop.check()
+    try {
+      await work()
+    } catch (error) {
+      stop.check()
+      const known = storeError(error)
+      // It went while it was looked at, which is told too; a comparison comes again.
+      if (known.failure === 'gone') return
+      if (known.failure === 'changed') this.again(folder, name, isTree)
+      else if (this.#outcome.failed(joinPath(storePath(this.#run, folder), name), known))
+        this.#retryNames.add(folder, name, isTree)
+    }
+  }
+
+  /** Items of what is to be tried again. */
+  get retries(): Uint8Array<ArrayBuffer>[] {
+    const head = this.#outcome.next
+    return head === undefined ? [] : reconcileItems([...this.#retry, ...this.#retryNames.groups], head)
+  }
+
+  /** @param copied what came of what was copied at once; its counts are in those of the account */
+  result(
+    copied: ItemResult | undefined,
+    { busy, warning }: { busy: Uint8Array[]; warning: string | undefined },
+  ): ItemResult {
+    const { counts, failures } = this.#outcome.result(undefined)
+    const putOff = this.#outcome.putOff ?? copied?.putOff ?? warning
+    return {
+      counts,
+      failures: [...failures, ...(copied?.failures ?? [])],
+      ...(putOff === undefined ? {} : { putOff }),
+      again: [
+        ...this.#again.items(),
+        ...Array.from(this.#busy, ([waitMs, names]) => names.items(Date.now() + waitMs)).flat(),
+        ...(copied?.again ?? []),
+      ],
+      busy,
+    }
+  }
+}

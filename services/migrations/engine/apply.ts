@@ -1,0 +1,285 @@
+import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { Account } from './account.ts'
+import type { Beside } from './beside.ts'
+import type { Children } from './children.ts'
+import { concurrently } from './concurrently.ts'
+import { Copies } from './copies.ts'
+import { add, type ItemResult } from './counts.ts'
+import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
+import type { ChangedFolder } from './items.ts'
+import { type FolderJudge, judgeFolder } from './judge.ts'
+import { withLinks } from './links.ts'
+import {
+  hasAttributes,
+  hasSameLink,
+  hasTime,
+  isOwn,
+  isSkipped,
+  isWatched,
+  missingAt,
+  quietMs,
+} from './live.ts'
+import { isMapped, mappedBelow, targetPath } from './mappings.ts'
+import { changedBy, matchFolder } from './match-folder.ts'
+import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
+import { joinPath } from './paths.ts'
+import { mayRemoveAll, mayRemoveOwn, removeTree } from './remove-tree.ts'
+import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
+
+/** A folder whose entries are compared. */
+export interface Place extends FolderJudge {
+  /** Relative to the migration's path. */
+  readonly folder: StorePath
+  /** In the source. */
+  readonly path: StorePath
+  /** Makes it at the target, if it is not there; asks once. */
+  readonly make: () => Promise<void>
+}
+
+/** How an entry came to be compared. */
+interface How {
+  /** Somebody was told of its name: what is in its way goes, whoever made it. */
+  readonly isTold: boolean
+  /** A folder is compared with all that is below it. */
+  readonly isTree: boolean
+}
+
+/** Applies differences between source and target, and keeps account of what came of it. */
+export class Applying {
+  readonly #run: Run
+  readonly #children: Children
+  readonly #account: Account
+  readonly #copies: Copies
+  /** Removed once all is copied: after a renaming, the content is then never away from the target. */
+  readonly #removals: { place: Place; entry: Entry }[] = []
+  /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
+  readonly #compared = new Map<string, StorePath>()
+  /** Folders of the target that are there, and no links. */
+  readonly #real = new Set<string>()
+  #refusal: string | undefined
+
+  constructor(run: Run, attempt: number, children: Children) {
+    this.#run = run
+    this.#children = children
+    this.#account = new Account(run, attempt)
+    this.#copies = new Copies(run, children, this.#account.counts)
+  }
+
+  /**
+   * Undefined for one that a rule leaves out.
+   * @param folder one that is at the source
+   */
+  async place(folder: StorePath, path: StorePath): Promise<Place | undefined> {
+    const judge = judgeFolder(this.#run, path)
+    if (judge.excludedBy !== undefined) return undefined
+    let made: Promise<void> | undefined
+    const make = () => (made ??= this.#makePlace(folder))
+    // What is removed must not be removed through a link.
+    if (this.#run.target.features.symlinks && judge.isIncluded) await make()
+    this.#compare(path)
+    return { ...judge, folder, path, make }
+  }
+
+  /** The entries of a folder as the migration's choice for symbolic links makes them. */
+  async resolved(place: Place, entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const found = { counts: this.#account.counts, refused: [] as { name: Buffer; error: StoreError }[] }
+    const isExcluded = (link: Entry) => this.#isExcluded(place, link)
+    const resolved = await withLinks(this.#run, place.path, entries, found, isExcluded)
+    for (const { name, error } of found.refused)
+      this.#account.failedForGood(joinPath(place.path, name), error)
+    return resolved
+  }
+
+  /** Compares what is under a name that somebody was told of. */
+  async told(place: Place, name: Buffer, isTree: boolean): Promise<void> {
+    await this.#account.trying(place.folder, name, isTree, async () => {
+      const path = joinPath(place.path, name)
+      const found = await this.#run.source.stat(path)
+      const [entry] = found === undefined ? [] : await this.resolved(place, [found])
+      const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
+      if (entry !== undefined) await this.#judged(place, entry, there, { isTold: true, isTree })
+      else if (there !== undefined && !this.#isExcluded(place, { ...there, name }))
+        this.#removals.push({ place, entry: { ...there, name } })
+    })
+  }
+
+  /** Compares an entry that a listing of the source has with what the target has beside it. */
+  async found(place: Place, entry: Entry, there: Entry | undefined, isTree: boolean): Promise<void> {
+    const run = this.#run
+    await this.#account.trying(place.folder, entry.name, isTree, async () => {
+      const path = joinPath(place.path, entry.name)
+      // What goes elsewhere by a path mapping is not beside the others.
+      const its = isMapped(run, path) ? await atTarget(run.target.stat(targetPath(run, path))) : there
+      await this.#judged(place, entry, its, { isTold: false, isTree })
+    })
+  }
+
+  /** Removes an entry that is only at the target, if the migration brought it there. */
+  async isOnly(place: Place, entry: Entry): Promise<void> {
+    if (this.#isExcluded(place, entry)) return
+    await this.#account.trying(place.folder, entry.name, true, async () => {
+      const now = await this.#run.source.stat(joinPath(place.path, entry.name))
+      if (now === undefined) await this.#remove(place, entry, false)
+      // Something was made since the source was listed; a link that is left out was there all the time.
+      else if (now.type !== 'symlink' || linksOf(this.#run.spec) === 'keep')
+        this.#account.again(place.folder, entry.name)
+    })
+  }
+
+  /** An empty root is a volume that is not mounted, more likely than the wish to have nothing. */
+  async refuseToEmpty(beside: Beside): Promise<void> {
+    for await (const batch of beside.rest()) {
+      if (batch.some((entry) => isOwn(this.#run, entry)))
+        this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
+    }
+  }
+
+  /** A whole folder could not be compared. */
+  failedFolder(group: ChangedFolder, error: StoreError): void {
+    this.#account.failedFolder(group, error)
+  }
+
+  /** Copies, removes what is gone, and tells what came of it all. */
+  async finish(): Promise<ItemResult> {
+    const { counts } = this.#account
+    const copied = await this.#copies.finish()
+    if (copied !== undefined) add(counts, copied.counts)
+    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry }) =>
+      this.#account.trying(place.folder, entry.name, true, () => this.#remove(place, entry, true)),
+    )
+    for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
+    this.#children.items({
+      regions: this.#account.retries,
+      transfers: copied?.retry === undefined ? [] : [copied.retry],
+    })
+    await this.#children.finish()
+    counts.filesChanged += counts.filesMigrated + counts.linksMigrated
+    counts.bytesChanged += counts.bytesMigrated
+    counts.foldersChanged += counts.foldersMigrated
+    return this.#account.result(copied, { busy: this.#copies.large, warning: this.#refusal })
+  }
+
+  #isExcluded(place: Place, entry: Entry): boolean {
+    const judgement = place.judge(entry)
+    return typeof judgement === 'object' && 'excludedBy' in judgement
+  }
+
+  async #judged(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
+    const judgement = place.judge(entry)
+    if (judgement === 'taken') return this.#apply(place, entry, there, how)
+    // Only on the way to what is included: it is made for the first that it holds.
+    if (judgement === 'walked') {
+      if (how.isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
+    } else if ('error' in judgement)
+      this.#account.failedForGood(joinPath(place.path, entry.name), judgement.error)
+  }
+
+  async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
+    const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
+    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }, how))) return
+    const beside = isInTheWay ? undefined : there
+    if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
+    else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
+      const waitMs = how.isTold ? quietMs(this.#run, entry) : 0
+      if (waitMs > 0) return this.#account.leaveAlone(place.folder, entry.name, waitMs)
+      await place.make()
+      this.#copies.add(place.folder, entry)
+    }
+  }
+
+  async #applyFolder(
+    place: Place,
+    entry: Entry,
+    there: Entry | undefined,
+    { isTree, isTold }: How,
+  ): Promise<void> {
+    const run = this.#run
+    const { counts } = this.#account
+    const path = joinPath(place.path, entry.name)
+    if (there === undefined) {
+      await place.make()
+      if (isMapped(run, path)) await makeParents(run, path)
+      countLosses(counts, await makeFolder(run, path, entry.mode))
+      counts.foldersScanned++
+      counts.foldersMigrated++
+      const now = isWatched(run) ? await run.source.stat(path) : entry
+      if (now?.type !== entry.type || !hasAttributes(run, now, entry, true))
+        this.#account.again(place.folder, entry.name)
+    } else if (isTold || !hasAttributes(run, entry, there, isTold)) await this.#setAttributes(path)
+    // What is new here may be full.
+    if (isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
+  }
+
+  /** Whether the entry is to be copied over what the target has; its attributes alone are set here. */
+  async #isToCopy(place: Place, entry: Entry, there: Entry, { isTold }: How): Promise<boolean> {
+    const run = this.#run
+    if (entry.type !== there.type || entry.type === 'other') return true
+    const path = joinPath(place.path, entry.name)
+    if (entry.type === 'symlink') {
+      const isDressed = hasTime(run, entry, there) && hasAttributes(run, entry, there, isTold)
+      return !isDressed || !(await hasSameLink(run, path))
+    }
+    if (!isTold && isSkipped(run, entry, there)) return false
+    const missing = missingAt(run, entry, there, isTold)
+    if (missing !== 'attributes') return missing === 'copy'
+    try {
+      await this.#setAttributes(path)
+      return false
+    } catch {
+      // A copy needs fewer rights than a change of what is there, and says what is wrong.
+      return true
+    }
+  }
+
+  async #setAttributes(path: StorePath): Promise<void> {
+    const { source, target, spec } = this.#run
+    const attributes = await source.attributesOf(path, readOptions(spec))
+    if (attributes === undefined) return
+    const set = target.setAttributes(targetPath(this.#run, path), carried(spec, attributes))
+    countLosses(this.#account.counts, await atTarget(set))
+  }
+
+  /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
+  async #clear(place: Place, there: Entry, { isTold }: How): Promise<boolean> {
+    const run = this.#run
+    const path = joinPath(place.path, there.name)
+    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
+    if (await removeTree(run, targetPath(run, path), there, may, this.#account.counts)) return true
+    const what = there.type === 'folder' ? 'a folder' : 'something else'
+    const reason = `target: ${what} that was there before the migration is where this should go`
+    this.#account.failedForGood(path, new StoreError('unsupported', reason))
+    return false
+  }
+
+  async #remove(place: Place, entry: Entry, isTold: boolean): Promise<void> {
+    const run = this.#run
+    const path = joinPath(place.path, entry.name)
+    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
+    const { counts } = this.#account
+    await removeTree(run, targetPath(run, path), entry, may, counts)
+    // What is below it, and goes elsewhere by a path mapping, is gone with it.
+    for (const there of mappedBelow(run, path)) {
+      const mapped = await atTarget(run.target.stat(there))
+      if (mapped !== undefined) await removeTree(run, there, mapped, mayRemoveOwn(run, there), counts)
+    }
+    if (!isWatched(run)) return
+    // Made again before it was removed, and copied again meanwhile: that copy is gone now.
+    if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
+  }
+
+  #compare(path: StorePath): void {
+    this.#compared.set(path.toString('latin1'), path)
+  }
+
+  /** Makes a folder that is being compared, those above it too. */
+  async #makePlace(folder: StorePath): Promise<void> {
+    const run = this.#run
+    const made = await makeRealFolders(run, folder, this.#real)
+    if (made === undefined) return
+    for (const path of changedBy(folder, made)) this.#compare(storePath(run, path))
+    if (!isWatched(run)) return
+    const now = await run.source.stat(storePath(run, made))
+    if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))
+  }
+}

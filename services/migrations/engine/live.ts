@@ -1,0 +1,134 @@
+import type { Driver, Entry, StorePath } from '../../drivers/driver.ts'
+import { targetPath } from './mappings.ts'
+import { atTarget, grainMsOf, type Run } from './run.ts'
+import { defaultMetadata } from '../../../subjects/migration-metadata.ts'
+
+/** What a live migration needs to know of itself. Plain data. */
+export interface Live {
+  /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
+  readonly startedMs: number
+}
+
+const isLocal = ({ features }: Driver) => features.localRoot !== undefined
+
+/**
+ * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
+ * looked at once more.
+ */
+export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isLocal(source)
+
+/** Object stores give times of creation in whole seconds. */
+const secondMs = 1_000
+
+/** Whether an entry of the target came there after the migration was started. */
+export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): boolean => {
+  if (live === undefined || createdMs === undefined) return false
+  const { startedMs } = live
+  return createdMs >= (isLocal(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
+}
+
+/** Whether two looks at the source saw the same. */
+export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
+  a?.type === b?.type &&
+  a?.sizeBytes === b?.sizeBytes &&
+  a?.modifiedMs === b?.modifiedMs &&
+  a?.mode === b?.mode &&
+  a?.owner?.uid === b?.owner?.uid &&
+  a?.owner?.gid === b?.owner?.gid &&
+  a?.createdMs === b?.createdMs
+
+/**
+ * Within so long of a write another may leave the same time: a tick of the kernel's clock; through a driver, the second
+ * that object stores count in, and the time between reading and writing.
+ */
+const tickMs = { local: 10, remote: 2_000 } as const
+
+/** Whether a file of the source was written to so lately that another write may not have changed its time. */
+export const isYoung = (
+  { source, target }: Run,
+  { modifiedMs }: Pick<Entry, 'modifiedMs'>,
+  atMs: number,
+): boolean => {
+  const tick = isLocal(source) && isLocal(target) ? tickMs.local : tickMs.remote
+  // A time to come was set by somebody, and says nothing about the last write.
+  return modifiedMs + tick > atMs && modifiedMs <= Date.now()
+}
+
+/** Whether two entries have the same time; a store that gives none says 0. */
+export const hasTime = (run: Run, { modifiedMs }: Entry, { modifiedMs: itsMs }: Entry): boolean =>
+  modifiedMs === 0 || itsMs === 0 || Math.abs(modifiedMs - itsMs) <= grainMsOf(run)
+
+/**
+ * What the target's file lacks of the source's: nothing, attributes alone, or what only a copy gives.
+ * @param isTold something about it has changed: attributes that cannot be compared are given once more
+ */
+export function missingAt(
+  run: Run,
+  source: Entry,
+  target: Entry,
+  isTold: boolean,
+): 'nothing' | 'attributes' | 'copy' {
+  if (source.sizeBytes !== target.sizeBytes || !hasTime(run, source, target)) return 'copy'
+  // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
+  const copiedMs = target.writtenMs ?? target.createdMs
+  if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
+  const { attributes } = run.spec.metadata ?? defaultMetadata
+  return hasAttributes(run, source, target, isTold) && !(isTold && attributes) ? 'nothing' : 'attributes'
+}
+
+const permissionBits = 0o777
+/** Set-user-id, set-group-id and sticky, which a target may not hold, with the owner that they belong to. */
+const allBits = 0o7777
+
+/** Only who may give files away gets the owner right; others would try it in vain with each comparison. */
+const mayGive = process.getuid?.() === 0
+
+/** Whether the target's entry has mode and owner of the source's, as far as they are kept and can be compared. */
+export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: boolean): boolean {
+  const { modes, owners } = run.spec.metadata ?? defaultMetadata
+  const bits = isTold || mayGive ? allBits : permissionBits
+  const [mode, itsMode] = [source.mode, target.mode]
+  const hasMode =
+    !modes ||
+    !run.target.features.modes ||
+    mode === undefined ||
+    itsMode === undefined ||
+    (mode & bits) === (itsMode & bits)
+  return hasMode && (!owners || !(isTold || mayGive) || hasOwner(source, target))
+}
+
+const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean =>
+  owner === undefined || its === undefined || (owner.uid === its.uid && owner.gid === its.gid)
+
+/** Whether both sides have the same symbolic link at a path. */
+export async function hasSameLink(run: Run, path: StorePath): Promise<boolean> {
+  const { source, target } = run
+  if (source.readLink === undefined || target.readLink === undefined) return false
+  const link = await source.readLink(path)
+  return link.equals(await atTarget(target.readLink(targetPath(run, path))))
+}
+
+/**
+ * Whether the migration's policy leaves a file as it is at the target: it stood there before, and nothing was written to
+ * the source's since the migration began.
+ */
+export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
+  run.spec.policy !== 'Overwrite' &&
+  source.sizeBytes === target.sizeBytes &&
+  source.modifiedMs < (run.spec.live?.startedMs ?? 0) &&
+  !isOwn(run, target)
+
+/**
+ * A large file is copied when nobody has written to it for a time that grows with its size: to begin at every write would
+ * copy a growing file many times over.
+ */
+const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, stepMs: 50 } as const
+
+/** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
+export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
+  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes) return 0
+  const ageMs = Date.now() - modifiedMs
+  const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
+  // A time to come was set by somebody.
+  return ageMs < 0 || leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs
+}

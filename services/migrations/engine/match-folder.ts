@@ -1,0 +1,38 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import { parentOf } from '../../drivers/local-root.ts'
+import type { Counts } from './counts.ts'
+import { hasAttributes, hasTime } from './live.ts'
+import { targetPath } from './mappings.ts'
+import { carried, countLosses, readOptions } from './metadata.ts'
+import { storeError } from './outcome.ts'
+import type { Run } from './run.ts'
+
+/**
+ * Gives a folder of the target the attributes that the source's has, where something made in it moves its time: whoever
+ * writes into a folder of a live migration does this afterwards. What does not work is counted as a time that was not kept.
+ * @param path in the source
+ */
+export async function matchFolder(run: Run, path: StorePath, counts: Counts): Promise<void> {
+  const { source, target, spec } = run
+  if (!target.features.folderTimesMove || path.length === 0) return
+  try {
+    const there = targetPath(run, path)
+    const [entry, its] = [await source.stat(path), await target.stat(there)]
+    if (entry?.type !== 'folder' || its?.type !== 'folder') return
+    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return
+    const attributes = await source.attributesOf(path, readOptions(spec))
+    if (attributes !== undefined)
+      countLosses(counts, await target.setAttributes(there, carried(spec, attributes)))
+  } catch (error) {
+    // Somebody removed it meanwhile: nothing is left to be finished.
+    if (storeError(error).failure !== 'gone') counts.timesNotKept++
+  }
+}
+
+/** Folders whose time moved when a folder was made together with those above it, the uppermost of them `made`. */
+export function changedBy(folder: StorePath, made: StorePath): StorePath[] {
+  const changed = [folder]
+  for (let at = folder; at.length >= made.length && at.length > 0; at = parentOf(at))
+    changed.push(parentOf(at))
+  return changed
+}

@@ -1,0 +1,36 @@
+import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import { isWatched } from './live.ts'
+import { targetPath } from './mappings.ts'
+import { storeError } from './outcome.ts'
+import type { Run } from './run.ts'
+
+/**
+ * The error of a copy from a source whose changes are told: `gone` or `changed` where it failed because the source was
+ * changed meanwhile (it is not there any more, another type by now, or was a folder in between), else itself.
+ * @param now what is at the source after the failure
+ */
+export async function overtaken(
+  run: Run,
+  path: StorePath,
+  error: unknown,
+  now: Entry | undefined,
+): Promise<StoreError> {
+  const known = storeError(error)
+  if (now === undefined) return new StoreError('gone', 'source: it is no longer there', { cause: error })
+  if (known.failure !== 'unsupported' || now.type === 'other') return known
+  const isOther =
+    now.type === 'folder' ||
+    (now.type === 'symlink' && run.target.features.symlinks) ||
+    (await run.target.stat(targetPath(run, path)))?.type === 'folder'
+  return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
+}
+
+/** The result of a piece of work on a file of the source, its errors as `overtaken` has them. */
+export async function unlessOvertaken<T>(run: Run, path: StorePath, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    run.stop.check()
+    throw isWatched(run) ? await overtaken(run, path, error, await run.source.stat(path)) : error
+  }
+}

@@ -1,0 +1,177 @@
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { filesystems } from '../../subjects/filesystems.ts'
+import { migrations } from '../../subjects/migrations.ts'
+import { compareTrees } from '../support/compare-trees.ts'
+import { addLocal, createFolder } from '../support/migrations.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+let home: string
+let platform: TestPlatform
+beforeAll(async () => {
+  home = await createHome()
+  platform = await startTestPlatform({ home })
+})
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  rmSync(home, { recursive: true, force: true })
+})
+
+let count = 0
+
+/** Two folders, as source and target, and a live migration between them; not started. */
+async function createLive(options: { listens?: boolean } = {}) {
+  const folder = createFolder('source', 'target')
+  const migrationId = `live-${++count}`
+  const [source, target] = [`${migrationId}-source`, `${migrationId}-target`]
+  await addLocal(platform, source, 'source', folder.source)
+  await platform.call(filesystems['create-local'], {
+    fileSystemId: target,
+    role: 'target',
+    fsRoot: folder.target,
+    listenAndApplySourceChanges: options.listens ?? true,
+  })
+  await platform.call(migrations.create, {
+    migrationId,
+    path: '/',
+    source,
+    target,
+    scanOnlyMigration: false,
+  })
+  const get = () => platform.call(migrations.get, { migrationId })
+  const is = (state: string) => until(`it is ${state}`, async () => (await get()).state === state)
+  const differences = () => compareTrees(folder.source, folder.target)
+  return {
+    migrationId,
+    at: (path: string) => join(folder.source, path),
+    there: (path: string) => join(folder.target, path),
+    get,
+    is,
+    differences,
+    start: async () => {
+      await platform.call(migrations.start, { migrationId })
+      await is('LIVE')
+    },
+    stop: async () => {
+      await platform.call(migrations.stop, { migrationId })
+      await is('STOPPED')
+    },
+    untilEqual: async () => {
+      await until('the target is as the source is', () => isEqual(differences)).catch(async () => {
+        expect({ differences: differences(), view: await get() }).toBe('equal')
+      })
+    },
+    [Symbol.asyncDispose]: async () => {
+      if ((await get()).state === 'LIVE') {
+        await platform.call(migrations.stop, { migrationId })
+        await is('STOPPED')
+      }
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** A tree that is being changed may lose a file between its name and a look at it. */
+function isEqual(differences: () => string[]): boolean {
+  try {
+    return differences().length === 0
+  } catch {
+    return false
+  }
+}
+
+function fill(at: (path: string) => string): void {
+  mkdirSync(at('a/b/c'), { recursive: true })
+  for (const path of ['1', 'a/2', 'a/b/3', 'a/b/c/4']) writeFileSync(at(path), `content of ${path}`)
+}
+
+function changeAll(at: (path: string) => string): void {
+  appendFileSync(at('1'), ' and more')
+  renameSync(at('a/b'), at('moved'))
+  writeFileSync(at('moved/c/new'), 'new')
+  rmSync(at('a/2'))
+  mkdirSync(at('new/folder'), { recursive: true })
+  writeFileSync(at('new/folder/file'), 'x')
+  chmodSync(at('moved/3'), 0o600)
+  utimesSync(at('moved/c/4'), 1_000_000, 1_000_000)
+  symlinkSync('../1', at('a/link'))
+}
+
+test('what changes after the scan arrives: files, folders, links, modes, times, and what was removed', async () => {
+  await using live = await createLive()
+  fill(live.at)
+  await live.start()
+  expect(live.differences()).toEqual([])
+  changeAll(live.at)
+  await live.untilEqual()
+  await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
+  expect(await live.get()).toMatchObject({
+    state: 'LIVE',
+    scanOnlyMigration: false,
+    changeDetection: 'watching',
+    unscheduledEvents: 0,
+    scheduledEvents: 0,
+    failedPathCount: 0,
+  })
+  expect((await live.get()).clientActivitySummary.fileCount).toBeGreaterThan(0)
+})
+
+test('what changed while it was stopped arrives when it goes on; what stood at the target before stays', async () => {
+  await using live = await createLive()
+  fill(live.at)
+  mkdirSync(live.there('theirs'))
+  writeFileSync(live.there('theirs/file'), 'theirs')
+  const theirs = ['/theirs is too many', '/theirs/file is too many']
+  await live.start()
+  await live.stop()
+  changeAll(live.at)
+  await live.start()
+  await until('the changes have arrived', () => isEqual(() => live.differences().slice(theirs.length)))
+  expect(live.differences()).toEqual(theirs)
+})
+
+test('changes after the scan are not applied where the target is not to listen', async () => {
+  await using live = await createLive({ listens: false })
+  fill(live.at)
+  await live.start()
+  await until('it has ended to listen', async () => (await live.get()).changeDetection === 'off')
+  expect((await live.get()).changeDetectionReason).toContain('listenAndApplySourceChanges')
+  writeFileSync(live.at('later'), 'x')
+  expect(live.differences()).toEqual(['/later is missing'])
+})
+
+test('a folder that is asked for is scanned again, and it is live again', async () => {
+  await using live = await createLive()
+  fill(live.at)
+  await live.start()
+  rmSync(live.there('a'), { recursive: true })
+  await platform.call(migrations['add-pending-region'], { migrationId: live.migrationId, path: '/a' })
+  await live.untilEqual()
+  await live.is('LIVE')
+  writeFileSync(live.at('a/later'), 'x')
+  await live.untilEqual()
+})
+
+test('what changed while the platform was away arrives when it is there again', async () => {
+  await using live = await createLive()
+  fill(live.at)
+  await live.start()
+  await platform[Symbol.asyncDispose]()
+  changeAll(live.at)
+  platform = await startTestPlatform({ home })
+  await live.untilEqual()
+  writeFileSync(live.at('later'), 'x')
+  await live.untilEqual()
+  expect((await live.get()).state).toBe('LIVE')
+})

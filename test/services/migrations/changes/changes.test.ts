@@ -1,0 +1,201 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Changes } from '../../../../services/migrations/changes/changes.ts'
+import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
+import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
+import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
+import { ChangedNames } from '../../../../services/migrations/engine/changed-folders.ts'
+import { noCounts } from '../../../../services/migrations/engine/counts.ts'
+import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { createFolder } from '../../../support/migrations.ts'
+import { testLog } from '../../../support/platform.ts'
+import { until } from '../../../support/until.ts'
+
+interface Published {
+  readonly lane: string
+  readonly messageId: string
+  readonly sequence: number
+  /** Paths to compare; of whole trees with a slash at the end. */
+  readonly paths: string[]
+}
+
+/** The changes of a real folder, and a queue that is a list. */
+function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {}) {
+  const folder = createFolder('source')
+  mkdirSync(join(folder.source, 'a/b'), { recursive: true })
+  const queue: Published[] = []
+  const failures: unknown[] = []
+  const end = new AbortController()
+  const changes = new Changes({
+    feed: new LocalWatch(Buffer.from(folder.source), options.maxWatches),
+    reason: undefined,
+    fallback: () => new Comparison(),
+    hasGap: false,
+    endsWithScan: false,
+    migration: 'test',
+    log: testLog,
+    ...options,
+  })
+  const port = {
+    publish: async (lane: string, item: Uint8Array, messageId: string) =>
+      void queue.push({ lane, messageId, sequence: queue.length + 1, paths: pathsOf(item) }),
+    fail: (error: unknown) => void failures.push(error),
+  }
+  return {
+    changes,
+    queue,
+    failures,
+    at: (path: string) => join(folder.source, path),
+    start: () => changes.start(port, end.signal),
+    /** Something is in the queue beyond what was there. */
+    next: async (count = 1) => {
+      await until(`${count} items are in the queue`, () => queue.length >= count)
+      return queue[count - 1]!
+    },
+    done: (item: Published, again: Uint8Array[] = [], busy: Uint8Array[] = []) => {
+      changes.working(item)
+      changes.done(item, { counts: noCounts(), failures: [], again, busy })
+    },
+    [Symbol.asyncDispose]: async () => {
+      end.abort(new Error('the test is over'))
+      await changes.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+function pathsOf(bytes: Uint8Array): string[] {
+  const item = decodeItem(bytes)
+  if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
+  return item.groups.flatMap(({ folder, names, trees, scope }) => {
+    const at = (name: Buffer) =>
+      folder.length === 0 ? name.toString() : `${folder.toString()}/${name.toString()}`
+    const whole = scope === 'names' ? [] : [`${folder.toString()}/`]
+    return [...whole, ...names.map(at), ...trees.map((name) => `${at(name)}/`)]
+  })
+}
+
+function named(folder: string, name: string): Uint8Array[] {
+  const names = new ChangedNames()
+  names.add(Buffer.from(folder), Buffer.from(name))
+  return names.items()
+}
+
+test('a folder is in the queue once at a time; what changes meanwhile follows, and nothing is late when all is done', async () => {
+  await using live = follow()
+  await live.start()
+  writeFileSync(live.at('a/1'), 'x')
+  const first = await live.next()
+  expect(first).toMatchObject({ lane: 'change', paths: ['a/1'] })
+  writeFileSync(live.at('a/2'), 'x')
+  writeFileSync(live.at('a/b/3'), 'x')
+  expect(await live.next(2)).toMatchObject({ paths: ['a/b/3'] })
+  await until('the other waits', () => live.changes.view().unscheduled === 1)
+  expect(live.changes.view()).toMatchObject({ detection: 'watching', scheduled: 2 })
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
+  live.done(first)
+  expect(await live.next(3)).toMatchObject({ paths: ['a/2'] })
+  for (const item of live.queue.slice(1)) live.done(item)
+  expect(live.changes.view()).toMatchObject({ scheduled: 0, unscheduled: 0, lagSeconds: 0 })
+  expect(new Set(live.queue.map(({ messageId }) => messageId)).size).toBe(3)
+})
+
+test('what is to be looked at again comes again by itself', async () => {
+  await using live = follow()
+  await live.start()
+  writeFileSync(live.at('file'), 'x')
+  live.done(await live.next(), named('a', 'other'))
+  expect(await live.next(2)).toMatchObject({ paths: ['a/other'] })
+})
+
+test('a change is applied when all that its item made is done, what was tried again included', async () => {
+  await using live = follow()
+  await live.start()
+  writeFileSync(live.at('file'), 'x')
+  const first = await live.next()
+  live.changes.working(first)
+  live.changes.made(first.sequence, '1.child')
+  live.changes.done(first, undefined)
+  expect(live.changes.view()).toMatchObject({ scheduled: 1 })
+  const child = { sequence: 50, messageId: '1.child' }
+  live.changes.working(child)
+  live.changes.made(50, '50.retry')
+  live.changes.done(child, undefined)
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
+  live.changes.done({ sequence: 51, messageId: '50.retry' }, undefined)
+  expect(live.changes.view()).toMatchObject({ scheduled: 0, lagSeconds: 0 })
+})
+
+test('a large file that is being copied is not copied a second time at the same time', async () => {
+  await using live = follow()
+  await live.start()
+  writeFileSync(live.at('large'), 'x')
+  const first = await live.next()
+  live.changes.working(first)
+  live.changes.made(first.sequence, '1.large')
+  live.done(first, [], named('', 'large'))
+  writeFileSync(live.at('large'), 'more')
+  writeFileSync(live.at('small'), 'x')
+  const second = await live.next(2)
+  expect(second).toMatchObject({ paths: ['small'] })
+  live.done(second)
+  live.changes.done({ sequence: 60, messageId: '1.large' }, undefined)
+  expect(await live.next(3)).toMatchObject({ paths: ['large'] })
+})
+
+test('after a gap everything is compared, once the scan is over and no sooner', async () => {
+  await using live = follow({ hasGap: true })
+  await live.start()
+  expect(live.queue).toEqual([])
+  expect(live.changes.view().lagSeconds).toBeGreaterThanOrEqual(0)
+  expect(await live.changes.scanned()).toBe(true)
+  expect(await live.next()).toMatchObject({ lane: 'region', paths: ['/'] })
+  expect(await live.changes.scanned()).toBe(true)
+  live.done(await live.next())
+  expect(await live.changes.scanned()).toBe(false)
+})
+
+test('more folders than can be watched: it says so, and compares, at the beginning and later', async () => {
+  await using narrow = follow({ maxWatches: 2 })
+  await narrow.start()
+  expect(narrow.changes.view()).toMatchObject({ detection: 'comparing' })
+  expect(narrow.changes.view().reason).toContain('more than 2 folders')
+  expect(await narrow.changes.scanned()).toBe(true)
+  expect(await narrow.next()).toMatchObject({ lane: 'region', paths: ['/'] })
+
+  await using later = follow({ maxWatches: 4 })
+  await later.start()
+  expect(await later.changes.scanned()).toBe(false)
+  expect(later.changes.view()).toMatchObject({ detection: 'watching', reason: undefined })
+  mkdirSync(later.at('c/d/e'), { recursive: true })
+  await until('it compares', () => later.changes.view().detection === 'comparing')
+  await until('everything is to be compared', () => later.queue.some(({ lane }) => lane === 'region'))
+  expect(later.failures).toEqual([])
+})
+
+test('without events everything is compared from time to time', async () => {
+  await using live = follow({ feed: new Comparison(0.02) })
+  await live.start()
+  expect(await live.changes.scanned()).toBe(false)
+  for (let i = 1; i <= 3; i++) {
+    const item = await live.next(i)
+    expect(item).toMatchObject({ lane: 'region', paths: ['/'] })
+    live.done(item)
+  }
+})
+
+test('a source that goes away ends it', async () => {
+  await using live = follow()
+  await live.start()
+  renameSync(live.at(''), `${live.at('')} moved`)
+  await until('it has failed', () => live.failures.length > 0)
+  expect(String(live.failures[0])).toContain('moved or removed')
+})
+
+test('the same failure is told once', async () => {
+  await using live = follow()
+  const failure = { path: '/a', failure: 'permission', message: 'no', attempts: 1 } as const
+  expect(live.changes.unknown([failure, failure])).toEqual([failure])
+  expect(live.changes.unknown([failure, { ...failure, path: '/b' }])).toHaveLength(1)
+})

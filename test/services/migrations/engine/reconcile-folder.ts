@@ -1,0 +1,88 @@
+import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { reconcileItems } from '../../../../services/migrations/engine/changed-folders.ts'
+import { add, noCounts, type Counts, type Failure } from '../../../../services/migrations/engine/counts.ts'
+import { kindOf, type ChangedFolder, type ChangeScope } from '../../../../services/migrations/engine/items.ts'
+import { joinPath } from '../../../../services/migrations/engine/paths.ts'
+import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+
+/** What comparing came to. */
+export interface Reconciled {
+  readonly counts: Counts
+  readonly failures: Failure[]
+  /** Paths that are to be looked at again. */
+  readonly again: string[]
+  /** Paths of large files that went by items of their own. */
+  readonly busy: string[]
+  /** How often an item was worked on. */
+  readonly items: number
+}
+
+/** A folder to compare, in words. */
+export const changed = (
+  folder: string,
+  { names = [], trees = [], scope = 'names' }: { names?: string[]; trees?: string[]; scope?: ChangeScope },
+): ChangedFolder => ({
+  folder: Buffer.from(folder),
+  names: names.map((name) => Buffer.from(name)),
+  trees: trees.map((name) => Buffer.from(name)),
+  scope,
+})
+
+/** Compares folders and does all that comes of it; what is to be looked at again is not. */
+export async function reconcile(
+  mover: Mover,
+  spec: MoveSpec,
+  groups: readonly ChangedFolder[],
+): Promise<Reconciled> {
+  const counts = noCounts()
+  const failures: Failure[] = []
+  const again: string[] = []
+  const busy: string[] = []
+  const items: Uint8Array[] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
+  const { signal } = new AbortController()
+  let done = 0
+  for (let item = items.shift(); item !== undefined; item = items.shift()) {
+    done++
+    const isListed = ['reconcile', 'region'].includes(kindOf(item))
+    const result = isListed
+      ? await mover.scan(
+          spec,
+          item,
+          async ({ regions, transfers }) => void items.push(...regions, ...transfers),
+          signal,
+        )
+      : await mover.transfer(spec, item, signal)
+    add(counts, result.counts)
+    failures.push(...result.failures)
+    again.push(...(result.again ?? []).flatMap(pathsOf))
+    busy.push(...(result.busy ?? []).flatMap(pathsOf))
+    if (result.retry !== undefined) items.push(result.retry)
+  }
+  return { counts, failures, again, busy, items: done }
+}
+
+function pathsOf(bytes: Uint8Array): string[] {
+  const item = decodeItem(bytes)
+  if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
+  return item.groups.flatMap(({ folder, names, trees }) =>
+    [...names, ...trees].map((name) => joinPath(folder, name).toString()),
+  )
+}
+
+/** Works on the first item alone: how many it makes, and why it is put off. */
+export async function tryOnce(
+  mover: Mover,
+  spec: MoveSpec,
+  groups: readonly ChangedFolder[],
+): Promise<{ retried: number; reason: string | undefined }> {
+  const [item = new Uint8Array()] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
+  let retried = 0
+  const { signal } = new AbortController()
+  const { putOff } = await mover.scan(
+    spec,
+    item,
+    async ({ regions }) => void (retried += regions.length),
+    signal,
+  )
+  return { retried, reason: putOff }
+}

@@ -1,0 +1,355 @@
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
+import { compareTrees } from '../../../support/compare-trees.ts'
+import { createFolder } from '../../../support/migrations.ts'
+import { changed, reconcile, tryOnce } from './reconcile-folder.ts'
+
+const mover = new Mover({ threads: 2, log: { error: () => undefined } })
+afterAll(() => mover.close())
+
+/** Folders of a migration that began a minute ago: what a test makes at the target is the migration's own. */
+function createLiveMove(options: Partial<MoveSpec> = {}) {
+  const folder = createFolder('from', 'to')
+  const spec: MoveSpec = {
+    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
+    generation: 1,
+    root: new Uint8Array(0),
+    source: { kind: 'local', options: { fsRoot: folder.from } },
+    target: { kind: 'local', options: { fsRoot: folder.to } },
+    policy: 'Overwrite',
+    live: { startedMs: Date.now() - 60_000 },
+    ...options,
+  }
+  return {
+    spec,
+    apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, spec, groups),
+    /** The same with a migration that begins in a minute: all that is at the target is older. */
+    applyLater: (...groups: ReturnType<typeof changed>[]) =>
+      reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
+    from: (path: string) => join(folder.from, path),
+    to: (path: string) => join(folder.to, path),
+    differences: () => compareTrees(folder.from, folder.to),
+    [Symbol.dispose]: folder[Symbol.dispose],
+  }
+}
+
+const everything = changed('', { scope: 'tree' })
+
+describe('names that somebody was told of', () => {
+  test('arrive: new files, folders with all that is in them, links', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'content')
+    writeFileSync(move.from('empty'), '')
+    mkdirSync(move.from('a/b/c'), { recursive: true })
+    writeFileSync(move.from('a/b/c/deep'), 'deep')
+    symlinkSync('file', move.from('link'))
+    const { failures, again, counts } = await move.apply(
+      changed('', { names: ['file', 'empty', 'a', 'link'] }),
+    )
+    expect([failures, again]).toEqual([[], []])
+    expect(move.differences()).toEqual([])
+    expect(counts).toMatchObject({ filesScanned: 3, filesMigrated: 3, linksMigrated: 1, foldersMigrated: 3 })
+  })
+
+  test('below folders that the target has not yet: those are made', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('a/b'), { recursive: true, mode: 0o750 })
+    writeFileSync(move.from('a/b/file'), 'content')
+    await move.apply(changed('a/b', { names: ['file'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('that are gone are removed, folders with all that is in them', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('stays'), 'x')
+    await move.apply(everything)
+    mkdirSync(move.to('tree/below'), { recursive: true })
+    for (const path of ['file', 'tree/1', 'tree/below/2']) writeFileSync(move.to(path), 'x')
+    symlinkSync('stays', move.to('link'))
+    const { counts } = await move.apply(changed('', { names: ['file', 'tree', 'link', 'never was'] }))
+    expect(move.differences()).toEqual([])
+    expect(counts).toMatchObject({ filesRemoved: 4, foldersRemoved: 2, failures: 0 })
+  })
+
+  test('are not taken for gone when their whole folder is', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('folder'))
+    writeFileSync(move.to('folder/file'), 'x')
+    await move.apply(changed('folder', { names: ['file'] }))
+    expect(readFileSync(move.to('folder/file'), 'utf8')).toBe('x')
+  })
+
+  test('a change of size, time or content arrives; what is the same is not copied', async () => {
+    using move = createLiveMove()
+    for (const name of ['appended', 'touched', 'same']) writeFileSync(move.from(name), 'content')
+    await move.apply(everything)
+    appendFileSync(move.from('appended'), ' and more')
+    utimesSync(move.from('touched'), 1_000_000, 1_000_000)
+    const before = lstatSync(move.to('same'))
+    utimesSync(move.from('same'), before.atime, 1_500_000)
+    await move.apply(everything)
+    const { ino } = lstatSync(move.to('same'))
+    const { counts } = await move.apply(changed('', { names: ['appended', 'touched', 'same'] }))
+    expect(move.differences()).toEqual([])
+    expect(lstatSync(move.to('same')).ino).toBe(ino)
+    expect(counts.bytesMigrated).toBeLessThanOrEqual('content and more'.length)
+  })
+
+  test('two writes within one tick of the clock, of the same size: the second arrives too', async () => {
+    using move = createLiveMove()
+    for (let i = 0; i < 50; i++) {
+      writeFileSync(move.from('file'), `write ${i % 10}a`)
+      await move.apply(changed('', { names: ['file'] }))
+      writeFileSync(move.from('file'), `write ${i % 10}b`)
+      await move.apply(changed('', { names: ['file'] }))
+      expect(readFileSync(move.to('file'), 'utf8')).toBe(`write ${i % 10}b`)
+    }
+  })
+
+  test('another mode alone is set without a copy, for files and folders', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'content', { mode: 0o644 })
+    utimesSync(move.from('file'), 1_000_000, 1_000_000)
+    mkdirSync(move.from('folder'), { mode: 0o755 })
+    await move.apply(everything)
+    const { ino } = lstatSync(move.to('file'))
+    chmodSync(move.from('file'), 0o600)
+    chmodSync(move.from('folder'), 0o711)
+    const { counts } = await move.apply(changed('', { names: ['file', 'folder'] }))
+    expect(move.differences()).toEqual([])
+    expect(lstatSync(move.to('file')).ino).toBe(ino)
+    expect(counts.filesScanned).toBe(0)
+  })
+
+  test('a folder in place of a file, a file in place of a folder, and a link in place of either', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('file/deep'), { recursive: true })
+    writeFileSync(move.to('file/deep/x'), 'x')
+    writeFileSync(move.to('folder'), 'x')
+    mkdirSync(move.to('link/deep'), { recursive: true })
+    symlinkSync('file', move.to('folder 2'))
+    writeFileSync(move.from('file'), 'now a file')
+    mkdirSync(move.from('folder/with'), { recursive: true })
+    writeFileSync(move.from('folder/with/file'), 'x')
+    symlinkSync('file', move.from('link'))
+    mkdirSync(move.from('folder 2'))
+    await move.apply(changed('', { names: ['file', 'folder', 'link', 'folder 2'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('nothing is written through a link of ours where the source has a folder by now', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('other'))
+    mkdirSync(move.from('place'))
+    writeFileSync(move.from('place/new'), 'new')
+    mkdirSync(move.to('other'))
+    symlinkSync('other', move.to('place'))
+    await move.apply(changed('place', { names: ['new'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('more than a thread copies at once, and a large file, go by items of their own', async () => {
+    using move = createLiveMove()
+    const names = Array.from({ length: 700 }, (_, i) => `file ${i}`)
+    for (const name of names) writeFileSync(move.from(name), name)
+    writeFileSync(move.from('large'), Buffer.alloc(17 * 2 ** 20, 7))
+    utimesSync(move.from('large'), 1_000_000, 1_000_000)
+    const { items, busy, counts } = await move.apply(changed('', { names: [...names, 'large'] }))
+    expect(move.differences()).toEqual([])
+    expect(items).toBeGreaterThanOrEqual(3)
+    expect(busy).toEqual(['large'])
+    expect(counts).toMatchObject({ filesScanned: 701, filesMigrated: 701 })
+  })
+
+  test('a large file that was written to just now is left alone for a while', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('large'), '')
+    truncateSync(move.from('large'), 200 * 2 ** 20)
+    const { again, counts } = await move.apply(changed('', { names: ['large'] }))
+    expect(again).toEqual(['large'])
+    expect(counts.filesScanned).toBe(0)
+  })
+})
+
+describe('a comparison', () => {
+  test('copies what differs below, and removes what the migration brought and the source lost', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('a/b'), { recursive: true })
+    writeFileSync(move.from('a/b/file'), 'x')
+    writeFileSync(move.from('a/other'), 'x')
+    await move.apply(everything)
+    renameSync(move.from('a/b'), move.from('moved'))
+    rmSync(move.from('a/other'))
+    appendFileSync(move.from('moved/file'), 'more')
+    writeFileSync(move.from('new'), 'x')
+    await move.apply(everything)
+    expect(move.differences()).toEqual([])
+  })
+
+  test('leaves what stood at the target before, whole', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'x')
+    mkdirSync(move.to('theirs/below'), { recursive: true })
+    writeFileSync(move.to('theirs/below/file'), 'x')
+    symlinkSync('theirs', move.to('link'))
+    const { counts } = await move.applyLater(everything)
+    expect(move.differences().toSorted()).toEqual([
+      '/link is too many',
+      '/theirs is too many',
+      '/theirs/below is too many',
+      '/theirs/below/file is too many',
+    ])
+    expect(counts).toMatchObject({ filesRemoved: 0, foldersRemoved: 0, filesMigrated: 1 })
+  })
+
+  test('does not replace a folder that stood there before, and says so', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('name'), 'a file')
+    mkdirSync(move.to('name'))
+    const { failures } = await move.applyLater(everything)
+    expect(failures).toMatchObject([{ path: '/name', failure: 'unsupported' }])
+    expect(lstatSync(move.to('name')).isDirectory()).toBe(true)
+    // Whoever was told of the name knows that it is another now.
+    await move.applyLater(changed('', { names: ['name'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('empties no target because the source is empty or gone: its volume may not be mounted', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'x')
+    await move.apply(everything)
+    rmSync(move.from('file'))
+    await move.apply(everything)
+    expect(readFileSync(move.to('file'), 'utf8')).toBe('x')
+    const root = Buffer.from('nothing here')
+    mkdirSync(move.to('nothing here'))
+    writeFileSync(move.to('nothing here/file'), 'x')
+    const { retried, reason } = await tryOnce(mover, { ...move.spec, root }, [everything])
+    expect(retried).toBe(1)
+    expect(reason).toMatch(/not there/)
+    expect(readFileSync(move.to('nothing here/file'), 'utf8')).toBe('x')
+  })
+
+  test('leaves files under construction alone', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'x')
+    const name = '.gantry~put~01234567.1.0123456789ab.1~1'
+    writeFileSync(move.to(name), 'half')
+    await move.apply(everything)
+    expect(readFileSync(move.to(name), 'utf8')).toBe('half')
+  })
+
+  test('with the policy to skip, what stood there before and has the size stays, until it is written to', async () => {
+    using move = createLiveMove({ policy: 'SkipIfSizeMatch' })
+    writeFileSync(move.from('file'), 'source')
+    writeFileSync(move.to('file'), 'target')
+    utimesSync(move.from('file'), 1_000_000, 1_000_000)
+    await move.applyLater(everything)
+    expect(readFileSync(move.to('file'), 'utf8')).toBe('target')
+    await move.applyLater(changed('', { names: ['file'] }))
+    expect(readFileSync(move.to('file'), 'utf8')).toBe('source')
+  })
+
+  test('a time to come makes no file be copied again and again', async () => {
+    using move = createLiveMove()
+    writeFileSync(move.from('file'), 'x')
+    utimesSync(move.from('file'), 4_000_000_000, 4_000_000_000)
+    await move.apply(everything)
+    const { counts } = await move.apply(everything)
+    expect(counts.filesScanned).toBe(0)
+    expect(move.differences()).toEqual([])
+  })
+})
+
+describe('what a migration is told to do', () => {
+  const rules = (lists: Partial<RuleLists>) => {
+    const packed = packRules({ exclusions: [], inclusions: [], ...lists })
+    return packed === undefined ? {} : { rules: packed }
+  }
+  const glob = (pattern: string) =>
+    ({ id: pattern, type: 'regex', patternType: 'GLOB', regex: pattern }) as const
+
+  test('what a rule leaves out is neither copied nor removed', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
+    for (const folder of [move.from('cache'), move.to('cache')]) mkdirSync(folder)
+    for (const path of ['a.tmp', 'cache/file', 'kept']) writeFileSync(move.from(path), 'x')
+    for (const path of ['b.tmp', 'cache/theirs']) writeFileSync(move.to(path), 'x')
+    const told = changed('', { names: ['a.tmp', 'b.tmp', 'cache', 'kept'] })
+    for (const group of [told, changed('cache', { names: ['file', 'theirs'] }), everything])
+      await move.apply(group)
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'b.tmp',
+      'cache',
+      'cache/theirs',
+      'kept',
+    ])
+  })
+
+  test('of what it is confined to, folders on the way are made when they hold something', async () => {
+    using move = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
+    for (const path of ['a/empty', 'a/full/deep', 'other']) mkdirSync(move.from(path), { recursive: true })
+    for (const path of ['a/full/deep/1.data', 'a/full/2.txt', 'other/3.data'])
+      writeFileSync(move.from(path), 'x')
+    await move.apply(changed('', { trees: ['a', 'other'] }))
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'a',
+      'a/full',
+      'a/full/deep',
+      'a/full/deep/1.data',
+    ])
+    rmSync(move.from('a/full/deep/1.data'))
+    await move.apply(changed('a/full/deep', { names: ['1.data'] }))
+    expect(readdirSync(move.to('a/full/deep'))).toEqual([])
+  })
+
+  test('a folder with a path mapping arrives where that leads, and is removed there', async () => {
+    const mapping = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) })
+    using move = createLiveMove({ mappings: [mapping('a/b', 'x/y'), mapping('', '')] })
+    mkdirSync(move.from('a/b/c'), { recursive: true })
+    writeFileSync(move.from('a/b/c/file'), 'x')
+    await move.apply(changed('', { trees: ['a'] }))
+    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
+      'a',
+      'x',
+      'x/y',
+      'x/y/c',
+      'x/y/c/file',
+    ])
+    // What comes from elsewhere in the source is not taken for something that is too many here.
+    await move.apply(everything)
+    expect(readFileSync(move.to('x/y/c/file'), 'utf8')).toBe('x')
+    rmSync(move.from('a'), { recursive: true })
+    await move.apply(changed('', { names: ['a'] }))
+    expect(readdirSync(move.to(''), { recursive: true })).toEqual(['x'])
+  })
+
+  test('links that are left out leave nothing, links that are followed bring what they lead to', async () => {
+    for (const links of ['skip', 'follow'] as const) {
+      using move = createLiveMove({ links })
+      writeFileSync(move.from('file'), 'content')
+      symlinkSync('file', move.from('link'))
+      writeFileSync(move.to('link'), 'of before')
+      await move.apply(changed('', { names: ['file', 'link'] }))
+      const wanted = links === 'skip' ? ['file'] : ['file', 'link']
+      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+      await move.apply(everything)
+      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+    }
+  })
+})
