@@ -1,5 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
-import type { Caller } from '../subjects/contract.ts'
+import type { Caller, ClientConnection } from '../subjects/contract.ts'
 import { inboxPrefix, roots } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
@@ -38,6 +38,15 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Call
 function agentOf({ subject, reply = '' }: Msg): Caller | undefined {
   const keyId = subject.slice(agentRoot.length).split('.')[0]!
   return reply.startsWith(`${inboxPrefix(keyId)}.`) ? { kind: 'key', keyId } : undefined
+}
+
+/** On which connection a request came that crossed from another account. */
+export function connectionOf(message: Msg): ClientConnection | undefined {
+  if (!message.reply?.startsWith(crossAccountReply)) return undefined
+  const { server, id, start } = JSON.parse(requestInfo(message) ?? '{}') as Record<string, unknown>
+  return typeof server === 'string' && typeof id === 'number' && typeof start === 'string'
+    ? { server, id, started: start }
+    : undefined
 }
 
 /** The server's word on the client of a request that crossed accounts. */

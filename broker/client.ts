@@ -13,10 +13,9 @@ import {
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
-import { GantryError } from '../subjects/errors.ts'
+import { errorOf, GantryError } from '../subjects/errors.ts'
 import {
   clientAddressHeader,
-  errorOf,
   requestIdHeader,
   serviceErrorCodeHeader,
   serviceErrorHeader,

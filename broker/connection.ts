@@ -11,7 +11,7 @@ import { authTimeoutSeconds } from './server-config.ts'
 import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
 
-export type { NatsConnection } from '@nats-io/transport-node'
+export { type NatsConnection, nuid } from '@nats-io/transport-node'
 
 /** The platform's own connections try for ever: a broker that is away comes back, and state is on its disk. */
 const platformReconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 100 } as const

@@ -1,5 +1,4 @@
 import { messageHeaders } from '../subjects/names.ts'
-import { type ErrorBody, errors, GantryError, isErrorCode } from '../subjects/errors.ts'
 
 /** Headers of the micro-service protocol (NATS ADR-32) and ours. */
 export const serviceErrorHeader = messageHeaders.error
@@ -21,13 +20,3 @@ export const isRequestId = (text: string): boolean =>
 
 /** Any client's header lines cannot carry a line break. */
 export const headerText = (message: string): string => message.replaceAll(/[\r\n]+/g, ' ')
-
-/** The error in a reply's body; a body that is none of ours becomes INTERNAL. */
-export function errorOf(body: unknown, fallback: string): GantryError {
-  const { code, message, details, requestId } = (body ?? {}) as Partial<ErrorBody>
-  if (!isErrorCode(code)) return new GantryError('INTERNAL', fallback)
-  return new GantryError(code, message ?? errors[code].meaning, {
-    details,
-    ...(requestId === undefined ? {} : { requestId }),
-  })
-}

@@ -72,6 +72,7 @@ export async function lastOfEach(
   stream: string,
   filter: string,
   onMessage: (message: Msg) => void,
+  { headersOnly = false }: { headersOnly?: boolean } = {},
 ): Promise<void> {
   const manager = await jetstreamManager(connection, { checkAPI: false })
   const { name } = await manager.consumers.add(stream, {
@@ -79,6 +80,7 @@ export async function lastOfEach(
     deliver_policy: DeliverPolicy.LastPerSubject,
     ack_policy: AckPolicy.None,
     mem_storage: true,
+    headers_only: headersOnly,
     num_replicas: 1,
     inactive_threshold: abandonedReaderNs,
   })
@@ -89,6 +91,9 @@ export async function lastOfEach(
     manager.consumers.delete(stream, name).catch(() => undefined)
   }
 }
+
+/** Where a message that a consumer delivered is in its stream: $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>… */
+export const sequenceOf = ({ reply = '' }: Msg): number => Number(reply.split('.').at(-5))
 
 /** Number of messages that were there, at most a batch. */
 async function readBatch(

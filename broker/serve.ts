@@ -1,9 +1,17 @@
 import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
-import type { Call, Caller, Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
+import type {
+  Call,
+  Caller,
+  ClientConnection,
+  Contract,
+  Handler,
+  Handlers,
+  Resource,
+} from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import { product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
-import { callerOf } from './caller.ts'
+import { callerOf, connectionOf } from './caller.ts'
 import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats } from './discovery.ts'
@@ -82,7 +90,7 @@ export function serve<R extends Resource>(
         if (caller === undefined)
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
-        call = new ServedCall(caller, requestId, address)
+        call = new ServedCall(caller, requestId, address, message)
         const output = answer(contract, handler, message, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
@@ -156,14 +164,20 @@ class ServedCall implements Call<Contract> {
   readonly caller: Caller
   readonly requestId: string
   readonly #address: () => string | undefined
+  readonly #message: Msg
   #controller: AbortController | undefined
   /** Most calls have none, and are not to pay for them. */
   #tasks: (() => Promise<void>)[] | undefined
 
-  constructor(caller: Caller, requestId: string, address: () => string | undefined) {
+  constructor(caller: Caller, requestId: string, address: () => string | undefined, message: Msg) {
     this.caller = caller
     this.requestId = requestId
     this.#address = address
+    this.#message = message
+  }
+
+  get connection(): ClientConnection | undefined {
+    return connectionOf(this.#message)
   }
 
   get clientAddress(): string | undefined {

@@ -1,24 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { keyIdOf, parseToken, type TokenLocation, tokenPrefix } from '../subjects/token.ts'
 import { keyedHash } from './identity.ts'
 
-/**
- * API tokens: `gantry.<location>.<key id>.<secret>`, opaque to their holder, the same string for HTTP, NATS and
- * WebSocket. The location (base64url of JSON) says which instance made it and where that is to be found.
- */
-export interface TokenLocation {
-  /** Id of the instance; another instance refuses the token. */
-  readonly instance: string
-  /** Addresses at the time of issue: NATS, and the platform's REST. */
-  readonly nats: string
-  readonly http: string
-}
+export { keyIdOf, parseToken, type TokenLocation } from '../subjects/token.ts'
 
-const prefix = 'gantry'
 /** 96 bits name a key without collision; 256 bits cannot be guessed. */
 const keyIdBytes = 9
 const secretBytes = 32
-/** A token is about 200 characters; more is none of ours and not worth decoding. */
-const maxTokenLength = 1_000
 
 /** Key ids become subject tokens and user names, so only letters and digits. */
 export function createKeyId(): string {
@@ -53,34 +41,15 @@ export function isSealed(salt: string, token: string): boolean {
 
 export function formatToken(location: TokenLocation, keyId: string, secret: string): string {
   const { instance: i, nats: n, http: h } = location
-  return `${prefix}.${Buffer.from(JSON.stringify({ i, n, h })).toString('base64url')}.${keyId}.${secret}`
+  return `${tokenPrefix}.${Buffer.from(JSON.stringify({ i, n, h })).toString('base64url')}.${keyId}.${secret}`
 }
-
-/** The parts of a token, or undefined when it is none. */
-export function parseToken(
-  token: string,
-): { location: TokenLocation; keyId: string; secret: string } | undefined {
-  if (token.length > maxTokenLength) return undefined
-  const [first, place, keyId, secret, ...rest] = token.split('.')
-  if (first !== prefix || !place || !keyId || !secret || rest.length > 0) return undefined
-  if (!/^k[0-9a-z]+$/.test(keyId)) return undefined
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(place, 'base64url').toString())
-    const { i, n, h } = parsed as Record<string, unknown>
-    if (typeof i !== 'string' || typeof n !== 'string' || typeof h !== 'string') return undefined
-    return { location: { instance: i, nats: n, http: h }, keyId, secret }
-  } catch {
-    return undefined
-  }
-}
-
-/** The key id in a token, for the inbox of a connection; says nothing about whether the token is right. */
-export const keyIdOf = (token: string): string | undefined => parseToken(token)?.keyId
 
 /** Whether a text, parted by dots as subjects are, has a token in it: it is then not to be shown to anybody. */
 export function hidesToken(text: string): boolean {
   const parts = text.split('.')
-  return parts.some((part, at) => part === prefix && keyIdOf(parts.slice(at, at + 4).join('.')) !== undefined)
+  return parts.some(
+    (part, at) => part === tokenPrefix && keyIdOf(parts.slice(at, at + 4).join('.')) !== undefined,
+  )
 }
 
 /** Whether a secret is the one whose keyed hash is stored; takes the same time whichever byte differs. */

@@ -8,9 +8,12 @@ import type { Session } from './session.ts'
 import type { Terminal } from './terminal.ts'
 import { inputOf } from './values.ts'
 
+/** Asks, on the caller's connection. */
+type Ask = (session: Session, contract: Contract, input: Input<Contract>) => Promise<unknown>
+
 /** Reads the input, calls the capability with the caller's token, and shows the reply. */
 export const callContract =
-  (context: Context): RunContract =>
+  (context: Context, ask: Ask = askAll): RunContract =>
   async (contract, shape, given, command) => {
     const globals = command.optsWithGlobals<Globals>()
     const input = await inputOf(contract, shape, given, context)
@@ -19,7 +22,7 @@ export const callContract =
         await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
         return
       }
-      const reply = await withSession(context, globals, (session) => askAll(session, contract, input))
+      const reply = await withSession(context, globals, (session) => ask(session, contract, input))
       present(context.terminal, contract, reply, { json: globals.json === true, input })
     } catch (error) {
       throw withFlags(error, shape)

@@ -9,7 +9,9 @@ import { createProgram } from './program.ts'
 export async function main(args: readonly string[], context: Context): Promise<number> {
   const program = createProgram(context)
   const json = args.includes('--json')
+  let notFound: string | undefined
   try {
+    notFound = await lookElsewhere(program, args, context)
     await program.parseAsync(args, { from: 'user' })
     return context.exitCode
   } catch (error) {
@@ -19,18 +21,38 @@ export async function main(args: readonly string[], context: Context): Promise<n
     }
     if (error.exitCode === 0) return exitCodes.ok.status
     // Without a command it has printed help.
-    if (error.code !== 'commander.help') report(context.terminal, usageError(program, args, error), { json })
+    if (error.code !== 'commander.help')
+      report(context.terminal, usageError(program, args, error, notFound), { json })
     return exitCodes.usage.status
   }
 }
 
-/** What was wrong with the command line, and where help is. */
-function usageError(program: Command, args: readonly string[], { message }: CommanderError): GantryError {
+/** A first word that is none of our commands may be an extension. Resolves to why that is not known, if so. */
+async function lookElsewhere(
+  program: Command,
+  args: readonly string[],
+  context: Context,
+): Promise<string | undefined> {
+  const [word] = program.parseOptions([...args]).operands
+  if (word === undefined || program.commands.some((command) => command.name() === word)) return undefined
+  const { addExtension } = await import('./extension-commands.ts')
+  return addExtension(program, word, context)
+}
+
+/** What was wrong with the command line, and where help is. @param note what else there is to say of an unknown command */
+function usageError(
+  program: Command,
+  args: readonly string[],
+  { message, code }: CommanderError,
+  note: string | undefined,
+): GantryError {
   const text = message
     .replace(/^error: /, '')
     .replace(/\n\((.+)\)$/, ' ($1)')
     .replace(/\.$/, '')
-  return new GantryError('INVALID_INPUT', `${text}; see ${pathOf(program, args)} --help`)
+  const isMeant = code === 'commander.unknownCommand' && !message.includes('Did you mean')
+  const why = isMeant && note !== undefined ? ` (${note})` : ''
+  return new GantryError('INVALID_INPUT', `${text}${why}; see ${pathOf(program, args)} --help`)
 }
 
 /** The command that the words name, as far as there is one. */

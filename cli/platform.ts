@@ -12,21 +12,22 @@ import { createSealer } from '../broker/seal.ts'
 import { isSealed } from '../broker/token.ts'
 import { serve, type Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
-import { storageUse } from '../broker/storage.ts'
 import { version } from '../broker/version.ts'
-import { watchViolations } from '../broker/violations.ts'
+import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
 import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
 import { auditHandlers } from '../services/audit/index.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
+import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
-import { type Component, platformHandlers } from '../services/platform/index.ts'
+import { platformHandlers } from '../services/platform/index.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { agentResources, contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
+import { auditComponent, storageComponent } from './components.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -57,8 +58,8 @@ export interface Platform {
 /** Each agent has one question open all the time, and some for each piece of work that it has in hand. */
 const agentQuestions = 10_000
 
-/** Above this share of `max_file` the platform reports that its storage is nearly full. */
-const storageWarningShare = 0.9
+/** Calls on the storage of extensions at once; one that waits takes a few kB. */
+const maxWatchers = 4_096
 
 /**
  * Starts everything: nats-server as a child process, all services, all HTTP servers.
@@ -101,13 +102,16 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const credentialSubjects = Object.values(internalResources.authenticationInternal).map(
       ({ subject }) => subject,
     )
-    const [platform, auth, system, edgeConnection, credentialConnection] = await Promise.all([
-      connect('PLATFORM', 'services'),
-      connect('AUTH', 'callout'),
-      connect('SYS', 'system'),
-      connect('GANTRY', edgeUser, publicSubjects),
-      connect('PLATFORM', edgeUser, credentialSubjects),
-    ])
+    const lookupSubjects = Object.values(internalResources.extensionsInternal).map(({ subject }) => subject)
+    const [platform, auth, system, edgeConnection, credentialConnection, lookupConnection] =
+      await Promise.all([
+        connect('PLATFORM', 'services'),
+        connect('AUTH', 'callout'),
+        connect('SYS', 'system'),
+        connect('GANTRY', edgeUser, publicSubjects),
+        connect('PLATFORM', edgeUser, credentialSubjects),
+        connect('PLATFORM', edgeUser, lookupSubjects),
+      ])
 
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
@@ -137,13 +141,20 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     stops.push(() => access.stop())
 
     const marks = addressMarks(identity)
-    const { onViolation, onRefusal } = access
+    const { onRefusal } = access
+    const extensions = await startExtensions({ connections: { platform, system }, identity, log })
+    stops.push(() => extensions.stop())
+    const onViolation = (violation: Violation) => {
+      access.onViolation(violation)
+      extensions.onViolation(violation)
+    }
     const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
     stops.push(() => violations.stop())
 
     const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
+    stops.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
     stops.push(async () => filesystems.stop())
@@ -164,6 +175,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         access.internalHandlers.authentication,
         serving,
       ),
+      serve(platform, internalResources.keysInternal, access.internalHandlers.keys, serving),
       serve(platform, resources.keys, access.handlers.keys, serving),
       serve(platform, resources.agentKeys, access.handlers.agentKeys, serving),
       serve(platform, resources.signIn, access.handlers.signIn, serving),
@@ -189,6 +201,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
       serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
       serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
+      serve(platform, resources.extensions, extensions.handlers.extensions, serving),
+      // Those who watch wait inside.
+      serve(platform, resources.extensionStorage, extensions.handlers.extensionStorage, {
+        ...serving,
+        concurrency: maxWatchers,
+      }),
+      serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
       serve(
         platform,
         resources.platform,
@@ -218,6 +237,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       marks,
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
+      lookupConnection,
       operatorToken,
       publicUrl,
       isSealed: (token) => isSealed(salt, token),
@@ -259,31 +279,4 @@ function urlOf({ host, port }: ListenOptions): string {
 
 async function closeConnection(connection: NatsConnection): Promise<void> {
   if (!connection.isClosed()) await connection.drain()
-}
-
-async function storageComponent(connection: NatsConnection): Promise<Component> {
-  const name = 'storage'
-  try {
-    const { fileBytes, maxFileBytes } = await storageUse(connection)
-    if (fileBytes < maxFileBytes * storageWarningShare) return { name, healthy: true }
-    const percent = Math.round((100 * fileBytes) / maxFileBytes)
-    const message = `${percent} % of max_file is in use; raise it in messaging.config before work slows down`
-    return { name, healthy: false, message }
-  } catch (error) {
-    return {
-      name,
-      healthy: false,
-      message: `the broker’s storage does not answer: ${(error as Error).message}`,
-    }
-  }
-}
-
-function auditComponent(trail: Pick<AuditTrail<AuditEntry>, 'requireRoom'>): Component {
-  const name = 'audit'
-  try {
-    trail.requireRoom()
-    return { name, healthy: true }
-  } catch (error) {
-    return { name, healthy: false, message: (error as Error).message }
-  }
 }

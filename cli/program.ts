@@ -56,7 +56,8 @@ export function createProgram(context: Context): Command {
 
 /** `gantry <resource> <verb>` for each contract. */
 export function addContracts(program: Command, all: readonly Contract[], run: RunContract): void {
-  for (const [resource, own] of Map.groupBy(all, (contract) => contract.resource)) {
+  const commands = all.filter(({ brokerOnly }) => brokerOnly !== true)
+  for (const [resource, own] of Map.groupBy(commands, (contract) => contract.resource)) {
     const examples = own.flatMap(({ cli }) => cli?.example ?? [])
     const group = program
       .command(resource)

@@ -1,6 +1,5 @@
-import { errorOf } from '../broker/headers.ts'
 import type { Contract, Input, Output } from '../subjects/contract.ts'
-import { GantryError } from '../subjects/errors.ts'
+import { errorOf, GantryError } from '../subjects/errors.ts'
 
 /**
  * Calls what needs no token, over REST: the broker lets nobody in without one.

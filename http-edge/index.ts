@@ -15,7 +15,9 @@ import {
 import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
+import { addExtensionRoutes } from './extensions.ts'
 import { Guard, type OnRefusal } from './guard.ts'
+import { addLiveDocuments } from './live-documents.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions } from './properties.ts'
 import { createHttpServer } from './server.ts'
@@ -31,6 +33,8 @@ export interface EdgeOptions {
   readonly edgeConnection: NatsConnection
   /** Where passwords and JSON Web Tokens are checked; undefined while the migrator has no access control. */
   readonly credentialConnection: NatsConnection | undefined
+  /** Where endpoints of extensions are looked up. */
+  readonly lookupConnection: NatsConnection
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
@@ -53,7 +57,7 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { isSealed, onRefusal, onViolation, version, log } = options
+  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, log } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard({ onRefusal, isSealed }),
@@ -65,6 +69,10 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       credentialConnection === undefined
         ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
         : byCredentials(pool, credentialConnection, marks),
+  }
+  const onDenied = (connection: NatsConnection, subject: string, address: string) => {
+    const keyId = pool.keyIdOf(connection)
+    if (keyId !== undefined) onViolation({ keyId, action: 'publish', subject, from: plainAddress(address) })
   }
   const apps: FastifyInstance[] = []
   const urls = {} as Record<HttpServerName, string>
@@ -81,17 +89,18 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         marks,
-        onDenied: (connection, subject, address) => {
-          const keyId = pool.keyIdOf(connection)
-          if (keyId !== undefined)
-            onViolation({ keyId, action: 'publish', subject, from: plainAddress(address) })
-        },
+        onDenied,
         log,
       })
       apps.push(app)
       await addDocs(app, server, version)
-      if (server === 'platform')
+      if (server === 'platform') {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
+        const { platform: authority } = authorities
+        const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
+        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, log })
+        addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
+      }
       urls[server] = await listenOn(app, server, listen[server])
     }
   } catch (error) {

@@ -63,8 +63,9 @@ export function inputReader(
       const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
       throw new GantryError('INVALID_INPUT', `input: ${text}`, { details: problems })
     }
-    for (const [name, text] of Object.entries(request.params as Record<string, string>)) {
-      input[name] = coerceField(properties[name] as Contract['input'], text)
+    const params = request.params as Record<string, string>
+    for (const name of fields.path) {
+      input[name] = coerceField(properties[name] as Contract['input'], params[name] ?? '')
     }
     if (bearer !== undefined) input[bearer] = requireBearer(request, 'token of the identity provider')
     return Object.assign(input, bind)

@@ -119,24 +119,9 @@ function addRoute(
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    // Who may not call is told so before the body is read.
-    onRequest: (request, _, done) => {
-      const go = (connection: NatsConnection) => {
-        request.caller = connection
-        done()
-      }
-      try {
-        const found = authority(request)
-        if (found instanceof Promise) found.then(go, done)
-        else go(found)
-      } catch (error) {
-        done(error as Error)
-      }
-    },
+    onRequest: callerFirst(authority),
     handler: async (request, reply) => {
-      const { caller } = request
-      // A body may come so slowly that the connection is not there any more.
-      const connection = caller === null || caller.isClosed() ? await authority(request) : caller
+      const connection = await connectionOf(request, authority)
       const input = bodyOf(readInput(request))
       const message = await send(connection, contract, input, {
         requestId: request.id,
@@ -158,17 +143,46 @@ function addRoute(
         return sendDownload(reply, message.json<Part>(), ask)
       }
       // The service has checked its reply against the schema; the edge passes it on as it is.
-      const { buffer, byteOffset, byteLength } = message.data
-      return reply
-        .status(status)
-        .header('content-type', 'application/json; charset=utf-8')
-        .send(Buffer.from(buffer, byteOffset, byteLength))
+      return sendReply(reply.status(status), message.data)
     },
   })
 }
 
+/** Finds the caller's connection; who may not call is told so before the body is read. */
+export const callerFirst =
+  (authority: Authority) =>
+  (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    const go = (connection: NatsConnection) => {
+      request.caller = connection
+      done()
+    }
+    try {
+      const found = authority(request)
+      if (found instanceof Promise) found.then(go, done)
+      else go(found)
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+
+/** The caller's connection. A body may come so slowly that the one which was found first is not there any more. */
+export function connectionOf(
+  request: FastifyRequest,
+  authority: Authority,
+): NatsConnection | Promise<NatsConnection> {
+  const { caller } = request
+  return caller === null || caller.isClosed() ? authority(request) : caller
+}
+
+/** Passes the body of a reply on as it is. */
+export function sendReply(reply: FastifyReply, { buffer, byteOffset, byteLength }: Uint8Array): FastifyReply {
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(Buffer.from(buffer, byteOffset, byteLength))
+}
+
 /** @throws GantryError INVALID_INPUT for values in values without end, which a text can hold and no stack can follow */
-function bodyOf(input: unknown): string {
+export function bodyOf(input: unknown): string {
   try {
     return JSON.stringify(input)
   } catch (cause) {

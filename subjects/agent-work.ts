@@ -96,7 +96,7 @@ export const agentWork = agentResource('agent-work', {
   },
   room: {
     summary: 'Resolves when more may be put into the queue, or says that it is too early',
-    input: strict({ migration, lane: Type.String({ maxLength: 40, description: 'Lane of transfers' }) }),
+    input: strict({ migration }),
     output: strict({ room: Type.Boolean() }),
     errors,
     http: [],

@@ -80,6 +80,8 @@ export interface Contract<
   readonly download?: DownloadShape
   /** Milliseconds until the caller gives up; default `defaultDeadlineMs`. */
   readonly deadlineMs?: number
+  /** Without route and command: what counts is the connection on which it is asked. */
+  readonly brokerOnly?: true
 }
 
 /** Long enough for any call that touches the platform alone; calls that reach a store state their own. */
@@ -97,6 +99,7 @@ export interface Definition {
   readonly audit?: AuditShape
   readonly download?: DownloadShape
   readonly deadlineMs?: number
+  readonly brokerOnly?: true
 }
 
 type Named<D extends Definition> = Contract<D['input'], D['output'], D['errors'][number]>
@@ -183,9 +186,21 @@ export type Caller =
   /** Another service of the platform, inside the PLATFORM account. */
   | { readonly kind: 'platform' }
 
+/** A connection of a client to the broker; no other has all three in common with it. */
+export interface ClientConnection {
+  /** Name of the server. */
+  readonly server: string
+  /** Its number there; the server counts anew when it starts. */
+  readonly id: number
+  /** When it was made, as the server writes it. */
+  readonly started: string
+}
+
 /** What a handler gets beside its input. */
 export interface Call<C extends Contract> {
   readonly caller: Caller
+  /** On which the request came, as the broker says; undefined for the platform itself. */
+  readonly connection: ClientConnection | undefined
   readonly requestId: string
   /** Network address of an HTTP client, as our own edge says; undefined for everybody else. */
   readonly clientAddress: string | undefined

@@ -107,3 +107,13 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 /** Whether an unknown thrown value is a GantryError, optionally of one code. */
 export const isGantryError = (error: unknown, code?: ErrorCode): error is GantryError =>
   error instanceof GantryError && (code === undefined || error.code === code)
+
+/** The error in a reply's body; a body that is none of ours becomes INTERNAL. */
+export function errorOf(body: unknown, fallback: string): GantryError {
+  const { code, message, details, requestId } = (body ?? {}) as Partial<ErrorBody>
+  if (!isErrorCode(code)) return new GantryError('INTERNAL', fallback)
+  return new GantryError(code, message ?? errors[code].meaning, {
+    details,
+    ...(requestId === undefined ? {} : { requestId }),
+  })
+}

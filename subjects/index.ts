@@ -9,8 +9,10 @@ import type { Contract, EventContract } from './contract.ts'
 import { diagnostics } from './diagnostics.ts'
 import { exclusions } from './exclusions.ts'
 import { filesystems, filesystemsInternal } from './filesystems.ts'
+import { extensionStorage } from './extension-storage.ts'
+import { extensions, extensionsInternal } from './extensions.ts'
 import { inclusions } from './inclusions.ts'
-import { keys } from './keys.ts'
+import { keys, keysInternal } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
@@ -46,10 +48,18 @@ export const resources = {
   exclusions,
   inclusions,
   pathMappings,
+  extensions,
+  extensionStorage,
 } as const
 
 /** Requests between the platform's own services. */
-export const internalResources = { authenticationInternal, filesystemsInternal, migrationsInternal } as const
+export const internalResources = {
+  authenticationInternal,
+  keysInternal,
+  filesystemsInternal,
+  migrationsInternal,
+  extensionsInternal,
+} as const
 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
   Object.values(resource),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { resource } from './contract.ts'
+import { internalResource, resource } from './contract.ts'
 import { form } from './forms.ts'
 import { list, model, Name, page, strict, Subject, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
@@ -182,5 +182,21 @@ export const keys = resource('keys', {
     output: Key,
     errors: ['NOT_FOUND'],
     http: [{ server: 'platform', method: 'GET', path: '/api/v1/apikey' }],
+  },
+})
+
+/** What other services of the platform ask about a caller. */
+export const keysInternal = internalResource('keys', {
+  permissions: {
+    summary: 'What a key that is valid may do and see, and whose it is',
+    input: strict({ id: KeyId }),
+    output: strict({
+      owner: Key.properties.owner,
+      capabilities: EffectiveCapabilities,
+      visible_extensions: VisibleExtensions,
+      isAdministrator: Type.Boolean({ description: 'Whether it may do all that an administrator may' }),
+    }),
+    errors: ['NOT_FOUND'],
+    http: [],
   },
 })

@@ -12,6 +12,20 @@ export const homeVariable = 'GANTRY_HOME'
 /** Configuration folder when the variable is not set, relative to the working folder. */
 export const defaultHome = '.gantry'
 
+/** Commands that are no capability of the platform: `gantry <word>`. */
+export const commandNames = [
+  'up',
+  'info',
+  'doctor',
+  'watch',
+  'credential',
+  'login',
+  'logout',
+  'completion',
+  'complete',
+  'help',
+] as const
+
 /** Files in the configuration folder. */
 export const files = {
   config: `${product}.config`,
@@ -113,6 +127,15 @@ export function subjectToken(id: string): string {
     token += /[A-Za-z0-9_-]/.test(char) ? char : Array.from(bytesOf(char), hexOf).join('')
   }
   return token
+}
+
+/** The id of a token that `subjectToken` has made. */
+export function idOfToken(token: string): string {
+  const bytes: number[] = []
+  for (const [part] of token.matchAll(/=[0-9A-F]{2}|[^=]/g)) {
+    bytes.push(part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0))
+  }
+  return new TextDecoder().decode(Uint8Array.from(bytes))
 }
 
 /** The UTF-8 form; half of a surrogate pair, which JSON can carry, has none and is made as if it were a character. */

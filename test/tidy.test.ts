@@ -22,6 +22,8 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   [/^broker\//, /^(subjects|broker)\//],
   [/^services\/drivers\//, /^(subjects|broker|services\/drivers)\//],
   [/^services\/(\w+)\//, /^(subjects|broker|services\/drivers)\//],
+  [/^sdk\//, /^(subjects|sdk)\//],
+  [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|broker|http-edge)\//],
   // Where everything is put together.
   [/^cli\/(platform|agent)\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
@@ -42,7 +44,7 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = sources.flatMap(importsOf)
-const isOurs = ({ what }: Import) => /^(subjects|broker|services|http-edge|cli)\//.test(what)
+const isOurs = ({ what }: Import) => /^(subjects|broker|services|http-edge|cli|sdk)\//.test(what)
 
 test('imports go one way', () => {
   const wrong = imports.filter(isOurs).filter(({ from, what }) => {
@@ -53,9 +55,9 @@ test('imports go one way', () => {
   expect(wrong).toEqual([])
 })
 
-test('the broker’s clients are known to broker/ alone', () => {
+test('the broker’s clients are known to broker/ and sdk/ alone', () => {
   const wrong = imports.filter(
-    ({ from, what }) => what.startsWith('@nats-io/') && !from.startsWith('broker/'),
+    ({ from, what }) => what.startsWith('@nats-io/') && !/^(broker|sdk)\//.test(from),
   )
   expect(wrong).toEqual([])
 })

@@ -42,6 +42,10 @@ const readingVerbs = new Set([
   'path-status',
   'oldest-work',
   'oldest-work-all',
+  'features',
+  'show',
+  'resource',
+  'logs',
 ])
 
 const events = `${roots.events}.>`

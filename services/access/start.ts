@@ -18,6 +18,7 @@ import { agentKeyHandlers } from './agent-handlers.ts'
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { admin } from './built-in-roles.ts'
+import { keyPermissionHandlers } from './key-permissions.ts'
 import { keepPurging } from './ended-sessions.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
 import { issueKey, localOperator, whyInvalid } from './keys.ts'
@@ -54,7 +55,10 @@ export interface Access {
     readonly authentication: Authentication['handlers']
     readonly signIn: SignIn['handlers']
   }
-  readonly internalHandlers: { readonly authentication: Authentication['internalHandlers'] }
+  readonly internalHandlers: {
+    readonly authentication: Authentication['internalHandlers']
+    readonly keys: ReturnType<typeof keyPermissionHandlers>
+  }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person, request?: SignInRequest): Promise<Session>
   /** Sign-in by the identity provider. */
@@ -175,7 +179,7 @@ export async function startAccess({
       authentication: authentication.handlers,
       signIn: provider.handlers,
     },
-    internalHandlers: { authentication: authentication.internalHandlers },
+    internalHandlers: { authentication: authentication.internalHandlers, keys: keyPermissionHandlers(keys) },
     signIn: admit,
     provider,
     ownerOf,

@@ -7,7 +7,7 @@ import { systemCalls, type SystemCalls } from './system-calls.ts'
 /** Holes of smaller files are not worth the questions: file systems keep a block or two anyway. */
 const minSparseBytes = 1024 * 1024
 
-/** Without a way to ask for holes, runs of so many zeros are taken for one: what file systems keep at once, or several of it. */
+/** Without a way to ask for holes, runs of so many zeros are taken for one: some blocks of every file system. */
 const blockBytes = 64 * 1024
 const block = Buffer.allocUnsafeSlow(blockBytes)
 const zeros = Buffer.alloc(blockBytes)

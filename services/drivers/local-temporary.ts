@@ -25,7 +25,7 @@ export interface Construction {
   readonly version: string
 }
 
-/** Longer than any name that `temporaryName` makes: prefix, tag, three `~`, the writer, a counter of 11 digits, what it is of. */
+/** Longer than any name made here: prefix, tag, three `~`, the writer, a counter of 11 digits, what it is of, `.parts`. */
 export const maxTemporaryNameBytes = 168
 
 /**

@@ -172,7 +172,7 @@ export class LocalDriver implements Driver {
       const absolute = this.#confine(path)
       return lstatSync(absolute).isDirectory()
         ? dressFolder(absolute, attributes)
-        : setFileAttributes(absolute, timed(attributes))
+        : setFileAttributes(absolute, attributes)
     })
   }
 

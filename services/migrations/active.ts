@@ -144,17 +144,24 @@ export class ActiveMigration {
    * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
    */
   async run(onScanned?: () => Promise<void>): Promise<boolean> {
-    const { changes, movedBy } = this.#options
+    const { changes, movedBy, agents, workId } = this.#options
     await changes?.start(
       { publish: (lane, item, id) => this.#loop.publish(lane, item, id), fail: this.#failed.reject },
       this.#end.signal,
     )
-    // What was changed is known here, and whether it is at the target: agents have no part in live migrations.
-    const isShared = changes === undefined && movedBy !== 'SERVER'
-    if (isShared) await this.#offer()
-    const isOthers = isShared && movedBy === 'AGENTS'
-    const lanes = firstLanesOf(changes !== undefined)
-    const consuming = isOthers ? aborted(this.#end.signal) : this.#loop.run(lanes, this.#end.signal)
+    // What an agent does of a live migration nobody here would hear of, and something could change meanwhile.
+    if (changes === undefined) {
+      await agents.offer({
+        ...this.#options,
+        queue: this.#queue,
+        shelf: this.#shelf,
+        room: (signal) => this.#frontier.room('transfer', signal),
+      })
+    }
+    const isLeftToAgents = changes === undefined && movedBy === 'AGENTS'
+    const consuming = isLeftToAgents
+      ? aborted(this.#end.signal)
+      : this.#loop.run(firstLanesOf(changes !== undefined), this.#end.signal)
     let isDone = false
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
@@ -164,23 +171,14 @@ export class ActiveMigration {
     } finally {
       this.#finish()
       await Promise.all([consuming, this.#last, changes?.close()])
-      await this.#options.agents.withdraw(this.#options.workId, { waits: !isDone })
+      if (changes === undefined) await agents.withdraw(workId, { waits: !isDone })
     }
   }
 
   #beginLast(): void {
     if (this.#last !== undefined) return
-    this.#last = this.#loop.run([lastLane], this.#end.signal)
+    this.#last = this.#loop.consume(lastLane, this.#end.signal)
     this.#last.catch(this.#failed.reject)
-  }
-
-  #offer(): Promise<void> {
-    return this.#options.agents.offer({
-      ...this.#options,
-      queue: this.#queue,
-      shelf: this.#shelf,
-      room: (lane, signal) => this.#frontier.room(lane, signal),
-    })
   }
 
   #finish(reason: unknown = new Error('the migration was stopped')): void {

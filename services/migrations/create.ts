@@ -35,7 +35,7 @@ export const creator =
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
     if (kind === 'live' && input.movedBy === 'AGENTS')
-      throw invalidField('movedBy', 'must not be AGENTS: the platform itself moves live migrations')
+      throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
@@ -63,10 +63,10 @@ export const creator =
       created: now,
       ...(autoStart ? { scheduled: now } : {}),
       ...(recurrence === undefined ? {} : { recurrence }),
-      ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
       ...(input.comparisonPeriodSeconds === undefined
         ? {}
         : { comparisonSeconds: input.comparisonPeriodSeconds }),
+      ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
       ...ruleIds,
       pathMappings,
       pendingRegions: [],

@@ -28,13 +28,13 @@ export interface ItemLoopOptions {
   readonly queue: QueueWork
   /** When that was made: sequences of items are unique since then. */
   readonly queueCreated: string
-  /** Of a live migration. */
-  readonly changes?: Changes | undefined
   /** Whether there are items in the moving lanes; for who takes the last lane. */
   readonly isTooEarly?: () => Promise<boolean>
   readonly book: WorkerBook
-  /** Resolves when more may be put into a lane of transfers. Rejects with the signal's reason. */
-  readonly room: (lane: string, signal: AbortSignal) => Promise<void>
+  /** Resolves when more may be put into a lane. Rejects with the signal's reason. */
+  readonly room: (lane: Lane, signal: AbortSignal) => Promise<void>
+  /** Of a live migration; they are told what becomes of each item. */
+  readonly changes?: Changes | undefined
   readonly failures: FailureNotes
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly inHand: Set<number>
@@ -60,12 +60,13 @@ export class ItemLoop {
 
   /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
   async run(lanes: readonly Lane[], taking: AbortSignal): Promise<void> {
+    await Promise.all(lanes.map((lane) => this.consume(lane, taking)))
+  }
+
+  /** The same for one lane. */
+  consume(lane: Lane, taking: AbortSignal): Promise<void> {
     const { queue, threads } = this.#options
-    await Promise.all(
-      lanes.map((lane) =>
-        queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), taking),
-      ),
-    )
+    return queue.consume(lane, slotsOf(lane, threads), (item) => this.#work(lane, item), taking)
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
@@ -74,7 +75,7 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, log, workId, onIdle, changes, isTooEarly = () => Promise.resolve(false) } = this.#options
+    const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
     try {
@@ -102,7 +103,8 @@ export class ItemLoop {
   }
 
   #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
-    const { mover, spec, room, signal } = this.#options
+    const { mover, spec, room } = this.#options
+    const { signal } = this.#options
     if (lane === 'transfer' || lane === 'update')
       return mover.transfer(spec, item.data, signal, item.redelivered)
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
@@ -128,23 +130,21 @@ export class ItemLoop {
     return this.publish(lane, child, messageId)
   }
 
-  /** Puts an item into the queue, unless it is known to be done. */
+  /** Puts an item into the queue, unless one of this id was done. */
   async publish(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
-    const { book, queue, signal } = this.#options
+    const { book, queue } = this.#options
     if (book.wasDone(messageId)) return
-    await queue.publish(lane, child, messageId, signal)
+    await queue.publish(lane, child, messageId, this.#options.signal)
   }
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
   async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
-    const { failures: ledger, workId, changes, book, queueCreated, signal } = this.#options
+    const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
+    const unknown = changes?.unknown(failures) ?? failures
     await noteFailures(
       ledger,
       workId,
-      {
-        item: `${queueCreated}.${item.sequence}`,
-        failures: changes?.unknown(failures) ?? failures,
-      },
+      { item: `${queueCreated}.${item.sequence}`, failures: unknown },
       signal,
     )
     const retried = retriedFailure(item.messageId)

@@ -82,9 +82,9 @@ export const MigrationRecord = strict({
   /** As they were when it was made. */
   pathMappings: Type.Optional(list(PathMapping, maxPathMappings)),
   recurrence: Type.Optional(Recurrence),
-  movedBy: Type.Optional(movedBy),
   /** Of a live one, in seconds. */
   comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
+  movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
   /** Deletes what is at the target only when a scan is over. */
   targetMatch: Type.Optional(TargetMatch),

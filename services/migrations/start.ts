@@ -103,8 +103,8 @@ export async function startMigrations(options: MigrationsOptions) {
       ...(mapped === undefined ? {} : { mappings: mapped }),
       metadata: record.metadata,
       links: record.links,
-      limits: bandwidth.limits.of(record.migrationId, record.target),
       ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
+      limits: bandwidth.limits.of(record.migrationId, record.target),
     }
   }
   const runner = new Runner({
@@ -166,8 +166,8 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
     look: () => scheduler.look(),
-    forgetLimit: bandwidth.forget,
     changesOf,
+    forgetLimit: bandwidth.forget,
     publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })

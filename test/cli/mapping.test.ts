@@ -5,6 +5,7 @@ import { createContext } from '../../cli/context.ts'
 import { type Field, shapeOf } from '../../cli/shape.ts'
 import { inputOf } from '../../cli/values.ts'
 import type { Contract } from '../../subjects/contract.ts'
+import { partField } from '../../subjects/download.ts'
 import { contracts } from '../../subjects/index.ts'
 import { fieldsOf, type JsonSchema } from '../../subjects/json-schema.ts'
 import { problemsOf } from '../../subjects/validate.ts'
@@ -24,13 +25,16 @@ async function inputOfLine(args: readonly string[]): Promise<{ contract: Contrac
   return read
 }
 
-const cases = contracts.map((contract): [string, Contract] => [
-  `${contract.resource} ${contract.verb}`,
-  contract,
-])
+const cases = contracts
+  .filter(({ brokerOnly }) => brokerOnly !== true)
+  .map((contract): [string, Contract] => [`${contract.resource} ${contract.verb}`, contract])
 
 test.for(cases)('%s: every field can be given, and arrives as it is', async ([, contract]) => {
-  const input = sample({ type: 'object', properties: fieldsOf(contract.input) })
+  const fields = Object.entries(fieldsOf(contract.input))
+  // The command itself asks for one part of a long text after the other.
+  const given = fields.filter(([name]) => contract.download === undefined || name !== partField)
+  const properties = Object.fromEntries(given)
+  const input = sample({ type: 'object', properties })
   const read = await inputOfLine(lineOf(contract, input as Record<string, unknown>))
   expect(read.contract).toBe(contract)
   expect(read.input).toEqual(input)

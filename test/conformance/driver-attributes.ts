@@ -48,8 +48,11 @@ export function attributesAreKept({ driver, folder }: Suite): void {
       await driver().setAttributes(at('folder'), attributes)
       await driver().setAttributes(at('folder'), { modifiedMs: 0 })
       expect(usOf(await driver().attributesOf(at('folder')))).toBe(usOf(attributes))
-      await put('file', 'x')
-      expect(usOf(await driver().attributesOf(at('file')))).not.toBe(0)
+      await put('file', 'x', attributes)
+      await driver().setAttributes(at('file'), { modifiedMs: 0, mode: 0o600 })
+      const found = await driver().attributesOf(at('file'))
+      expect(usOf(found)).toBe(usOf(attributes))
+      expect(found?.mode).toBe(0o600)
     })
 
     test('are undefined where nothing stands', async () => {

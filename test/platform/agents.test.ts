@@ -186,7 +186,7 @@ test('a token that is none, one that is wrong, and one of a person are refused w
 test('a live migration is not left to agents', async () => {
   const live = { path: '/', source: 'here', target: 'there', scanOnlyMigration: false } as const
   await expect(platform.call(migrations.create, { ...live, movedBy: 'AGENTS' })).rejects.toThrow(
-    'movedBy must not be AGENTS',
+    'the platform itself follows changes',
   )
 })
 

@@ -3,6 +3,8 @@ import { viewer } from '../../services/access/built-in-roles.ts'
 import type { Contract } from '../../subjects/contract.ts'
 import { commonCodes, errors } from '../../subjects/errors.ts'
 import { agentResources, contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
+import { extensionStorage } from '../../subjects/extension-storage.ts'
+import { extensions } from '../../subjects/extensions.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
 import { product, roots } from '../../subjects/names.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
@@ -39,9 +41,18 @@ test('internal contracts have no route and no command', () => {
   expect(internalContracts.filter(({ http, cli }) => http.length > 0 || cli !== undefined)).toEqual([])
 })
 
-test('what has no route changes nothing, or could not be told from what does', () => {
-  const withoutRoute = declared.filter(({ http }) => http.length === 0)
-  expect(withoutRoute.filter((contract) => !internalContracts.includes(contract))).toEqual([])
+/** By its route nobody could tell whether it changes something. */
+const changing = (contract: Contract) =>
+  contract.brokerOnly === true && contract.subject !== extensions.heartbeat.subject
+
+test('what has no route is internal, or for programs on the broker', () => {
+  const withoutRoute = contracts.filter(({ http }) => http.length === 0)
+  // Storing is the work of extensions themselves: their own business, and as much of it as they like.
+  const known: readonly Contract[] = Object.values(extensionStorage)
+  expect(withoutRoute.filter((one) => one.brokerOnly !== true && !known.includes(one))).toEqual([])
+  expect(contracts.filter((one) => one.brokerOnly && (one.http.length > 0 || one.cli !== undefined))).toEqual(
+    [],
+  )
   expect(internalContracts.filter(({ audit }) => audit !== undefined)).toEqual([])
 })
 
@@ -50,7 +61,8 @@ describe.each(named(contracts))('%s', (_, contract) => {
 
   test('is recorded when it changes something, and not when it only looks', () => {
     // What anybody may call is a sign-in, which is recorded as such when it is known whose.
-    const changes = http.some(({ method, public: open }) => method !== 'GET' && open === undefined)
+    const changes =
+      http.some(({ method, public: open }) => method !== 'GET' && open === undefined) || changing(contract)
     expect(audit !== undefined).toBe(changes)
     // Whoever may only look changes nothing.
     if (changes) expect(viewer.pub.allow).not.toContain(subject)

@@ -87,7 +87,7 @@ export class AgentDesk {
   }
 
   /** Resolves when more may be put into the queue of a migration. */
-  async room(migration: string, lane: string, signal: AbortSignal): Promise<void> {
-    while (!(await this.askOn(agentWork.room, { migration, lane }, signal)).room) signal.throwIfAborted()
+  async room(migration: string, signal: AbortSignal): Promise<void> {
+    while (!(await this.askOn(agentWork.room, { migration }, signal)).room) signal.throwIfAborted()
   }
 }

@@ -90,7 +90,7 @@ export class AgentMigration {
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
         onCount: () => undefined,
       }),
-      room: (lane, stop) => desk.room(migration, lane, stop),
+      room: (_, stop) => desk.room(migration, stop),
       failures: desk.failuresOf(migration, failureNotes(connection), signal),
       inHand: this.#inHand,
       onIdle: () => undefined,

@@ -68,10 +68,10 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
       await find(migration).queue.remove(sequence)
       return {}
     },
-    room: async ({ migration, lane }) => {
+    room: async ({ migration }) => {
       const signal = AbortSignal.timeout(attendMs)
       try {
-        await find(migration).room(lane, signal)
+        await find(migration).room(signal)
         return { room: true }
       } catch (error) {
         if (signal.aborted) return { room: false }

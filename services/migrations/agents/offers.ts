@@ -26,7 +26,7 @@ export interface Offer {
   readonly failures: Pick<FailureLedger, 'forget'>
   readonly shelf: Shelf
   /** As `Frontier.room`. */
-  readonly room: (lane: string, signal: AbortSignal) => Promise<void>
+  readonly room: (signal: AbortSignal) => Promise<void>
 }
 
 interface OpenOffer extends Offer {

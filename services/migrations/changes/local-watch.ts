@@ -170,7 +170,7 @@ class WatchThread {
   }
 
   #post(message: ToWatchThread): void {
-    this.#worker.postMessage(message)
+    this.#worker.postMessage(message, [])
   }
 }
 

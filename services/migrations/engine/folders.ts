@@ -7,8 +7,8 @@ import { targetError } from './outcome.ts'
 import { atTarget, storePath, type Run } from './run.ts'
 
 /**
- * Makes a folder of the source at the target, with the permission bits of the source where both stores have them; where its time does not
- * move any more, with all of its attributes.
+ * Makes a folder of the source at the target, with the permission bits of the source where both stores have them; where
+ * its time does not move any more, with all of its attributes.
  */
 export async function makeFolder(run: Run, path: StorePath, mode: number | undefined): Promise<Losses> {
   const { source, target, spec } = run

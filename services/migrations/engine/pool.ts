@@ -76,9 +76,9 @@ interface Line {
   readonly waiting: Set<Waiting>
 }
 
-/** Of what kind a job is the only one in its thread; a listing that mostly waits is none. */
+/** Kind of long work that a job is; not a listing that mostly waits. */
 const longKindOf = (priority: Priority, weight: number) =>
-  weight === noWeight && longKinds[priority] === 'listing' ? undefined : longKinds[priority]
+  priority !== 'walks' && weight === noWeight ? undefined : longKinds[priority]
 
 const closed = () => new Error('the engine is closed')
 
@@ -189,7 +189,8 @@ export class ThreadPool implements AsyncDisposable {
   #roomiest(priority: Priority, weight: number): PooledThread | undefined {
     let best: PooledThread | undefined
     for (const pooled of this.#threads) {
-      if (pooled.load + weight > threadCapacity || pooled.long.has(longKindOf(priority, weight))) continue
+      const isTaken = pooled.long.has(longKindOf(priority, weight))
+      if (pooled.load + weight > threadCapacity || isTaken) continue
       if (best === undefined || pooled.load < best.load) best = pooled
     }
     return best

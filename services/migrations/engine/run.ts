@@ -126,7 +126,7 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
  * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
  * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
  * @param folder in the source
- * @param isOver whether nobody goes on with the parts of a large file; default: in a migration from the beginning nobody does
+ * @param isOver whether nobody goes on with the parts of a large file; default: only when all begins anew
  */
 export function sweep(
   run: Run,

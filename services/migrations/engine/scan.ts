@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
-import { StoreError, type Entry, type Losses, type StorePath } from '../../drivers/driver.ts'
+import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { ChangedNames } from './changed-folders.ts'
 import type { Children } from './children.ts'

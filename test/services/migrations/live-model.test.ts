@@ -231,8 +231,8 @@ test(
           compareTrees(folder.source, folder.target).length === 0
         )
       }
-      const rested = await until('all changes have arrived', isAtRest).catch(() => false)
-      if (rested === true) continue
+      const hasRested = await until('all changes have arrived', isAtRest).catch(() => false)
+      if (hasRested) continue
       const differences = compareTrees(folder.source, folder.target)
       const { failedPaths } = await platform.call(migrations.failures, { migrationId })
       const last = log.slice(-stepsBetweenRests).map((line) => line.replaceAll(folder.source, ''))

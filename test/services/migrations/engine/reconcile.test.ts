@@ -44,6 +44,8 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
       reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
     from: (path: string) => join(folder.from, path),
     to: (path: string) => join(folder.to, path),
+    /** All that is at the target. */
+    listed: () => readdirSync(folder.to, { recursive: true, encoding: 'utf8' }).toSorted(),
     differences: () => compareTrees(folder.from, folder.to),
     [Symbol.dispose]: folder[Symbol.dispose],
   }
@@ -293,12 +295,7 @@ describe('what a migration is told to do', () => {
     const told = changed('', { names: ['a.tmp', 'b.tmp', 'cache', 'kept'] })
     for (const group of [told, changed('cache', { names: ['file', 'theirs'] }), everything])
       await move.apply(group)
-    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
-      'b.tmp',
-      'cache',
-      'cache/theirs',
-      'kept',
-    ])
+    expect(move.listed()).toEqual(['b.tmp', 'cache', 'cache/theirs', 'kept'])
   })
 
   test('of what it is confined to, folders on the way are made when they hold something', async () => {
@@ -307,12 +304,7 @@ describe('what a migration is told to do', () => {
     for (const path of ['a/full/deep/1.data', 'a/full/2.txt', 'other/3.data'])
       writeFileSync(move.from(path), 'x')
     await move.apply(changed('', { trees: ['a', 'other'] }))
-    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
-      'a',
-      'a/full',
-      'a/full/deep',
-      'a/full/deep/1.data',
-    ])
+    expect(move.listed()).toEqual(['a', 'a/full', 'a/full/deep', 'a/full/deep/1.data'])
     rmSync(move.from('a/full/deep/1.data'))
     await move.apply(changed('a/full/deep', { names: ['1.data'] }))
     expect(readdirSync(move.to('a/full/deep'))).toEqual([])
@@ -324,19 +316,13 @@ describe('what a migration is told to do', () => {
     mkdirSync(move.from('a/b/c'), { recursive: true })
     writeFileSync(move.from('a/b/c/file'), 'x')
     await move.apply(changed('', { trees: ['a'] }))
-    expect(readdirSync(move.to(''), { recursive: true }).toSorted()).toEqual([
-      'a',
-      'x',
-      'x/y',
-      'x/y/c',
-      'x/y/c/file',
-    ])
+    expect(move.listed()).toEqual(['a', 'x', 'x/y', 'x/y/c', 'x/y/c/file'])
     // What comes from elsewhere in the source is not taken for something that is too many here.
     await move.apply(everything)
     expect(readFileSync(move.to('x/y/c/file'), 'utf8')).toBe('x')
     rmSync(move.from('a'), { recursive: true })
     await move.apply(changed('', { names: ['a'] }))
-    expect(readdirSync(move.to(''), { recursive: true })).toEqual(['x'])
+    expect(move.listed()).toEqual(['x'])
   })
 
   test('links that are left out leave nothing, links that are followed bring what they lead to', async () => {
@@ -347,9 +333,9 @@ describe('what a migration is told to do', () => {
       writeFileSync(move.to('link'), 'of before')
       await move.apply(changed('', { names: ['file', 'link'] }))
       const wanted = links === 'skip' ? ['file'] : ['file', 'link']
-      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+      expect(move.listed()).toEqual(wanted)
       await move.apply(everything)
-      expect(readdirSync(move.to('')).toSorted()).toEqual(wanted)
+      expect(move.listed()).toEqual(wanted)
     }
   })
 })

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { GantryError, isGantryError } from '../subjects/errors.ts'
+import { answerProblem, endpointContract } from '../subjects/extension-contract.ts'
+import { extensions } from '../subjects/extensions.ts'
+import { check, matches } from '../subjects/validate.ts'
+import { callContract } from './call-contract.ts'
+import { type Context, type Globals, withSession } from './context.ts'
+import { addContracts } from './program.ts'
+
+/**
+ * Adds `gantry <prefix> <endpoint>` for an extension that the platform knows by this word. Resolves to why it could not
+ * be asked, if so.
+ */
+export async function addExtension(
+  program: Command,
+  word: string,
+  context: Context,
+): Promise<string | undefined> {
+  const input = { prefix: word }
+  if (!matches(extensions.features.input, input)) return undefined
+  try {
+    const [found] = await withSession(context, program.opts<Globals>(), (session) =>
+      session.call(extensions.features, input),
+    )
+    const endpoints = found?.endpoints ?? []
+    addContracts(
+      program,
+      endpoints.map((endpoint) => endpointContract(word, endpoint)),
+      callContract(context, askExtension),
+    )
+    return undefined
+  } catch (error) {
+    if (!isGantryError(error)) throw error
+    return `extensions could not be asked: ${error.message}`
+  }
+}
+
+/** An extension may be written without anything that looks at what it is asked and what it answers. */
+const askExtension: Parameters<typeof callContract>[1] = async (session, contract, input) => {
+  const reply = await session.call(contract, check(contract.input, input))
+  const problem = answerProblem(contract, reply)
+  if (problem !== undefined) throw new GantryError('INTERNAL', `${contract.resource} has failed: ${problem}`)
+  return reply
+}

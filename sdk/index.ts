@@ -1,0 +1,22 @@
+import { nuid } from '@nats-io/nats-core'
+import { connect as connectNats } from '@nats-io/transport-node'
+import { tokenVariable } from '../subjects/names.ts'
+import { Extension } from './extension.ts'
+import { connectionOptions, type ConnectOptions } from './options.ts'
+
+export { GantryError } from '../subjects/errors.ts'
+export type { Call } from './call.ts'
+export type { EndpointContract, Handler } from './endpoint.ts'
+export type { Extension, ExtensionOptions } from './extension.ts'
+export type { ConnectOptions } from './options.ts'
+export { openStorage, type Storage, type StoredChange } from './storage.ts'
+
+/**
+ * Connects a program as an extension, in Node.
+ * @throws GantryError UNAUTHENTICATED without a token, and what the NATS client throws when it cannot connect
+ */
+export async function connect({ token, servers, ...about }: ConnectOptions): Promise<Extension> {
+  const { location, options } = connectionOptions(token ?? process.env[tokenVariable])
+  const connection = await connectNats({ ...options, servers: servers ?? location.nats, name: about.prefix })
+  return new Extension(connection, nuid.next(), about)
+}

@@ -1,0 +1,31 @@
+import type { ConnectionOptions } from '@nats-io/nats-core'
+import { GantryError } from '../subjects/errors.ts'
+import { inboxPrefix } from '../subjects/names.ts'
+import { parseToken, type TokenLocation } from '../subjects/token.ts'
+import type { ExtensionOptions } from './extension.ts'
+
+export interface ConnectOptions extends ExtensionOptions {
+  /** API token; in Node by default that of GANTRY_TOKEN. */
+  readonly token?: string
+  /** Address of the broker; in Node by default the one in the token. */
+  readonly servers?: string | string[]
+}
+
+/** An extension comes back whenever the broker does, in time to be registered again within five seconds. */
+const reconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 500, reconnectJitter: 500 } as const
+
+/** What a connection is made with. @throws GantryError UNAUTHENTICATED without a token */
+export function connectionOptions(token: string | undefined): {
+  readonly location: TokenLocation
+  readonly options: ConnectionOptions
+} {
+  const parsed = token === undefined ? undefined : parseToken(token)
+  if (token === undefined || parsed === undefined)
+    throw new GantryError('UNAUTHENTICATED', 'set GANTRY_TOKEN to an API token, or pass it as token')
+  const { keyId, location } = parsed
+  return {
+    location,
+    // While the platform starts, nobody is there to say that a token is right.
+    options: { token, inboxPrefix: inboxPrefix(keyId), ignoreAuthErrorAbort: true, ...reconnect },
+  }
+}

@@ -1,0 +1,106 @@
+import { isSameConnection } from '../../broker/disconnects.ts'
+import type { ClientConnection } from '../../subjects/contract.ts'
+import { lostAfterMs } from '../../subjects/extension-model.ts'
+import { subjectToken } from '../../subjects/names.ts'
+import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
+
+/** Stored changes are told within milliseconds; a broker that is slower answers the next call. */
+const patienceMs = 2_000
+
+/** An instance, and its last sign of life in milliseconds since 1970. */
+export interface LiveInstance extends InstanceRecord {
+  readonly seenMs: number
+}
+
+interface Waiter {
+  readonly isDone: () => boolean
+  readonly resolve: () => void
+}
+
+/** The instances that are there, as all nodes see them: what is stored, followed. */
+export class Directory {
+  readonly #records = new Map<string, InstanceRecord>()
+  readonly #seenMs = new Map<string, number>()
+  readonly #waiters = new Set<Waiter>()
+
+  /** Reads what is stored, and follows it until `stop`. */
+  static async open({ instances, heartbeats }: Pick<ExtensionState, 'instances' | 'heartbeats'>): Promise<{
+    directory: Directory
+    stop(): Promise<void>
+  }> {
+    const directory = new Directory()
+    for (const record of await instances.list({ limit: Infinity }))
+      directory.record(subjectToken(instanceKey(record)), record)
+    const watches = await Promise.all([
+      instances.watch((token, record) => directory.record(token, record)),
+      heartbeats.watch((token, beat) => directory.seen(token, beat?.seen)),
+    ])
+    return {
+      directory,
+      stop: async () => {
+        await Promise.all(watches.map((watch) => watch.stop()))
+      },
+    }
+  }
+
+  /** @param token the key of the instance as a subject token */
+  record(token: string, record: InstanceRecord | undefined): void {
+    if (record === undefined) {
+      this.#records.delete(token)
+      this.#seenMs.delete(token)
+    } else {
+      this.#records.set(token, record)
+      this.seen(token, record.registered)
+    }
+    for (const waiter of this.#waiters) {
+      if (waiter.isDone()) waiter.resolve()
+    }
+  }
+
+  seen(token: string, time: string | undefined): void {
+    if (time === undefined) return
+    this.#seenMs.set(token, Math.max(Date.parse(time), this.#seenMs.get(token) ?? 0))
+  }
+
+  get(prefix: string, instance: string): InstanceRecord | undefined {
+    return this.#records.get(subjectToken(instanceKey({ prefix, instance })))
+  }
+
+  /** Those of a prefix, or all, the newest first. */
+  instances(prefix?: string): LiveInstance[] {
+    return [...this.#records]
+      .filter(([, record]) => prefix === undefined || record.prefix === prefix)
+      .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
+      .toSorted((a, b) => (a.registered > b.registered ? -1 : 1))
+  }
+
+  /** Extensions by prefix in order, each with its instances; what the newest of them registered is what holds. */
+  extensions(): [prefix: string, instances: LiveInstance[]][] {
+    const byPrefix = Map.groupBy(this.instances(), ({ prefix }) => prefix)
+    return [...byPrefix].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  }
+
+  /** Those that go when this connection closes. */
+  on(connection: ClientConnection): InstanceRecord[] {
+    return [...this.#records.values()].filter(
+      (record) => !record.registration.outlivesConnection && isSameConnection(record.connection, connection),
+    )
+  }
+
+  /** Those that have been silent for too long. */
+  silent(nowMs: number): LiveInstance[] {
+    return this.instances().filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
+  }
+
+  /** Resolves when the directory has what was just stored. */
+  async until(isDone: () => boolean): Promise<void> {
+    if (isDone()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, patienceMs)
+    const waiter = { isDone, resolve }
+    this.#waiters.add(waiter)
+    await promise
+    clearTimeout(timer)
+    this.#waiters.delete(waiter)
+  }
+}

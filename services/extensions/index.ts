@@ -1,0 +1,157 @@
+import { nuid } from '../../broker/connection.ts'
+import type { Caller, Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import { endpointSubject } from '../../subjects/extension-contract.ts'
+import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extension-model.ts'
+import type { extensions, extensionsInternal } from '../../subjects/extensions.ts'
+import { product, serviceQueue } from '../../subjects/names.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import type { Directory, LiveInstance } from './directory.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { LogBook } from './log-book.ts'
+import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
+import { checkRegistration, requireSubscription } from './registration.ts'
+import { detailsOf, featuresOf, summaryOf } from './view.ts'
+import { keyOf, sees, unseen, type Viewer, type ViewerOf } from './visibility.ts'
+
+export interface ExtensionDependencies {
+  readonly state: ExtensionState
+  readonly directory: Directory
+  readonly lifecycle: Lifecycle
+  readonly book: LogBook
+  readonly viewerOf: ViewerOf
+  /** Forgets all that an extension has stored. */
+  readonly dropStorage: (prefix: string) => Promise<void>
+}
+
+type Page = { readonly limit?: number; readonly after?: string }
+
+/** Extensions: registered, shown, and gone. */
+export function extensionHandlers({
+  state,
+  directory,
+  lifecycle,
+  book,
+  viewerOf,
+  dropStorage,
+}: ExtensionDependencies): Handlers<typeof extensions> {
+  const viewer = (caller: Caller): Promise<Viewer> => viewerOf(keyOf(caller))
+  const seen = async (prefix: string, caller: Caller): Promise<LiveInstance[]> => {
+    const instances = directory.instances(prefix)
+    if (instances.length === 0 || !sees(await viewer(caller), prefix)) throw unseen(prefix)
+    return instances
+  }
+  /** The caller's own instance. */
+  const own = (prefix: string, instance: string, caller: Caller): InstanceRecord => {
+    const record = directory.get(prefix, instance)
+    if (record === undefined || record.key !== keyOf(caller)) {
+      throw new GantryError('NOT_FOUND', `there is no instance ${instance} of ${prefix}: register again`)
+    }
+    return record
+  }
+  /** Whether somebody may look after an extension that is not there at the moment. */
+  const owns = async (prefix: string, { owner, isAdministrator }: Viewer): Promise<boolean> => {
+    const known = await state.owned.get(prefix)
+    return known !== undefined && (isAdministrator || known.owner === owner)
+  }
+  return {
+    register: async (registration, call) => {
+      const { prefix, endpoints = [], instance = nuid.next() } = registration
+      const key = keyOf(call.caller)
+      const { owner, capabilities } = await viewerOf(key)
+      requireSubscription(key, capabilities, prefix)
+      checkRegistration(registration)
+      const { connection } = call
+      if (connection === undefined) throw new GantryError('INTERNAL', 'the broker does not say who registers')
+      await lifecycle.claim(prefix, owner)
+      const registered = new Date().toISOString()
+      await lifecycle.join({ instance, prefix, owner, key, registered, connection, registration })
+      return {
+        instance,
+        heartbeatEveryMs,
+        lostAfterMs,
+        queue: serviceQueue,
+        endpoints: endpoints.map((endpoint) => ({
+          name: endpoint.name,
+          subject: endpointSubject(prefix, endpoint),
+        })),
+      }
+    },
+    heartbeat: async ({ prefix, instance }, { caller, connection }) => {
+      const record = own(prefix, instance, caller)
+      await lifecycle.beat(record, connection ?? record.connection)
+      return {}
+    },
+    deregister: async ({ prefix, instance }, { caller }) => {
+      await lifecycle.leave(own(prefix, instance, caller))
+      return {}
+    },
+    list: async (page, { caller }) => visibleTo(directory, await viewer(caller), page).map(summaryOf),
+    features: async ({ prefix, ...page }, { caller }) =>
+      visibleTo(directory, await viewer(caller), page)
+        .map(featuresOf)
+        .filter((each) => prefix === undefined || each.prefix === prefix),
+    show: async ({ prefix }, { caller }) => detailsOf(await seen(prefix, caller)),
+    resource: async ({ prefix, uri }, call) => {
+      const [newest] = await seen(prefix, call.caller)
+      const found = newest?.registration.resources?.find((one) => one.uri === uri)
+      if (found === undefined) throw call.fail('NOT_FOUND', `${prefix} has no page ${uri}`)
+      return found
+    },
+    logs: async ({ prefix }, { caller }) => {
+      const who = await viewer(caller)
+      const isKnown = (await state.owned.get(prefix)) !== undefined
+      if (!isKnown || !(sees(who, prefix) || (await owns(prefix, who)))) throw unseen(prefix)
+      return book.read(prefix)
+    },
+    release: async ({ prefix }, call) => {
+      if (!(await owns(prefix, await viewer(call.caller)))) throw unseen(prefix)
+      const there = directory.instances(prefix)
+      if (there.length > 0) {
+        const ids = there.map(instanceKey).join(', ')
+        throw call.fail('IN_USE', `stop the instances of ${prefix} first: ${ids}`)
+      }
+      await dropStorage(prefix)
+      await book.forget(prefix)
+      await state.owned.delete(prefix)
+      return {}
+    },
+  }
+}
+
+/** The extensions that somebody sees, by prefix. */
+function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength, after }: Page) {
+  return directory
+    .extensions()
+    .filter(([prefix]) => (after === undefined || prefix > after) && sees(viewer, prefix))
+    .slice(0, limit)
+    .map(([, instances]) => instances)
+}
+
+/** What the edge asks. */
+export function extensionInternalHandlers({
+  directory,
+  book,
+  viewerOf,
+}: ExtensionDependencies): Handlers<typeof extensionsInternal> {
+  return {
+    endpoint: async ({ key, prefix, name }, call) => {
+      const [newest] = directory.instances(prefix)
+      if (newest === undefined || !sees(await viewerOf(key), prefix)) throw unseen(prefix)
+      const endpoint = newest.registration.endpoints?.find((each) => each.name === name)
+      if (endpoint === undefined) {
+        throw call.fail(
+          'NOT_FOUND',
+          `${prefix} has no endpoint ${name}; see "${product} extensions show ${prefix}"`,
+        )
+      }
+      return { endpoint, revision: `${instanceKey(newest)} ${newest.registered}` }
+    },
+    visible: async ({ key, ...page }) => visibleTo(directory, await viewerOf(key), page).map(featuresOf),
+    failed: ({ prefix, name, problem }) => {
+      if (directory.instances(prefix).length > 0)
+        book.note(prefix, { level: 'error', message: `${name}: ${problem}` })
+      return {}
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { Log } from '../../broker/log.ts'
+import { type LogEntry, maxLogEntries } from '../../subjects/extension-model.ts'
+import { maxTextLength } from '../../subjects/schemas.ts'
+import type { ExtensionState } from './record.ts'
+
+/** How long the same is counted before it is written, so that a flood is one entry a second. */
+const countMs = 1_000
+/** Messages of one extension that are told apart within that time. */
+const maxApart = 50
+
+type Note = Pick<LogEntry, 'level' | 'message' | 'instance'>
+
+/** What happened to each extension: its last entries, stored. */
+export class LogBook {
+  readonly #logs: ExtensionState['logs']
+  readonly #log: Log
+  readonly #waiting = new Map<string, Map<string, LogEntry>>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(logs: ExtensionState['logs'], log: Log) {
+    this.#logs = logs
+    this.#log = log
+  }
+
+  note(prefix: string, { level, message, instance }: Note): void {
+    const entries = this.#waiting.get(prefix) ?? new Map<string, LogEntry>()
+    const name = JSON.stringify([level, message, instance])
+    const known = entries.get(name)
+    if (known !== undefined) known.count = (known.count ?? 1) + 1
+    else if (entries.size < maxApart) {
+      entries.set(name, {
+        time: new Date().toISOString(),
+        level,
+        message: message.slice(0, maxTextLength),
+        ...(instance === undefined ? {} : { instance }),
+      })
+    }
+    this.#waiting.set(prefix, entries)
+    this.#timer ??= setTimeout(() => void this.flush(), countMs).unref()
+  }
+
+  /** Oldest first, with what is not yet stored. */
+  async read(prefix: string): Promise<LogEntry[]> {
+    await this.flush()
+    return (await this.#logs.get(prefix))?.entries ?? []
+  }
+
+  async forget(prefix: string): Promise<void> {
+    await this.flush()
+    await this.#logs.erase(prefix)
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const [prefix, entries] of waiting) {
+      try {
+        await this.#logs.upsert(prefix, (page) => ({
+          entries: [...(page?.entries ?? []), ...entries.values()].slice(-maxLogEntries),
+        }))
+      } catch (err) {
+        this.#log.error(
+          { err, prefix, entries: entries.size },
+          'What happened to an extension is not logged.',
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { permissionsOf } from '../../broker/user-jwt.ts'
+import { GantryError, type Problem } from '../../subjects/errors.ts'
+import { endpointSubject } from '../../subjects/extension-contract.ts'
+import type { Endpoint, Registration } from '../../subjects/extension-model.ts'
+import { inputProblems, schemaProblems } from '../../subjects/extension-schemas.ts'
+import { contracts } from '../../subjects/index.ts'
+import type { Capabilities } from '../../subjects/keys.ts'
+import { commandNames } from '../../subjects/names.ts'
+import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
+import { problemsOf } from '../../subjects/validate.ts'
+import { extensionSubjects } from '../../subjects/visible.ts'
+
+/** Words that mean something else in a path of REST or on the command line. */
+const reserved = new Set<string>([
+  'all',
+  'features',
+  ...commandNames,
+  ...contracts.map(({ resource }) => resource),
+])
+
+/** @throws GantryError INVALID_INPUT that names each field and what to do */
+export function checkRegistration(registration: Registration): void {
+  const problems = [
+    ...prefixProblems(registration),
+    ...endpointProblems(registration),
+    ...pageProblems(registration),
+  ]
+  if (problems.length === 0) return
+  const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
+  throw new GantryError('INVALID_INPUT', `input: ${text}`, { details: problems })
+}
+
+const prefixProblems = ({ prefix }: Registration): Problem[] =>
+  reserved.has(prefix.toLowerCase())
+    ? [{ field: 'prefix', problem: `must not be ${prefix}, which is a word of Gantry itself` }]
+    : []
+
+function endpointProblems({ prefix, endpoints = [] }: Registration): Problem[] {
+  const names = endpoints.map(({ name }) => name)
+  const subjects = endpoints.map((endpoint) => endpointSubject(prefix, endpoint))
+  return endpoints.flatMap((endpoint, index): Problem[] => {
+    const at = `endpoints[${index}]`
+    const problems = [...subjectProblems(prefix, endpoint, at), ...schemasProblems(endpoint, at)]
+    if (names.indexOf(endpoint.name) < index)
+      problems.push({ field: `${at}.name`, problem: `${endpoint.name} is there already` })
+    else if (subjects.indexOf(subjects[index]!) < index)
+      problems.push({ field: `${at}.subject`, problem: `${subjects[index]} is there already` })
+    return problems
+  })
+}
+
+function subjectProblems(prefix: string, { subject }: Endpoint, at: string): Problem[] {
+  if (subject === undefined) return []
+  const own = extensionSubjects(prefix)
+  const isInside = ruleCovers(own, subject) && !/[*>]/.test(subject)
+  return isInside ? [] : [{ field: `${at}.subject`, problem: `must be one subject inside ${own}` }]
+}
+
+function schemasProblems({ input, output }: Endpoint, at: string): Problem[] {
+  const problems = [
+    ...(input === undefined ? [] : inputProblems(input, `${at}.input`)),
+    ...(output === undefined ? [] : schemaProblems(output, `${at}.output`)),
+  ]
+  return problems.length > 0
+    ? problems
+    : [...unusable(input, `${at}.input`), ...unusable(output, `${at}.output`)]
+}
+
+/** A schema may be right by all rules and still not be what the validator can use. */
+function unusable(schema: object | undefined, field: string): Problem[] {
+  try {
+    if (schema !== undefined) problemsOf(schema, {})
+    return []
+  } catch (error) {
+    return [{ field, problem: `cannot be used: ${(error as Error).message}` }]
+  }
+}
+
+function pageProblems({ resources = [], routes = [], widgets = [] }: Registration): Problem[] {
+  const known = resources.map(({ uri }) => uri)
+  const missing = (list: readonly { uri: string }[], name: string) =>
+    list.flatMap(({ uri }, index) =>
+      known.includes(uri)
+        ? []
+        : [{ field: `${name}[${index}].uri`, problem: `${uri} is none of the resources` }],
+    )
+  const twice = known.flatMap((uri, index) =>
+    known.indexOf(uri) < index
+      ? [{ field: `resources[${index}].uri`, problem: `${uri} is there already` }]
+      : [],
+  )
+  return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...twice]
+}
+
+/** @throws GantryError DENIED, with the rule that is missing, when a key may not hear what an extension is asked */
+export function requireSubscription(keyId: string, capabilities: Capabilities, prefix: string): void {
+  const subjects = extensionSubjects(prefix)
+  const { allow, deny } = permissionsOf(keyId, capabilities).sub
+  const stronger = coveringRule(deny, subjects)
+  if (coveringRule(allow, subjects) !== undefined && stronger === undefined) return
+  const near = allow.find((rule) => rule !== subjects && rule.toLowerCase() === subjects.toLowerCase())
+  const hint =
+    stronger !== undefined
+      ? `; its rules deny ${stronger}`
+      : near === undefined
+        ? ''
+        : `; it has ${near}, and upper and lower case are different`
+  throw new GantryError(
+    'DENIED',
+    `this key may not subscribe to ${subjects}: it needs the rule "${subjects}" in sub.allow${hint}`,
+    { details: { action: 'subscribe', subject: subjects, rule: subjects } },
+  )
+}

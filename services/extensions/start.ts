@@ -1,0 +1,68 @@
+import type { NatsConnection } from '../../broker/connection.ts'
+import { isConnected, watchDisconnects } from '../../broker/disconnects.ts'
+import type { Identity } from '../../broker/identity.ts'
+import type { Log } from '../../broker/log.ts'
+import type { Violation } from '../../broker/violations.ts'
+import { Directory } from './directory.ts'
+import { extensionHandlers, extensionInternalHandlers } from './index.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { LogBook } from './log-book.ts'
+import { openState } from './record.ts'
+import { storageHandlers, Storages } from './storage.ts'
+import { noteViolation } from './violations.ts'
+import { askAccess } from './visibility.ts'
+
+export interface ExtensionsOptions {
+  readonly connections: { readonly platform: NatsConnection; readonly system: NatsConnection }
+  readonly identity: Pick<Identity, 'GANTRY'>
+  readonly log: Log
+}
+
+/** Opens what is known of extensions, follows their connections, and makes the handlers. */
+export async function startExtensions({
+  connections: { platform, system },
+  identity,
+  log,
+}: ExtensionsOptions) {
+  const state = await openState(platform)
+  const following = await Directory.open(state)
+  const { directory } = following
+  const book = new LogBook(state.logs, log)
+  const viewerOf = askAccess(platform)
+  const lifecycle = new Lifecycle({
+    state,
+    directory,
+    book,
+    isConnected: (connection) => isConnected(system, connection),
+    log,
+  })
+  const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
+  const storages = new Storages(platform)
+  const dropStorage = (prefix: string) => storages.drop(prefix)
+  const dependencies = { state, directory, lifecycle, book, viewerOf, dropStorage }
+  const ownsPrefix = async (keyId: string, prefix: string) => {
+    const owned = await state.owned.get(prefix)
+    return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
+  }
+  return {
+    handlers: {
+      extensions: extensionHandlers(dependencies),
+      extensionStorage: storageHandlers({ state, storages, viewerOf }),
+    },
+    internalHandlers: extensionInternalHandlers(dependencies),
+    /** Notes what the broker did not let a key do, with the extension that it is the key of. */
+    onViolation: (violation: Violation) => {
+      noteViolation(violation, { directory, book, ownsPrefix }).catch((err: unknown) =>
+        log.warn({ err }, 'What an extension was not allowed to do is not in its log.'),
+      )
+    },
+    /** Answers those who wait for changes: before the services stop, which wait for what is under way. */
+    hangUp: () => storages.end(),
+    stop: async () => {
+      lifecycle.stop()
+      await disconnects.stop()
+      await following.stop()
+      await book.flush()
+    },
+  }
+}

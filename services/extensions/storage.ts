@@ -1,0 +1,167 @@
+import type { NatsConnection } from '../../broker/connection.ts'
+import { type Change, ValueStore } from '../../broker/value-store.ts'
+import type { Caller, Handlers } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import {
+  type extensionStorage,
+  maxChanges,
+  maxWaitMs,
+  storageLimits,
+} from '../../subjects/extension-storage.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
+import type { ExtensionState } from './record.ts'
+import { requireSubscription } from './registration.ts'
+import { keyOf, type ViewerOf } from './visibility.ts'
+
+/** Changes told in one answer: with their keys they fit into a message of 8 MiB even where each byte is escaped. */
+const maxToldLength = 2 ** 20
+
+/** The storages, each opened when it is needed. */
+export class Storages {
+  readonly #connection: NatsConnection
+  readonly #open = new Map<string, Promise<ValueStore>>()
+  readonly #end = new AbortController()
+
+  constructor(connection: NatsConnection) {
+    this.#connection = connection
+  }
+
+  of(prefix: string): Promise<ValueStore> {
+    let store = this.#open.get(prefix)
+    if (store === undefined) {
+      store = ValueStore.open(this.#connection, `extension-storage-${prefix}`)
+      this.#open.set(prefix, store)
+      store.catch(() => this.#open.delete(prefix))
+    }
+    return store
+  }
+
+  /** Aborts when nobody is to wait for changes any more. */
+  get ending(): AbortSignal {
+    return this.#end.signal
+  }
+
+  /** Answers all who wait for changes, so that the service can stop. */
+  end(): void {
+    this.#end.abort()
+  }
+
+  async drop(prefix: string): Promise<void> {
+    const store = await this.of(prefix)
+    this.#open.delete(prefix)
+    await store.destroy()
+  }
+}
+
+/** What extensions store. A key reaches the storage of an extension that it could be, and whose owner has made it. */
+export function storageHandlers({
+  state,
+  storages,
+  viewerOf,
+}: {
+  readonly state: Pick<ExtensionState, 'owned'>
+  readonly storages: Storages
+  readonly viewerOf: ViewerOf
+}): Handlers<typeof extensionStorage> {
+  const storeFor = async (prefix: string, caller: Caller): Promise<ValueStore> => {
+    const key = keyOf(caller)
+    const { owner, capabilities } = await viewerOf(key)
+    requireSubscription(key, capabilities, prefix)
+    const owned = await state.owned.get(prefix)
+    // Whose else it is, is nobody's business.
+    if (owned?.owner !== owner)
+      throw new GantryError('NOT_FOUND', `you have no extension ${prefix}; one registers before it stores`)
+    return storages.of(prefix)
+  }
+  return {
+    get: async ({ prefix, key }, call) => {
+      const found = await (await storeFor(prefix, call.caller)).get(key)
+      if (found === undefined) throw call.fail('NOT_FOUND', `there is no value for ${key}`)
+      return { key, ...found }
+    },
+    put: async ({ prefix, key, value, revision }, { caller }) => {
+      requireCharacters({ key, value })
+      const store = await storeFor(prefix, caller)
+      await requireRoom(prefix, store, Buffer.byteLength(value))
+      return { revision: await store.put(key, value, revision) }
+    },
+    delete: async ({ prefix, key, revision }, { caller }) => {
+      await (await storeFor(prefix, caller)).delete(key, revision)
+      return {}
+    },
+    list: async ({ prefix, beginning = '', after, limit = maxPageLength }, { caller }) => {
+      const all = await (await storeFor(prefix, caller)).keys()
+      return all
+        .filter(({ key }) => key.startsWith(beginning) && (after === undefined || key > after))
+        .slice(0, limit)
+    },
+    watch: async ({ prefix, beginning = '', after = 0, waitMs = maxWaitMs }, call) => {
+      const store = await storeFor(prefix, call.caller)
+      return changesOf(store, { beginning, after, waitMs }, AbortSignal.any([call.signal, storages.ending]))
+    },
+  }
+}
+
+/** Half of a surrogate pair has no form in UTF-8, and would come back as another character. */
+function requireCharacters(fields: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(fields)) {
+    if (!text.isWellFormed())
+      throw new GantryError('INVALID_INPUT', `input: ${name} must be of whole characters`)
+  }
+}
+
+async function requireRoom(prefix: string, store: ValueStore, addedBytes: number): Promise<void> {
+  const { totalBytes } = storageLimits
+  if ((await store.bytes()) + addedBytes <= totalBytes) return
+  throw new GantryError(
+    'STORAGE_FULL',
+    `the storage of ${prefix} has ${totalBytes} bytes: delete what is not needed`,
+  )
+}
+
+/** Waits for changes after a revision, which are told from then on. */
+async function changesOf(
+  store: ValueStore,
+  { beginning, after, waitMs }: { beginning: string; after: number; waitMs: number },
+  signal: AbortSignal,
+) {
+  let wake = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  const timer = setTimeout(stopped.resolve, waitMs)
+  signal.addEventListener('abort', () => stopped.resolve(), { once: true })
+  if (signal.aborted) stopped.resolve()
+  let isOver = false
+  void stopped.promise.then(() => (isOver = true))
+  const watching = store.onChange(() => wake.resolve())
+  let revision = after
+  try {
+    for (;;) {
+      wake = Promise.withResolvers()
+      const found = await store.changesAfter(revision, maxChanges)
+      const told = firstOf(found)
+      revision = told.at(-1)?.revision ?? revision
+      const changes = told.filter(({ key }) => key.startsWith(beginning)).map(written)
+      if (changes.length > 0 || isOver) return { changes, revision }
+      // There was something, and nothing of what is asked for: on to the next.
+      if (told.length === 0) await Promise.race([wake.promise, stopped.promise])
+    }
+  } finally {
+    clearTimeout(timer)
+    watching.stop()
+  }
+}
+
+/** As many as fit into an answer, at least one. */
+function firstOf(changes: readonly Change[]): readonly Change[] {
+  let length = 0
+  const end = changes.findIndex(
+    ({ value = '' }, index) => (length += value.length) > maxToldLength && index > 0,
+  )
+  return end < 0 ? changes : changes.slice(0, end)
+}
+
+const written = ({ key, value, revision }: Change) => ({
+  key,
+  revision,
+  ...(value === undefined ? {} : { value }),
+})

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createContext } from '../../cli/context.ts'
+import { createProgram } from '../../cli/program.ts'
+import { contracts } from '../../subjects/index.ts'
+import { commandNames } from '../../subjects/names.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { bareExtension, type BareExtension } from '../support/weather.ts'
+import { gantry, testTerminal } from './support.ts'
+
+let platform: TestPlatform
+let weather: BareExtension
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  weather = await bareExtension(platform, 'weather')
+  await weather.register({ instance: 'one' })
+})
+afterAll(async () => {
+  await weather[Symbol.asyncDispose]()
+  await platform[Symbol.asyncDispose]()
+})
+
+const run = (...args: string[]) => gantry(args, { env: { GANTRY_TOKEN: platform.operatorToken } })
+
+test('no extension can take the name of a command', () => {
+  const context = createContext({ env: {}, cwd: '/', terminal: testTerminal(), readStdin: async () => '' })
+  const words = createProgram(context).commands.map((command) => command.name())
+  const resources = new Set(contracts.map(({ resource }) => resource))
+  const own = words.filter((word) => !resources.has(word))
+  expect(own.filter((word) => !(commandNames as readonly string[]).includes(word))).toEqual([])
+})
+
+test('an endpoint is a command', async () => {
+  expect(await run('weather', 'forecast', '--city', 'Oslo', '--days', '3')).toEqual({
+    code: 0,
+    out: 'city  Oslo\ndays  3\n',
+    err: '',
+  })
+  expect((await run('--json', 'weather', 'forecast', '--city', 'Oslo')).out).toBe('{"city":"Oslo"}\n')
+})
+
+test('its help is that of any command', async () => {
+  expect((await run('weather', '--help')).out).toMatch(/forecast\s+The weather of a day/)
+  const { out } = await run('weather', 'forecast', '--help')
+  expect(out).toMatch(/--city <city>\s+Name of the city \(required\)/)
+})
+
+test('its fields are checked, and so is its answer', async () => {
+  const wrong = await run('weather', 'forecast', '--city', 'Oslo', '--days', '99')
+  expect(wrong).toMatchObject({ code: 2, out: '' })
+  expect(wrong.err).toContain('--days')
+  const answer = await run('weather', 'forecast', '--city', 'Oslo', '--how', 'wrong')
+  expect(answer.err).toContain('weather has failed: the answer does not fit: city is required')
+  const silent = await run('weather', 'forecast', '--city', 'Oslo', '--how', 'silent')
+  expect(silent.err).toContain('TIMEOUT')
+})
+
+test('a word that is neither command nor extension is unknown', async () => {
+  expect((await run('wether', 'forecast')).err).toBe(
+    "error: unknown command 'wether'; see gantry --help (INVALID_INPUT)\n",
+  )
+  const { err } = await gantry(['weather'], { env: { GANTRY_HOME: '/nowhere' } })
+  expect(err).toContain("unknown command 'weather' (extensions could not be asked:")
+})
+
+test('extensions are listed, shown and have their logs', async () => {
+  expect((await run('extensions', 'list')).out).toMatch(/weather\s+Weather\s+1\.0\.0\s+local:operator\s+1/)
+  expect((await run('extensions', 'show', 'weather')).out).toMatch(/forecast\s+The weather of a day/)
+  expect((await run('extensions', 'logs', 'weather')).out).toMatch(
+    /info\s+registered, version 1\.0\.0, 1 endpoint\s+one/,
+  )
+})

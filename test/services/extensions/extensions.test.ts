@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rawRequest } from '../../support/http.ts'
+import { createKey, everything, issueInside } from '../../support/keys.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
+import { bareExtension, type BareExtension, capabilitiesOf, registration } from '../../support/weather.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const get = (path: string, token?: string) =>
+  platform.rest(
+    'platform',
+    'GET',
+    path,
+    token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+  )
+const post = (path: string, body: unknown, token?: string) =>
+  platform.rest('platform', 'POST', path, {
+    body,
+    ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+  })
+const forecast = (prefix: string) => `/api/v1/extensions/${prefix}/forecast`
+const prefixes = async () =>
+  ((await get('/api/v1/extensions/all')).body as { prefix: string }[]).map((one) => one.prefix)
+const logOf = async (prefix: string) =>
+  ((await get(`/api/v1/extension-logs/${prefix}`)).body as { message: string }[]).map(
+    ({ message }) => message,
+  )
+
+describe('an extension that registers', () => {
+  let weather: BareExtension
+  beforeAll(async () => {
+    weather = await bareExtension(platform, 'weather')
+    const { status, body } = await weather.register({ instance: 'one' })
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        instance: 'one',
+        heartbeatEveryMs: 10_000,
+        lostAfterMs: 30_000,
+        queue: 'gantry',
+        endpoints: [{ name: 'forecast', subject: 'gantry.extensions.weather.forecast' }],
+      },
+    })
+  })
+  afterAll(() => weather[Symbol.asyncDispose]())
+
+  test('is in the lists at once', async () => {
+    expect((await get('/api/v1/extensions/all')).body).toEqual([
+      {
+        prefix: 'weather',
+        name: 'Weather',
+        version: '1.0.0',
+        owner: 'local:operator',
+        instances: 1,
+        since: expect.any(String),
+      },
+    ])
+    expect((await get('/api/v1/extensions/features')).body).toMatchObject([
+      { prefix: 'weather', menus: [{ label: 'Weather' }], endpoints: [{ name: 'forecast' }] },
+    ])
+    expect((await get('/api/v1/extensions/weather')).body).toMatchObject({
+      instances: [{ id: 'one', key: weather.keyId }],
+    })
+    expect(await logOf('weather')).toEqual(['registered, version 1.0.0, 1 endpoint'])
+  })
+
+  test('answers over REST, with its fields in the body or the query', async () => {
+    expect(await post(forecast('weather'), { city: 'Oslo', days: 2 })).toMatchObject({
+      status: 200,
+      body: { city: 'Oslo', days: 2 },
+    })
+    expect(await get(`${forecast('weather')}?city=Oslo&days=2`)).toMatchObject({
+      status: 200,
+      body: { city: 'Oslo', days: 2 },
+    })
+  })
+
+  test('is not asked what does not fit its schema', async () => {
+    const { status, body } = await post(forecast('weather'), { days: 99, town: 'Oslo' })
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'INVALID_INPUT' })
+    expect((body as { message: string }).message).toMatch(/city is required/)
+  })
+
+  test('passes on the errors that it declares', async () => {
+    const { status, body } = await post(forecast('weather'), { city: 'Atlantis', how: 'unknown' })
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND', message: 'there is no such city', requestId: expect.any(String) },
+    })
+  })
+
+  test('cannot answer what its schema does not say', async () => {
+    const { status, body } = await post(forecast('weather'), { city: 'Oslo', how: 'wrong' })
+    expect({ status, body }).toMatchObject({ status: 500, body: { code: 'INTERNAL' } })
+    await until('it is in its log', async () =>
+      (await logOf('weather')).some((message) =>
+        message.startsWith('forecast: the answer does not fit: city is required'),
+      ),
+    )
+  })
+
+  test('is not waited for longer than its endpoint says', async () => {
+    const began = performance.now()
+    const { status, body } = await post(forecast('weather'), { city: 'Oslo', how: 'silent' })
+    expect({ status, body }).toMatchObject({ status: 504, body: { code: 'TIMEOUT' } })
+    expect(performance.now() - began).toBeLessThan(3_000)
+    await until('it is in its log', async () =>
+      (await logOf('weather')).includes('forecast: no answer within 300 ms'),
+    )
+  })
+
+  test('has no other endpoints', async () => {
+    for (const path of ['weather/Forecast', 'Weather/forecast', 'nothing/forecast', 'we ther/x%20y'])
+      expect((await get(`/api/v1/extensions/${encodeURI(path)}`)).status, path).toBe(404)
+  })
+
+  test('is called with a token alone', async () => {
+    const path = forecast('weather')
+    expect((await rawRequest(platform, 'platform', { path })).status).toBe(401)
+  })
+
+  test('is in the documents as they are at the moment', async () => {
+    const openApi = (await get('/api/v1/openapi.json')).body as { paths: Record<string, object> }
+    expect(openApi.paths[forecast('weather')]).toMatchObject({
+      post: { operationId: 'weather.forecast', summary: 'The weather of a day' },
+    })
+    expect(openApi.paths).toHaveProperty(['/api/v1/ping'])
+    const asyncApi = (await get('/api/v1/asyncapi.json')).body as { channels: Record<string, object> }
+    expect(asyncApi.channels['weather.forecast']).toMatchObject({
+      address: 'gantry.extensions.weather.forecast',
+    })
+    expect((await rawRequest(platform, 'platform', { path: '/api/v1/openapi.json' })).status).toBe(401)
+  })
+
+  test('lives by its heartbeats, which only its own key can send', async () => {
+    const beat = { prefix: 'weather', instance: 'one' }
+    expect((await weather.ask('extensions.heartbeat', beat)).status).toBe(200)
+    const other = await bareExtension(platform, 'weather')
+    expect(await other.ask('extensions.heartbeat', beat)).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    })
+    expect((await other.ask('extensions.deregister', beat)).status).toBe(404)
+    await other.connection.close()
+  })
+
+  test('is seen only under both rules, and calls to what is not seen end as if it were not there', async () => {
+    const cases: [sub: string[], visible: string[], seen: boolean][] = [
+      [['gantry.extensions.weather.>'], ['weather'], true],
+      [['gantry.extensions.>'], ['*'], true],
+      [['gantry.extensions.weather.>'], ['other'], false],
+      [['gantry.extensions.weather.>'], [], false],
+      [['gantry.extensions.weather.forecast'], ['weather'], false],
+      [['gantry.extensions.Weather.>'], ['weather'], false],
+      [[], ['*'], false],
+    ]
+    for (const [sub, visible_extensions, isSeen] of cases) {
+      const { token } = await issueInside(platform, {
+        capabilities: { pub: everything.pub, sub: { allow: sub } },
+        visible_extensions,
+      })
+      const what = `${sub.join()} ${visible_extensions.join()}`
+      expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status, what).toBe(isSeen ? 200 : 404)
+      expect((await get('/api/v1/extensions/all', token)).body, what).toHaveLength(isSeen ? 1 : 0)
+      expect((await get('/api/v1/extensions/features', token)).body, what).toHaveLength(isSeen ? 1 : 0)
+      for (const path of ['/api/v1/extensions/weather', '/api/v1/extension-logs/weather'])
+        expect((await get(path, token)).status, what).toBe(isSeen ? 200 : 404)
+      const { paths } = (await get('/api/v1/openapi.json', token)).body as { paths: object }
+      expect(Object.keys(paths).includes(forecast('weather')), what).toBe(isSeen)
+    }
+  })
+
+  test('is called only by who may publish to it', async () => {
+    const { token } = await createKey(platform, {
+      pub: { allow: [] },
+      sub: { allow: ['gantry.extensions.>'] },
+    })
+    expect(await post(forecast('weather'), { city: 'Oslo' }, token)).toMatchObject({
+      status: 403,
+      body: { code: 'DENIED' },
+    })
+  })
+})
+
+describe('leaving', () => {
+  test('a clean stop takes the extension away', async () => {
+    await using brief = await bareExtension(platform, 'brief')
+    await brief.register({ instance: 'one' })
+    expect((await post(forecast('brief'), { city: 'Oslo' })).status).toBe(200)
+    expect((await brief.ask('extensions.deregister', { prefix: 'brief', instance: 'one' })).status).toBe(200)
+    expect((await post(forecast('brief'), { city: 'Oslo' })).status).toBe(404)
+    expect(await prefixes()).not.toContain('brief')
+    expect(await logOf('brief')).toContain('deregistered')
+    expect(await brief.ask('extensions.heartbeat', { prefix: 'brief', instance: 'one' })).toMatchObject({
+      status: 404,
+      body: { message: 'there is no instance one of brief: register again' },
+    })
+  })
+
+  test('a connection that closes takes it away at once', async () => {
+    const sudden = await bareExtension(platform, 'sudden')
+    await sudden.register()
+    await sudden.connection.close()
+    const closedMs = performance.now()
+    await until('it is gone', async () => !(await prefixes()).includes('sudden'))
+    expect(performance.now() - closedMs).toBeLessThan(1_000)
+    expect(await logOf('sudden')).toContain('lost: its connection has closed')
+  })
+
+  test('revoking its key takes it away', async () => {
+    const revoked = await bareExtension(platform, 'revoked')
+    await revoked.register()
+    await platform.rest('platform', 'DELETE', `/api/v1/keys/${revoked.keyId}`)
+    await until('it is gone', async () => !(await prefixes()).includes('revoked'))
+    await revoked.connection.close()
+  })
+
+  test('the calls of several instances go to one of them, and the rest goes on when one leaves', async () => {
+    const first = await bareExtension(platform, 'shared', { by: 'first' })
+    const second = await bareExtension(platform, 'shared', { token: first.token, by: 'second' })
+    await first.register()
+    await second.register()
+    const by = async () => ((await post(forecast('shared'), { city: 'Oslo' })).body as { by: string }).by
+    const seen = new Set<string>()
+    await until('both have answered', async () => seen.add(await by()).size === 2)
+    expect((await get('/api/v1/extensions/shared')).body).toMatchObject({ instances: [{}, {}] })
+    await second.connection.close()
+    await until('one is left', async () => {
+      const { instances } = (await get('/api/v1/extensions/shared')).body as { instances: unknown[] }
+      return instances.length === 1
+    })
+    expect(await by()).toBe('first')
+    await first.connection.close()
+  })
+})
+
+describe('a registration that is refused', () => {
+  const refusal = async (prefix: string, more: object, sub = prefix) => {
+    const { token } = await createKey(platform, capabilitiesOf(sub))
+    await using extension = await bareExtension(platform, sub, { token })
+    return await extension.ask('extensions.register', registration(prefix, more))
+  }
+  const withEndpoint = (endpoint: object) => ({ endpoints: [{ name: 'x', summary: 'X', ...endpoint }] })
+  const deep = (levels: number): object => (levels === 0 ? {} : { type: 'array', items: deep(levels - 1) })
+
+  test.each<[string, object, RegExp]>([
+    ['no name', { name: '' }, /name/],
+    [
+      'a subject outside',
+      withEndpoint({ subject: 'gantry.extensions.other.x' }),
+      /endpoints\[0\]\.subject must be one subject inside gantry\.extensions\.bad\.>/,
+    ],
+    [
+      'a subject in another case',
+      withEndpoint({ subject: 'gantry.extensions.Bad.x' }),
+      /must be one subject inside/,
+    ],
+    [
+      'a subject with a wildcard',
+      withEndpoint({ subject: 'gantry.extensions.bad.*' }),
+      /must be one subject inside/,
+    ],
+    [
+      'an input that is no object',
+      withEndpoint({ input: { type: 'string' } }),
+      /endpoints\[0\]\.input\.type must be object/,
+    ],
+    [
+      'an unknown keyword',
+      withEndpoint({ output: { type: 'string', maxLenght: 3 } }),
+      /output\.maxLenght is no keyword/,
+    ],
+    ['a reference', withEndpoint({ output: { $ref: '#/$defs/x' } }), /output\.\$ref is not supported/],
+    ['an unknown type', withEndpoint({ output: { type: 'text' } }), /output\.type must be one of/],
+    ['a deep schema', withEndpoint({ output: deep(20) }), /is too deep/],
+    [
+      'a wide schema',
+      withEndpoint({ output: { anyOf: Array.from({ length: 500 }, () => ({ type: 'null' })) } }),
+      /at most 400 schemas/,
+    ],
+    ['a large schema', withEndpoint({ output: { description: 'x'.repeat(70_000) } }), /at most 65536 bytes/],
+    [
+      'a pattern that takes for ever',
+      withEndpoint({ output: { type: 'string', pattern: '^(a+)+$' } }),
+      /pattern can take too long/,
+    ],
+    [
+      'two endpoints of a name',
+      { endpoints: [1, 2].map(() => ({ name: 'x', summary: 'X' })) },
+      /endpoints\[1\]\.name x is there already/,
+    ],
+    [
+      'a widget without its page',
+      { widgets: [{ name: 'w', title: 'W', uri: 'ui://bad/w' }] },
+      /widgets\[0\]\.uri ui:\/\/bad\/w is none of the resources/,
+    ],
+    [
+      'an error that it cannot know',
+      withEndpoint({ errors: ['UNAUTHENTICATED'] }),
+      /errors\[0\] must be one of/,
+    ],
+  ])('%s', async (_, more, message) => {
+    const { status, body } = await refusal('bad', more)
+    expect({ status, code: body['code'] }).toEqual({ status: 400, code: 'INVALID_INPUT' })
+    expect(body['message']).toMatch(message)
+  })
+
+  test.each(['keys', 'Migrations', 'login', 'features', 'extension-storage'])(
+    'the prefix %s',
+    async (prefix) => {
+      const { status, body } = await refusal(prefix, {})
+      expect(status).toBe(400)
+      expect(body['message']).toContain(`prefix must not be ${prefix}`)
+    },
+  )
+
+  test('a key that may not subscribe is told which rule it needs', async () => {
+    const { status, body } = await refusal('lacking', {}, 'other')
+    expect({ status, body }).toMatchObject({
+      status: 403,
+      body: { code: 'DENIED', details: { rule: 'gantry.extensions.lacking.>' } },
+    })
+    expect(body['message']).toBe(
+      'this key may not subscribe to gantry.extensions.lacking.>: it needs the rule "gantry.extensions.lacking.>" in sub.allow',
+    )
+  })
+
+  test('upper and lower case are different, and it says so', async () => {
+    const { status, body } = await refusal('Weather2', {}, 'weather2')
+    expect(status).toBe(403)
+    expect(body['message']).toContain(
+      'it has gantry.extensions.weather2.>, and upper and lower case are different',
+    )
+  })
+
+  test('the prefix of somebody else, also when its owner is away', async () => {
+    await using mine = await bareExtension(platform, 'mine')
+    await mine.register({ instance: 'one' })
+    const { token } = await issueInside(platform, { capabilities: capabilitiesOf('mine') })
+    await using theirs = await bareExtension(platform, 'mine', { token })
+    expect(await theirs.register()).toMatchObject({ status: 409, body: { code: 'NOT_ALLOWED_IN_STATE' } })
+    await mine.ask('extensions.deregister', { prefix: 'mine', instance: 'one' })
+    expect((await theirs.register()).status).toBe(409)
+    expect((await platform.rest('platform', 'DELETE', '/api/v1/extensions/mine')).status).toBe(200)
+    expect((await theirs.register()).status).toBe(200)
+  })
+})
