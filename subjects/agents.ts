@@ -10,7 +10,7 @@ export type Movers = (typeof movers)[number]
 /** The field of a migration, and of what holds for all that do not say. */
 export const movedBy = Type.Enum(movers, {
   description:
-    'Who moves its files: ALL (the server together with the agents that can reach both stores), SERVER or AGENTS alone',
+    'Who moves its files: ALL (the server together with the agents that can reach both stores), SERVER or AGENTS alone; a live migration is the server’s',
 })
 
 /** More folders than anybody lists by hand. */

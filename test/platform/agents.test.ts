@@ -183,6 +183,13 @@ test('a token that is none, one that is wrong, and one of a person are refused w
   expect(noFolder.printed).toContain('nowhere cannot be used (ENOENT)')
 })
 
+test('a live migration is not left to agents', async () => {
+  const live = { path: '/', source: 'here', target: 'there', scanOnlyMigration: false } as const
+  await expect(platform.call(migrations.create, { ...live, movedBy: 'AGENTS' })).rejects.toThrow(
+    'the platform itself follows changes',
+  )
+})
+
 test('who moves files by default is a setting', async () => {
   expect(await platform.call(agents['get-settings'], {})).toEqual({ movedBy: 'ALL' })
   await platform.call(agents['put-settings'], { movedBy: 'SERVER' })
