@@ -16,6 +16,9 @@ import { keyOf, type ViewerOf } from './visibility.ts'
 /** Changes told in one answer: with their keys they fit into a message of 8 MiB even where each byte is escaped. */
 const maxToldLength = 2 ** 20
 
+/** Who waits looks at least so often: the word of a change is lost with a connection. */
+const lookAgainMs = 5_000
+
 /** The storages, each opened when it is needed. */
 export class Storages {
   readonly #connection: NatsConnection
@@ -133,6 +136,7 @@ async function changesOf(
   let isOver = false
   void stopped.promise.then(() => (isOver = true))
   const watching = store.onChange(() => wake.resolve())
+  const again = setInterval(() => wake.resolve(), lookAgainMs)
   let revision = after
   try {
     for (;;) {
@@ -147,6 +151,7 @@ async function changesOf(
     }
   } finally {
     clearTimeout(timer)
+    clearInterval(again)
     watching.stop()
   }
 }
