@@ -1,4 +1,4 @@
-import { type Account, encodeAccount, encodeUser } from '@nats-io/jwt'
+import { type Account, encodeAccount, encodeUser, type Export } from '@nats-io/jwt'
 import { type AccountName, roots } from '../subjects/names.ts'
 import { createKey } from './ed25519.ts'
 import type { Identity, StorageLimits } from './identity.ts'
@@ -18,8 +18,27 @@ const generalLimits = {
 
 const servicesPattern = `${roots.services}.>`
 const eventsPattern = `${roots.events}.>`
+/**
+ * What transfer agents reach in PLATFORM. They have an account of their own, since nats-server does not check where the
+ * reply to a request is wanted: what they ask for lands in their account, and in no bucket or stream of the platform.
+ */
+const agentServices = [
+  { name: 'work', subject: '$JS.API.CONSUMER.MSG.NEXT.*.*', response_type: 'Stream' },
+  { name: 'ends of work', subject: '$JS.ACK.>', response_type: 'Singleton' },
+  { name: 'items of work', subject: `${roots.work}.>`, response_type: 'Singleton' },
+  { name: 'failures', subject: `${roots.failures}.>`, response_type: 'Singleton' },
+  { name: 'questions of agents', subject: `${roots.agents}.>`, response_type: 'Singleton' },
+] as const
 /** Discovery of micro-services, NATS ADR-32: every instance answers, so it is a service with a stream of replies. */
 const discoveryPattern = '$SRV.>'
+
+/** What the PLATFORM account offers to the others. */
+export const platformExports: Export[] = [
+  { name: 'services', subject: servicesPattern, type: 'service', response_type: 'Singleton' },
+  { name: 'discovery', subject: discoveryPattern, type: 'service', response_type: 'Stream' },
+  { name: 'events', subject: eventsPattern, type: 'stream' },
+  ...agentServices.map((offered): Export => ({ ...offered, type: 'service' })),
+]
 
 /** The JWT of the PLATFORM account, with what it may store and what it offers to the others. */
 export async function platformJwt(identity: Identity, limits: StorageLimits): Promise<string> {
@@ -35,11 +54,7 @@ export async function platformJwt(identity: Identity, limits: StorageLimits): Pr
       max_bytes_required: false,
       max_ack_pending: unlimited,
     },
-    exports: [
-      { name: 'services', subject: servicesPattern, type: 'service', response_type: 'Singleton' },
-      { name: 'discovery', subject: discoveryPattern, type: 'service', response_type: 'Stream' },
-      { name: 'events', subject: eventsPattern, type: 'stream' },
-    ],
+    exports: platformExports,
   })
 }
 
@@ -53,13 +68,14 @@ async function signAccount(identity: Identity, name: AccountName, claims: Partia
 export async function serverCredentials(identity: Identity) {
   const platform = identity.PLATFORM.account.getPublicKey()
   const gantry = identity.GANTRY.account.getPublicKey()
+  const agents = identity.AGENTS.account.getPublicKey()
   const service = { account: platform, type: 'service' } as const
   const jwts = {
     SYS: await signAccount(identity, 'SYS', {}),
     AUTH: await signAccount(identity, 'AUTH', {
       authorization: {
         auth_users: [identity.calloutUser.getPublicKey()],
-        allowed_accounts: [gantry, platform],
+        allowed_accounts: [gantry, agents],
       },
     }),
     PLATFORM: identity.fields['gantry.jwt'],
@@ -76,6 +92,15 @@ export async function serverCredentials(identity: Identity) {
         { name: 'discovery', subject: discoveryPattern, local_subject: discoveryPattern, ...service },
         { name: 'events', subject: eventsPattern, account: platform, type: 'stream' },
       ],
+    }),
+    AGENTS: await signAccount(identity, 'AGENTS', {
+      imports: agentServices.map(({ name, subject }) => ({
+        name,
+        subject,
+        local_subject: subject,
+        share: true,
+        ...service,
+      })),
     }),
   }
   const sentinel = await encodeUser(

@@ -11,7 +11,7 @@ import { type Capabilities, userJwt } from './user-jwt.ts'
 /** Who a token stands for, and what its connections may do. */
 export interface Principal {
   readonly keyId: string
-  readonly account: 'GANTRY' | 'PLATFORM'
+  readonly account: 'GANTRY' | 'AGENTS'
   readonly capabilities: Capabilities
   /** Seconds since 1970; the server closes the connection then. */
   readonly expires?: number

@@ -1,6 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller, ClientConnection } from '../subjects/contract.ts'
-import { inboxPrefix, roots } from '../subjects/names.ts'
+import { roots } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
@@ -20,24 +20,19 @@ const agentRoot = `${roots.agents}.`
  * nats-server wrote; one without such a reply was sent inside PLATFORM, where only the platform's own services are.
  * undefined: not issued by us.
  */
-export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY'>): Caller | undefined {
-  if (message.subject.startsWith(agentRoot)) return agentOf(message)
+export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY' | 'AGENTS'>): Caller | undefined {
   if (!message.reply?.startsWith(crossAccountReply)) {
     return message.reply?.startsWith(ownReply) ? { kind: 'platform' } : undefined
   }
   const text = requestInfo(message)
   if (text === undefined) return undefined
   const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
-  const issued =
-    info.issuer_key === identity.GANTRY.signing.getPublicKey() &&
-    info.acc === identity.GANTRY.account.getPublicKey()
+  const isOfAgents = message.subject.startsWith(agentRoot)
+  const { account, signing } = isOfAgents ? identity.AGENTS : identity.GANTRY
+  const issued = info.issuer_key === signing.getPublicKey() && info.acc === account.getPublicKey()
+  // An agent asks under its own key id alone.
+  if (isOfAgents && message.subject.slice(agentRoot.length).split('.')[0] !== info.user) return undefined
   return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
-}
-
-/** An agent may publish under its own key id alone, and what a stream delivers in its place wants no reply in its inbox. */
-function agentOf({ subject, reply = '' }: Msg): Caller | undefined {
-  const keyId = subject.slice(agentRoot.length).split('.')[0]!
-  return reply.startsWith(`${inboxPrefix(keyId)}.`) ? { kind: 'key', keyId } : undefined
 }
 
 /** On which connection a request came that crossed from another account. */

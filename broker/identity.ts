@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Account, type ClaimsData, encodeOperator, type Operator } from '@nats-io/jwt'
-import { platformJwt } from './account-jwts.ts'
+import { platformExports, platformJwt } from './account-jwts.ts'
 import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
 
@@ -38,6 +39,7 @@ export interface Identity {
   readonly operator: AccountKeys
   readonly PLATFORM: AccountKeys
   readonly GANTRY: AccountKeys
+  readonly AGENTS: AccountKeys
   readonly SYS: AccountKeys
   readonly AUTH: AccountKeys
   /** The user that answers auth callouts. */
@@ -109,6 +111,7 @@ function keysOf(fields: IdentityFields): Identity {
     },
     PLATFORM: platform,
     GANTRY: accountKeys('GANTRY'),
+    AGENTS: accountKeys('AGENTS'),
     SYS: accountKeys('SYS'),
     AUTH: accountKeys('AUTH'),
     calloutUser: derivedKey('U', 'user callout'),
@@ -177,11 +180,16 @@ function requireJwt(
   }
 }
 
-/** The same identity, its JWTs signed again when they were made for other limits. */
+/** The same identity, its JWTs signed again when they were made for other limits, or offered something else. */
 export async function withLimits(identity: Identity, limits: StorageLimits): Promise<Identity> {
-  const { limits: signed } = verifyClaims<Account>(identity.fields['gantry.jwt']).nats
-  if (signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes)
-    return identity
+  const { limits: signed, exports: offered = [] } = verifyClaims<Account>(identity.fields['gantry.jwt']).nats
+  const areLimitsRight =
+    signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes
+  const isOfferRight = isDeepStrictEqual(
+    offered.map(({ subject }) => subject).toSorted(),
+    platformExports.map(({ subject }) => subject).toSorted(),
+  )
+  if (areLimitsRight && isOfferRight) return identity
   const { operator, PLATFORM } = identity
   return signIdentity(operator.account, operator.signing, PLATFORM.account, PLATFORM.signing, limits)
 }

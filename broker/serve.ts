@@ -30,7 +30,7 @@ const defaultConcurrency = 256
 export const maxRequestBytes = 2 ** 20
 
 export interface ServeOptions {
-  readonly identity: Pick<Identity, 'GANTRY' | 'derive'>
+  readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS' | 'derive'>
   readonly version: string
   readonly log: Log
   /** Takes the outcomes of contracts that say that they are recorded. */

@@ -15,6 +15,7 @@ export const defaultHome = '.gantry'
 /** Commands that are no capability of the platform: `gantry <word>`. */
 export const commandNames = [
   'up',
+  'agent',
   'info',
   'doctor',
   'watch',
@@ -92,7 +93,7 @@ export const messageHeaders = {
 } as const
 
 /** Broker accounts (design, section 5). */
-export const accounts = ['SYS', 'AUTH', 'PLATFORM', 'GANTRY'] as const
+export const accounts = ['SYS', 'AUTH', 'PLATFORM', 'GANTRY', 'AGENTS'] as const
 export type AccountName = (typeof accounts)[number]
 
 /** Roots of the subject space. Services and events reach the users' account by import; the others stay inside PLATFORM. */

@@ -22,7 +22,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
     )
     return {
       keyId: key.id,
-      account: key.kind === 'agent' ? 'PLATFORM' : 'GANTRY',
+      account: key.kind === 'agent' ? 'AGENTS' : 'GANTRY',
       capabilities: capabilitiesOf(key),
       ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),
     }

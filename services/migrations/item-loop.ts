@@ -70,7 +70,10 @@ export class ItemLoop {
   }
 
   async #work(lane: Lane, item: QueueItem): Promise<void> {
-    const waitMs = stillToWaitMs(notBeforeOf(item.data), Date.now())
+    const notBeforeMs = this.#notBeforeOf(item)
+    // Nobody could ever work on it, and it would come back for ever.
+    if (notBeforeMs === undefined) return item.done()
+    const waitMs = stillToWaitMs(notBeforeMs, Date.now())
     if (waitMs > 0) {
       item.later(waitMs)
       return
@@ -99,6 +102,20 @@ export class ItemLoop {
     } finally {
       this.#inHand.delete(item.sequence)
       if (this.#inHand.size === 0) onIdle()
+    }
+  }
+
+  /** Undefined for bytes that are no item: no worker of this version makes such. */
+  #notBeforeOf({ data, sequence }: QueueItem): number | undefined {
+    try {
+      return notBeforeOf(data)
+    } catch (err) {
+      const { log, workId } = this.#options
+      log.error(
+        { err, migration: workId, sequence },
+        'What is in the queue is no item of work; it is dropped.',
+      )
+      return undefined
     }
   }
 
