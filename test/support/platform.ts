@@ -19,10 +19,17 @@ export const testLog: Log = pino({ level: process.env['GANTRY_TEST_LOG'] ?? 'sil
 /** Below those that the system gives to clients, which would take one of ours between the look at it and its use. */
 const ports = { first: 15_000, count: 15_000 }
 
-/** A port that nobody uses at the moment. */
+/** Test files that run at the same time take theirs from parts of their own. */
+const parts = 8
+const part = Number(process.env['VITEST_POOL_ID'] ?? 0) % parts
+const given = new Set<number>()
+
+/** A port that nobody uses at the moment, and that was given to nobody here: it may be used only later. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = ports.first + randomInt(ports.count)
+    const port = ports.first + part + parts * randomInt(Math.floor(ports.count / parts))
+    if (given.has(port)) continue
+    given.add(port)
     const probe = createServer().listen(port, loopback)
     const isFree = await once(probe, 'listening').then(
       () => true,
