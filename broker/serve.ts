@@ -9,12 +9,13 @@ import type {
   Resource,
 } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import { product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf, connectionOf } from './caller.ts'
 import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
-import { announce, EndpointStats } from './discovery.ts'
+import { announce, EndpointStats, serviceMeters } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
 import { isRequestId, requestIdHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
@@ -36,6 +37,8 @@ export interface ServeOptions {
   /** Takes the outcomes of contracts that say that they are recorded. */
   readonly recorder?: Recorder
   readonly concurrency?: number
+  /** Where requests are counted. */
+  readonly metrics?: MetricRegistry
 }
 
 /** A service that is answering. */
@@ -54,7 +57,7 @@ export function serve<R extends Resource>(
   connection: NatsConnection,
   contracts: R,
   handlers: Handlers<R>,
-  { identity, version, log, recorder, concurrency = defaultConcurrency }: ServeOptions,
+  { identity, version, log, recorder, concurrency = defaultConcurrency, metrics }: ServeOptions,
 ): Service {
   const id = nuid.next()
   const inHand = new InHand()
@@ -65,7 +68,7 @@ export function serve<R extends Resource>(
   let resource = ''
   for (const [verb, contract] of Object.entries(contracts)) {
     resource = contract.resource
-    const stats = new EndpointStats(contract)
+    const stats = new EndpointStats(contract, metrics && serviceMeters(metrics, resource))
     endpoints.push(stats)
     const handler = handlers[verb as keyof R] as Handler<Contract>
     const take = async (message: Msg): Promise<void> => {

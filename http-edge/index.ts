@@ -5,6 +5,7 @@ import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import type { Violation } from '../broker/violations.ts'
 import { contracts } from '../subjects/index.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import {
   hostInUrl,
   type HttpServerName,
@@ -46,6 +47,7 @@ export interface EdgeOptions {
   /** Hears of calls that the broker does not let a key make. */
   readonly onViolation: (violation: Violation) => void
   readonly version: string
+  readonly metrics: MetricRegistry
   readonly log: Log
 }
 
@@ -57,7 +59,7 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, log } = options
+  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, metrics, log } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard({ onRefusal, isSealed }),
@@ -90,6 +92,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         publicAuthority: byConnection(edgeConnection),
         marks,
         onDenied,
+        metrics,
         log,
       })
       apps.push(app)

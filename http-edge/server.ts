@@ -8,12 +8,14 @@ import { maxRequestBytes } from '../broker/serve.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { type Part, partField } from '../subjects/download.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
+import { measure } from './measure.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
 const requestTimeoutMs = 60_000
@@ -39,6 +41,8 @@ export interface HttpServerOptions {
   readonly marks: AddressMarks
   /** Hears of a call that the broker did not let a connection make, and from which address it came. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
+  /** Where requests are counted. */
+  readonly metrics: MetricRegistry
   readonly log: Log
 }
 
@@ -72,6 +76,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
     done(null, payload)
   })
+  measure(app, options.metrics, options.server)
   addBodyParser(app)
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, toGantryError(error, options.log, request), request.id),

@@ -16,6 +16,7 @@ import { keys, keysInternal } from './keys.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
+import { observability, observabilityInternal } from './observability.ts'
 import { pathMappings } from './path-mappings.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
@@ -50,6 +51,7 @@ export const resources = {
   pathMappings,
   extensions,
   extensionStorage,
+  observability,
 } as const
 
 /** Requests between the platform's own services. */
@@ -59,6 +61,7 @@ export const internalResources = {
   filesystemsInternal,
   migrationsInternal,
   extensionsInternal,
+  observabilityInternal,
 } as const
 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>
