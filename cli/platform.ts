@@ -15,7 +15,12 @@ import { startBroker } from '../broker/server.ts'
 import { version } from '../broker/version.ts'
 import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
-import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
+import {
+  type ListenOptions,
+  loadListenOptions,
+  loadMetricsAccess,
+  loadSecurity,
+} from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
@@ -205,6 +210,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       lookupConnection,
+      metricsAccess: loadMetricsAccess(home),
       operatorToken,
       publicUrl,
       isSealed: (token) => isSealed(salt, token),

@@ -13,14 +13,21 @@ import {
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
-import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
+import { observability } from '../subjects/observability.ts'
+import {
+  type Authority,
+  byConnection,
+  byCredentials,
+  byTokenOrLocalHost,
+  byTokenOrSession,
+} from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
 import { addExtensionRoutes } from './extensions.ts'
 import { Guard, type OnRefusal } from './guard.ts'
 import { addLiveDocuments } from './live-documents.ts'
 import { ConnectionPool } from './pool.ts'
-import type { ListenOptions } from './properties.ts'
+import type { ListenOptions, MetricsAccess } from './properties.ts'
 import { createHttpServer } from './server.ts'
 import { addSignIn } from './sign-in.ts'
 
@@ -36,6 +43,8 @@ export interface EdgeOptions {
   readonly credentialConnection: NatsConnection | undefined
   /** Where endpoints of extensions are looked up. */
   readonly lookupConnection: NatsConnection
+  /** Who may read the metrics. */
+  readonly metricsAccess: MetricsAccess
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
@@ -51,6 +60,9 @@ export interface EdgeOptions {
   readonly log: Log
 }
 
+/** Where the metrics are. */
+const metricsPaths = observability.prometheus.http.map(({ path }) => path)
+
 export interface Edge {
   readonly urls: Record<HttpServerName, string>
   stop(): Promise<void>
@@ -59,18 +71,32 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, metrics, log } = options
+  const {
+    lookupConnection: lookup,
+    isSealed,
+    onRefusal,
+    onViolation,
+    version,
+    metrics,
+    metricsAccess,
+    log,
+  } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard({ onRefusal, isSealed }),
   })
   const sessions = new BrowserSessions(publicUrl)
+  const localOperator = byTokenOrLocalHost(pool, () => pool.get(operatorToken))
   const authorities = {
     platform: byTokenOrSession(pool, sessions),
     migrator:
-      credentialConnection === undefined
-        ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
-        : byCredentials(pool, credentialConnection, marks),
+      credentialConnection === undefined ? localOperator : byCredentials(pool, credentialConnection, marks),
+  }
+  const ownAuthorities: Record<HttpServerName, ReadonlyMap<string, Authority>> = {
+    platform: new Map(
+      metricsAccess === 'key' ? [] : metricsPaths.map((path): [string, Authority] => [path, localOperator]),
+    ),
+    migrator: new Map(),
   }
   const onDenied = (connection: NatsConnection, subject: string, address: string) => {
     const keyId = pool.keyIdOf(connection)
@@ -88,6 +114,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         server,
         contracts,
         authority: authorities[server],
+        ownAuthorities: ownAuthorities[server],
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         marks,

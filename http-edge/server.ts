@@ -34,6 +34,8 @@ export interface HttpServerOptions {
   readonly contracts: readonly Contract[]
   /** For routes that need a caller. */
   readonly authority: Authority
+  /** For routes with an authority of their own, by path. */
+  readonly ownAuthorities: ReadonlyMap<string, Authority>
   /** Whether browsers may ask people for a password. */
   readonly takesPasswords: boolean
   /** For routes that anybody may call. */
@@ -115,7 +117,8 @@ function addRoute(
   route: HttpRoute,
   options: HttpServerOptions,
 ): void {
-  const authority = route.public ? options.publicAuthority : options.authority
+  const usual = route.public ? options.publicAuthority : options.authority
+  const authority = options.ownAuthorities.get(route.path) ?? usual
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.

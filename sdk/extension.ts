@@ -12,6 +12,7 @@ import { extensions } from '../subjects/extensions.ts'
 import { serviceQueue } from '../subjects/names.ts'
 import { ask, askSubject, deniedBy } from './ask.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
+import { MetricReporter, type Metrics } from './metrics.ts'
 
 type Declared = Omit<Registration, 'instance' | 'menus' | 'routes' | 'widgets' | 'resources' | 'endpoints'>
 type Item<K extends 'menus' | 'routes' | 'widgets' | 'resources'> = NonNullable<Registration[K]>[number]
@@ -39,6 +40,7 @@ export class Extension {
   readonly prefix: string
   readonly #declared: Declared
   readonly #onError: OnError
+  readonly #reporter: MetricReporter
   readonly #menus: Item<'menus'>[] = []
   readonly #routes: Item<'routes'>[] = []
   readonly #widgets: Item<'widgets'>[] = []
@@ -65,9 +67,15 @@ export class Extension {
     this.#declared = { ...about, name: about.name ?? about.prefix }
     this.#instance = instance
     this.#onError = onError
+    this.#reporter = new MetricReporter(connection, about.prefix, onError)
     this.#heart = setInterval(() => void this.#beat(), heartbeatEveryMs)
     this.#register()
     this.#follow().catch((error: unknown) => onError(error, this.prefix))
+  }
+
+  /** What it measures; reported with each heartbeat, and when it stops. */
+  get metrics(): Metrics {
+    return this.#reporter.metrics
   }
 
   menu(menu: Item<'menus'>): this {
@@ -143,6 +151,7 @@ export class Extension {
     clearTimeout(this.#retry)
     await this.ready().catch(() => undefined)
     if (this.connection.isClosed()) return
+    await this.#reporter.report()
     const { prefix } = this
     await ask(this.connection, extensions.deregister, { prefix, instance: this.#instance }).catch(
       () => undefined,
@@ -203,6 +212,7 @@ export class Extension {
     } catch (error) {
       if (isGantryError(error, 'NOT_FOUND')) this.#register()
     }
+    await this.#reporter.report()
   }
 
   async #follow(): Promise<void> {

@@ -1,3 +1,6 @@
+import { appendFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import parse from 'parse-prometheus-text-format'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { observability } from '../../../subjects/observability.ts'
 import { gantry } from '../../cli/support.ts'
@@ -11,7 +14,10 @@ beforeAll(async () => {
   home = await createHome()
   platform = await startTestPlatform({ home })
 })
-afterAll(() => platform[Symbol.asyncDispose]())
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  rmSync(home, { recursive: true, force: true })
+})
 
 const get = (path: string, token = platform.operatorToken) =>
   platform.rest('platform', 'GET', `/api/v1/observability/${path}`, {
@@ -155,8 +161,29 @@ describe('an extension', () => {
   })
 })
 
+const metricsText = async (headers: Record<string, string> = {}) => {
+  const response = await fetch(`${platform.httpUrls.platform}/metrics`, { headers })
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+}
+
+test('Prometheus reads all that a key may see', async () => {
+  expect((await metricsText()).status).toBe(401)
+  const { status, type, text } = await metricsText({ authorization: `Bearer ${platform.operatorToken}` })
+  expect({ status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' })
+  const families = new Map(parse(text).map((family) => [family.name, family]))
+  expect(families.get('gantry_storage_bytes')).toMatchObject({ type: 'GAUGE' })
+  expect(families.get('gantry_http_requests_total')).toMatchObject({ type: 'COUNTER' })
+  expect(families.get('gantry_http_latency')).toMatchObject({ type: 'HISTOGRAM' })
+  expect(families.get('weather_forecasts_total')?.metrics).toEqual([{ value: '6', labels: { city: 'Oslo' } }])
+  const pub = { allow: ['gantry.services.v1.observability.prometheus'] }
+  await using client = await createClient(platform, { pub, sub: { allow: ['gantry.extensions.weather.>'] } })
+  const seen = parse((await metricsText({ authorization: `Bearer ${client.token}` })).text)
+  expect(seen.map(({ name }) => name).filter((name) => !name.startsWith('weather_'))).toEqual([])
+})
+
 test('metrics are there after a restart, and forgotten with the prefix', async () => {
   await platform[Symbol.asyncDispose]()
+  appendFileSync(join(home, 'platform/application.properties'), 'metrics.access=loopback\n')
   platform = await startTestPlatform({ home })
   const { series } = await query({ name: 'forecasts.total', aggregate: 'sum', since: '10m' })
   expect(series).toMatchObject([{ source: 'weather', labels: { city: 'Oslo' }, value: 6 }])
@@ -164,4 +191,8 @@ test('metrics are there after a restart, and forgotten with the prefix', async (
   const env = { GANTRY_TOKEN: platform.operatorToken }
   expect(await gantry(['extensions', 'release', 'weather'], { env })).toMatchObject({ code: 0 })
   await expect(query({ name: 'forecasts.total' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  // So it is configured now.
+  expect((await metricsText()).status).toBe(200)
+  expect((await metricsText({ 'x-forwarded-for': '10.0.0.1' })).status).toBe(401)
+  expect((await get('metrics', '')).status).toBe(401)
 })
