@@ -158,10 +158,20 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       connection: platform,
       registry: metrics,
       extensions: () => extensions.count(),
+      otlp: config.otlp,
+      about: { version, instance: identity.instance },
       log,
     })
     stops.push(() => observability.stop())
-    const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf), metrics }
+    const { beginSpan } = observability
+    const serving = {
+      identity,
+      version,
+      log,
+      recorder: auditRecorder(trail, access.ownerOf),
+      metrics,
+      beginSpan,
+    }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     stops.push(async () => extensions.hangUp())
@@ -218,6 +228,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       onViolation,
       version,
       metrics,
+      beginSpan,
       log,
     })
     stops.push(() => edge.stop())

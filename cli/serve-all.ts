@@ -73,6 +73,7 @@ export function serveAll(
       concurrency: maxWatchers,
     }),
     serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
+    serve(platform, resources.logging, observability.loggingHandlers, serving),
     serve(platform, resources.observability, observability.handlers, serving),
     serve(platform, internalResources.observabilityInternal, observability.internalHandlers, serving),
   ]

@@ -3,6 +3,7 @@ import { type AddressMarks, edgeName, plainAddress } from '../broker/client-addr
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { BeginSpan } from '../broker/tracing.ts'
 import type { Violation } from '../broker/violations.ts'
 import { contracts } from '../subjects/index.ts'
 import type { MetricRegistry } from '../subjects/metric-registry.ts'
@@ -57,6 +58,7 @@ export interface EdgeOptions {
   readonly onViolation: (violation: Violation) => void
   readonly version: string
   readonly metrics: MetricRegistry
+  readonly beginSpan: BeginSpan
   readonly log: Log
 }
 
@@ -80,6 +82,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     metrics,
     metricsAccess,
     log,
+    beginSpan,
   } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
@@ -120,6 +123,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         marks,
         onDenied,
         metrics,
+        beginSpan,
         log,
       })
       apps.push(app)
@@ -128,7 +132,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
         const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
-        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, log })
+        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, beginSpan, log })
         addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])

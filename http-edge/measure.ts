@@ -1,9 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import type { Log } from '../broker/log.ts'
 import type { Counter, MetricRegistry } from '../subjects/metric-registry.ts'
 import type { HttpServerName } from '../subjects/names.ts'
+import { pathOf } from './failures.ts'
 
-/** Counts what a server is asked and how it answers. */
-export function measure(app: FastifyInstance, registry: MetricRegistry, server: HttpServerName): void {
+/** Counts what a server is asked and how it answers, and ends the spans of requests. */
+export function measure(
+  app: FastifyInstance,
+  { server, metrics: registry, log }: { server: HttpServerName; metrics: MetricRegistry; log: Log },
+): void {
   const labels = { server }
   const requests = registry.counter('http.requests.total', { help: 'Requests over HTTP', labels })
   const latency = registry.histogram('http.latency', {
@@ -19,10 +24,22 @@ export function measure(app: FastifyInstance, registry: MetricRegistry, server: 
       }),
     ]),
   )
-  app.addHook('onResponse', (_, reply, done) => {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { statusCode, elapsedTime } = reply
     requests.add()
-    responses.get(Math.floor(reply.statusCode / 100))?.add()
-    latency.observe(reply.elapsedTime / 1_000)
+    responses.get(Math.floor(statusCode / 100))?.add()
+    latency.observe(elapsedTime / 1_000)
+    request.span?.end(statusCode < 500 ? undefined : String(statusCode), {
+      'http.response.status_code': statusCode,
+    })
+    if (log.level === 'debug') {
+      const { id: requestId, method } = request
+      const path = pathOf(request)
+      log.debug(
+        { requestId, method, path, status: statusCode, ms: Math.round(elapsedTime) },
+        'Answered over HTTP.',
+      )
+    }
     done()
   })
 }

@@ -4,7 +4,8 @@ import type { AddressMarks } from '../broker/client-address.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
-import { maxRequestBytes } from '../broker/serve.ts'
+import { maxRequestBytes } from '../broker/request.ts'
+import type { BeginSpan } from '../broker/tracing.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { type Part, partField } from '../subjects/download.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
@@ -16,6 +17,7 @@ import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
 import { measure } from './measure.ts'
+import { tracedBy } from './trace.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
 const requestTimeoutMs = 60_000
@@ -45,6 +47,8 @@ export interface HttpServerOptions {
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   /** Where requests are counted. */
   readonly metrics: MetricRegistry
+  /** Begins a span for each request that belongs to a trace. */
+  readonly beginSpan: BeginSpan
   readonly log: Log
 }
 
@@ -67,6 +71,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
   })
   app.decorateRequest('caller', null)
+  app.decorateRequest('span', null)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -78,7 +83,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
     done(null, payload)
   })
-  measure(app, options.metrics, options.server)
+  measure(app, options)
   addBodyParser(app)
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, toGantryError(error, options.log, request), request.id),
@@ -133,6 +138,7 @@ function addRoute(
       const input = bodyOf(readInput(request))
       const message = await send(connection, contract, input, {
         requestId: request.id,
+        ...tracedBy(request, options.beginSpan),
         ...(isFromSomewhere ? markedAddress(options.marks, contract, request) : {}),
       }).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)

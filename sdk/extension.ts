@@ -10,7 +10,7 @@ import { endpointContract } from '../subjects/extension-contract.ts'
 import { type Endpoint, heartbeatEveryMs, type Registration } from '../subjects/extension-model.ts'
 import { extensions } from '../subjects/extensions.ts'
 import { serviceQueue } from '../subjects/names.ts'
-import { ask, askSubject, deniedBy } from './ask.ts'
+import { ask, askSubject, defaultRequestMs, deniedBy } from './ask.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
 import { MetricReporter, type Metrics } from './metrics.ts'
 
@@ -26,7 +26,6 @@ export interface ExtensionOptions extends Omit<Declared, 'name'> {
 
 /** How long to wait before a registration is tried again that could not be made. */
 const retryMs = 1_000
-const defaultRequestMs = 5_000
 
 // oxlint-disable-next-line no-console -- where an author looks who has not said otherwise
 const toConsole: OnError = (error, where) => console.error(`${where}:`, error)
@@ -106,7 +105,13 @@ export class Extension {
     const take = (message: Msg): void => {
       // Somebody could have the answer delivered to a subject that only an extension may write to.
       if (message.reply?.startsWith('_INBOX.') !== true) return
-      const work = answer(message, contract, handler as Handler<TSchema, TSchema>, this.#onError)
+      const work = answer(
+        this.connection,
+        message,
+        contract,
+        handler as Handler<TSchema, TSchema>,
+        this.#onError,
+      )
         .catch((error: unknown) => this.#onError(error, contract.subject))
         .finally(() => this.#inHand.delete(work))
       this.#inHand.add(work)

@@ -13,6 +13,7 @@ import { extensionStorage } from './extension-storage.ts'
 import { extensions, extensionsInternal } from './extensions.ts'
 import { inclusions } from './inclusions.ts'
 import { keys, keysInternal } from './keys.ts'
+import { logging } from './logging.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
@@ -52,6 +53,7 @@ export const resources = {
   extensions,
   extensionStorage,
   observability,
+  logging,
 } as const
 
 /** Requests between the platform's own services. */

@@ -1,10 +1,14 @@
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { OtlpConfig } from '../../broker/otlp-config.ts'
 import { storageUse } from '../../broker/storage.ts'
 import { platformSource } from '../../subjects/metric-model.ts'
 import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { observabilityHandlers, observabilityInternalHandlers } from './index.ts'
 import { Keeper } from './keeper.ts'
+import { loggingHandlers } from './logging.ts'
+import type { About } from './otlp/encode.ts'
+import { OtlpExporter } from './otlp/exporter.ts'
 import { OwnMetrics } from './own-metrics.ts'
 import { MetricStore } from './store.ts'
 import { tiers } from './tiers.ts'
@@ -15,11 +19,21 @@ export interface ObservabilityOptions {
   readonly registry: MetricRegistry
   /** How many extensions are there. */
   readonly extensions: () => number
+  /** Where all of it is sent to; undefined: nowhere. */
+  readonly otlp: OtlpConfig | undefined
+  readonly about: About
   readonly log: Log
 }
 
 /** Opens what is stored of metrics, collects those of the platform itself, and makes the handlers. */
-export async function startObservability({ connection, registry, extensions, log }: ObservabilityOptions) {
+export async function startObservability({
+  connection,
+  registry,
+  extensions,
+  otlp,
+  about,
+  log,
+}: ObservabilityOptions) {
   const store = new MetricStore()
   const keeper = await Keeper.open(connection, store, log)
   // Nobody waits for it but those who report and ask.
@@ -49,12 +63,21 @@ export async function startObservability({ connection, registry, extensions, log
   const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
   const timer = setInterval(() => void collect(), tiers[0].seconds * 1_000).unref()
   const dependencies = { connection, store, keeper, loaded, collect }
+  const series = async () => {
+    await collect()
+    return store.select()
+  }
+  const exporter = otlp && new OtlpExporter({ config: otlp, about, series, log })
   return {
+    /** Nobody is there who would record a span: then there is none. */
+    beginSpan: exporter?.beginSpan ?? (() => undefined),
     handlers: observabilityHandlers(dependencies),
+    loggingHandlers: loggingHandlers(log),
     internalHandlers: observabilityInternalHandlers(dependencies),
     stop: async () => {
       clearInterval(timer)
       await collect()
+      await exporter?.stop()
       own.stop()
       await keeper.stop()
     },

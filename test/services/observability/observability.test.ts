@@ -1,12 +1,17 @@
-import { appendFileSync, rmSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import parse from 'parse-prometheus-text-format'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../../sdk/index.ts'
+import { endpointPath } from '../../../subjects/extension-contract.ts'
+import { files } from '../../../subjects/names.ts'
 import { observability } from '../../../subjects/observability.ts'
 import { gantry } from '../../cli/support.ts'
-import { createClient } from '../../support/keys.ts'
+import { type Collector, type HistogramPoint, startCollector } from '../../support/collector.ts'
+import { createClient, createKey } from '../../support/keys.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-import { bareExtension, type BareExtension } from '../../support/weather.ts'
+import { until } from '../../support/until.ts'
+import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/weather.ts'
 
 let platform: TestPlatform
 let home: string
@@ -24,6 +29,8 @@ const get = (path: string, token = platform.operatorToken) =>
     headers: { authorization: `Bearer ${token}` },
   })
 const query = (input: object) => platform.call(observability.query_scalar_metrics, input as { name: string })
+
+const endpointRoute = endpointPath(':prefix', ':endpoint')
 
 const reporting = { pub: ['gantry.services.v1.observability.*'] }
 const report = {
@@ -181,18 +188,105 @@ test('Prometheus reads all that a key may see', async () => {
   expect(seen.map(({ name }) => name).filter((name) => !name.startsWith('weather_'))).toEqual([])
 })
 
-test('metrics are there after a restart, and forgotten with the prefix', async () => {
-  await platform[Symbol.asyncDispose]()
-  appendFileSync(join(home, 'platform/application.properties'), 'metrics.access=loopback\n')
-  platform = await startTestPlatform({ home })
-  const { series } = await query({ name: 'forecasts.total', aggregate: 'sum', since: '10m' })
-  expect(series).toMatchObject([{ source: 'weather', labels: { city: 'Oslo' }, value: 6 }])
-  expect((await query({ name: 'forecasts.total', aggregate: 'last' })).series).toMatchObject([{ value: 6 }])
-  const env = { GANTRY_TOKEN: platform.operatorToken }
-  expect(await gantry(['extensions', 'release', 'weather'], { env })).toMatchObject({ code: 0 })
-  await expect(query({ name: 'forecasts.total' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  // So it is configured now.
-  expect((await metricsText()).status).toBe(200)
-  expect((await metricsText({ 'x-forwarded-for': '10.0.0.1' })).status).toBe(401)
-  expect((await get('metrics', '')).status).toBe(401)
+describe('after a restart, with another configuration', () => {
+  let collector: Collector
+  beforeAll(async () => {
+    await platform[Symbol.asyncDispose]()
+    collector = await startCollector()
+    appendFileSync(join(home, 'platform/application.properties'), 'metrics.access=loopback\n')
+    const config = join(home, files.config)
+    const changed = { ...JSON.parse(readFileSync(config, 'utf8')), ...collector.config }
+    writeFileSync(config, JSON.stringify(changed))
+    platform = await startTestPlatform({ home })
+  })
+  afterAll(() => collector.stop())
+
+  test('metrics are there, and forgotten with the prefix', async () => {
+    const { series } = await query({ name: 'forecasts.total', aggregate: 'sum', since: '10m' })
+    expect(series).toMatchObject([{ source: 'weather', labels: { city: 'Oslo' }, value: 6 }])
+    expect((await query({ name: 'forecasts.total', aggregate: 'last' })).series).toMatchObject([{ value: 6 }])
+    const env = { GANTRY_TOKEN: platform.operatorToken }
+    expect(await gantry(['extensions', 'release', 'weather'], { env })).toMatchObject({ code: 0 })
+    await expect(query({ name: 'forecasts.total' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('programs on this host read the metrics without a key', async () => {
+    expect((await metricsText()).status).toBe(200)
+    expect((await metricsText({ 'x-forwarded-for': '10.0.0.1' })).status).toBe(401)
+    expect((await get('metrics', '')).status).toBe(401)
+  })
+
+  test('one trace goes from REST through an extension to the services that it asks, and theirs', async () => {
+    const pub = ['gantry.services.v1.observability.*']
+    const { token } = await createKey(platform, capabilitiesOf('traced', pub))
+    const seen: (string | undefined)[] = []
+    const extension = await connect({ prefix: 'traced', version: '1.0.0', token })
+    extension.endpoint({ name: 'ask', summary: 'Asks the platform' }, async (_, call) => {
+      seen.push(call.traceparent, call.requestId)
+      call.respond(await call.request(observability.list.subject, { source: 'traced' }))
+    })
+    await extension.ready()
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const path = '/api/v1/extensions/traced/ask'
+    const ask = (traceparent: string) =>
+      platform.rest('platform', 'POST', path, {
+        body: {},
+        headers: {
+          authorization: `Bearer ${platform.operatorToken}`,
+          traceparent,
+          tracestate: 'vendor=1',
+          'x-request-id': 'request-1',
+        },
+      })
+    expect(await ask(`00-${traceId}-00f067aa0ba902b7-01`)).toMatchObject({ status: 200, body: [] })
+    // Not recorded, and passed on all the same.
+    const other = `00-${traceId.replace('4', '5')}-00f067aa0ba902b7-00`
+    expect((await ask(other)).status).toBe(200)
+    expect(seen[2]).toBe(other)
+    await extension.stop()
+    await until('spans are there', () =>
+      collector.spans().some(({ name }) => name === `POST ${endpointRoute}`),
+    )
+    const spans = collector.spans()
+    expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]))
+    const named = (name: string) => spans.filter((span) => span.name === name)
+    const [edge] = named(`POST ${endpointRoute}`)
+    expect(edge).toMatchObject({
+      parentSpanId: '00f067aa0ba902b7',
+      traceState: 'vendor=1',
+      kind: 2,
+      status: {},
+    })
+    expect(seen.slice(0, 2)).toEqual([`00-${traceId}-${edge!.spanId}-01`, 'request-1'])
+    // The edge looks the endpoint up, and the extension asks.
+    const below = (parent: { spanId: string }) =>
+      spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId).map(({ name }) => name)
+    expect(below(edge!).toSorted()).toEqual([
+      'gantry.internal.v1.extensions.endpoint',
+      'gantry.services.v1.observability.list',
+    ])
+    const [list] = named('gantry.services.v1.observability.list')
+    expect(below(list!)).toEqual(['gantry.internal.v1.keys.permissions'])
+    for (const { attributes } of spans)
+      expect(attributes).toContainEqual({ key: 'gantry.request.id', value: { stringValue: 'request-1' } })
+    expect(Number(list!.endTimeUnixNano)).toBeGreaterThanOrEqual(Number(list!.startTimeUnixNano))
+    expect(collector.secretsSeen()).toEqual(new Set(['Bearer of the collector']))
+  })
+
+  test('metrics are sent to the collector when it stops at the latest', async () => {
+    await platform[Symbol.asyncDispose]()
+    const metrics = collector.metrics('gantry')
+    expect(metrics.get('http.requests.total')).toMatchObject({
+      sum: { isMonotonic: true, aggregationTemporality: 2, dataPoints: expect.any(Array) },
+    })
+    expect(metrics.get('storage.limit.bytes')).toMatchObject({
+      gauge: { dataPoints: expect.arrayContaining([expect.objectContaining({ asDouble: 2 ** 30 })]) },
+    })
+    const { histogram } = metrics.get('http.latency') as { histogram: { dataPoints: HistogramPoint[] } }
+    for (const { bucketCounts, count, explicitBounds } of histogram.dataPoints) {
+      expect(bucketCounts).toHaveLength(explicitBounds.length + 1)
+      expect(bucketCounts.reduce((sum, one) => sum + Number(one), 0)).toBe(Number(count))
+    }
+    platform = await startTestPlatform({ home })
+  })
 })
