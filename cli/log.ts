@@ -13,12 +13,19 @@ const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${nam
 /** The log of the platform, on stderr: lines for people on a terminal, JSON lines elsewhere. */
 export async function createLog(level: string, { colour }: { colour: boolean }): Promise<Log> {
   const { default: pino } = await import('pino')
-  const options = { level, mixin: ofRequest, redact: { paths: secretPaths, censor: '[secret]' } }
+  const options = logOptions(level)
   const log: Log = process.stderr.isTTY
     ? pino(options, await prettyStream(colour))
     : pino(options, pino.destination({ fd: stderrFd, sync: true }))
   return log
 }
+
+/** What each line has, and what none shows. */
+export const logOptions = (level: string) => ({
+  level,
+  mixin: ofRequest,
+  redact: { paths: secretPaths, censor: '[secret]' },
+})
 
 /** What each line says of the request that is worked on. */
 function ofRequest(): object {
