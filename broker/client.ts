@@ -64,11 +64,18 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { timeoutMs = deadlineOf(contract) + graceMs, markedAddress, ...given }: CallOptions = {},
+  {
+    timeoutMs = deadlineOf(contract) + graceMs,
+    markedAddress,
+    requestId: givenId,
+    trace: givenTrace,
+  }: CallOptions = {},
 ): Promise<Msg> {
   try {
-    const hop = currentHop()
-    const { requestId = hop?.requestId, trace = hop?.trace } = given
+    // Who gives an id speaks for somebody outside.
+    const hop = givenId === undefined ? currentHop() : undefined
+    const requestId = givenId ?? hop?.requestId
+    const trace = givenTrace ?? hop?.trace
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()

@@ -14,4 +14,5 @@ const hops = new AsyncLocalStorage<Hop>()
 export const currentHop = (): Hop | undefined => hops.getStore()
 
 /** Does something as work on a request. */
-export const inHop = <T>(hop: Hop, work: () => T): T => hops.run(hop, work)
+export const inHop = <T, A extends unknown[]>(hop: Hop, work: (...given: A) => T, ...given: A): T =>
+  hops.run(hop, work, ...given)

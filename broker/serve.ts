@@ -104,10 +104,8 @@ export function serve<R extends Resource>(
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
         call = new ServedCall(caller, requestId, address, message)
-        const known = call
-        const output = inHop({ requestId, trace: span?.context ?? parent }, () =>
-          answer(contract, handler, message, known, recording),
-        )
+        const hop = { requestId, trace: span?.context ?? parent }
+        const output = inHop(hop, answer, contract, handler, message, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()

@@ -14,14 +14,17 @@ declare module 'fastify' {
   }
 }
 
-/** What a call that is made for a request says of its trace; nothing for one that belongs to none. */
-export function tracedBy(request: FastifyRequest, beginSpan: BeginSpan): { readonly trace?: TraceContext } {
+/** What a call that is made for a request says of its trace; undefined for one that belongs to none. */
+export function tracedBy(
+  request: FastifyRequest,
+  beginSpan: BeginSpan,
+): { readonly trace: TraceContext } | undefined {
   const { headers } = request
   const parent = headers[traceparentHeader]
-  if (typeof parent !== 'string') return {}
+  if (typeof parent !== 'string') return undefined
   const state = headers[tracestateHeader]
   const context = parseTraceparent(parent, Array.isArray(state) ? state.join(',') : state)
-  if (context === undefined) return {}
+  if (context === undefined) return undefined
   const { method, routeOptions, id } = request
   const route = routeOptions.url ?? ''
   request.span ??=
