@@ -6,6 +6,7 @@ import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { cleanupView } from './source-cleanup.ts'
 import { Deletions } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -110,6 +111,7 @@ export const Migration = model('Migration', {
   failedPathCount: Count('Paths that did not arrive; see failures'),
   targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
   deletions: Type.Optional(Deletions),
+  ...cleanupView,
   comparisonPeriodSeconds,
   ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),

@@ -109,6 +109,8 @@ export interface Features {
    * engine copies without going through `open` and `put`.
    */
   readonly localRoot?: Buffer
+  /** What the same paths are in, whoever has opened it: equal for equal stores. Not there with `localRoot`, which says it. */
+  readonly storeName?: string
   /** Symbolic links can be kept as links. */
   readonly symlinks: boolean
   /** Permission bits can be kept. */
@@ -170,6 +172,24 @@ export interface Driver {
    * meanwhile, where the store can tell.
    */
   remove(path: StorePath): Promise<boolean>
+
+  /**
+   * Version of the file or symbolic link that stands at the path, which is not followed: that of `SourceFile`, and every
+   * change from now on makes another. Undefined when nothing does, or a folder.
+   */
+  version(path: StorePath): Promise<string | undefined>
+
+  /**
+   * Removes a file or a symbolic link if it still is of this `version`; false when nothing is there. Throws `changed` when
+   * it is not.
+   */
+  removeVersion(path: StorePath, version: string): Promise<boolean>
+
+  /**
+   * Resolves when a loss of power can take away neither a file or link nor its name. Not there where all that the store
+   * has answered for is safe. Throws `gone`.
+   */
+  persist?(path: StorePath): Promise<void>
 
   /**
    * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given (a time

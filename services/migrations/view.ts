@@ -4,6 +4,7 @@ import { actionPolicies, type Migration } from '../../subjects/migration-model.t
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
+import { cleanupSetting } from './cleanups/setting.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
@@ -97,6 +98,7 @@ export function publicMigration(
       fileCount: counts.filesChanged,
       directoryCount: counts.foldersChanged,
     },
+    ...cleanupSetting(record),
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
     metadata,

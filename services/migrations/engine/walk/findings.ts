@@ -32,6 +32,10 @@ export class Collected {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + more)
   }
 
+  get isEmpty(): boolean {
+    return this.#length === 0 && this.#counts.size === 0
+  }
+
   get isMuch(): boolean {
     return this.#length >= sentLength
   }
