@@ -104,7 +104,11 @@ test('a look, a cleanup and its reports, on the command line', async () => {
 test('by itself: at once, later, and not when somebody thought better of it; a restart forgets none', async () => {
   for (const name of ['at-once', 'later', 'never']) fill(name)
   await migrated('at-once', { deletionMode: 'IMMEDIATE_DELETION' })
-  expect(await ownCleanup('at-once')).toMatchObject({ status: 'COMPLETE', filesRemoved: 3, foldersRemoved: 1 })
+  expect(await ownCleanup('at-once')).toMatchObject({
+    status: 'COMPLETE',
+    filesRemoved: 3,
+    foldersRemoved: 1,
+  })
   expect(isThere('at-once')).toBe(true)
   expect(isThere('at-once/deep')).toBe(false)
 
@@ -152,7 +156,9 @@ test('what a cleanup does not go with is refused, and says what is in the way', 
   expect(await put('deletionMode=IMMEDIATE_DELETION&scanOnlyMigration=false')).toContain(
     'deletionMode goes with one-time migrations; one that is live',
   )
-  expect(await put('deletionMode=IMMEDIATE_DELETION&recurringMigration=true')).toContain('one-time migrations')
+  expect(await put('deletionMode=IMMEDIATE_DELETION&recurringMigration=true')).toContain(
+    'one-time migrations',
+  )
   expect(await put('deletionMode=IMMEDIATE_DELETION&targetMatch=true')).toContain('targetMatch')
   expect(await put('deletionMode=IMMEDIATE_DELETION&links=follow')).toContain('links=follow')
   expect(await put('deletionMode=DELAYED_DELETION')).toContain('delayedDeletionPeriod is required')
@@ -170,7 +176,9 @@ test('what a cleanup does not go with is refused, and says what is in the way', 
     target: 'to',
   })
   expect(await create('shared')).toContain('other reads the same source: delete that migration first')
-  expect(await create('other')).toContain('other is NONSCHEDULED: its source is cleaned up when it is COMPLETED')
+  expect(await create('other')).toContain(
+    'other is NONSCHEDULED: its source is cleaned up when it is COMPLETED',
+  )
   await platform.call(migrations.delete, { migrationId: 'other' })
 
   const { id } = await platform.call(cleanups.create, { migrationId: 'shared' })
