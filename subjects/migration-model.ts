@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { conditions } from './conditions.ts'
 import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { movedBy } from './agents.ts'
@@ -72,6 +73,7 @@ export const Migration = model('Migration', {
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
   stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
+  conditions,
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),

@@ -233,16 +233,19 @@ export class StoreError extends Error {
   readonly failure: FailureClass
   /** Milliseconds that the store asked to wait before the next try. */
   readonly retryAfterMs: number | undefined
+  /** Whether it is known to be of the store that something is written to. */
+  readonly isTargets: boolean
 
   constructor(
     failure: FailureClass,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number } = {},
+    options: { cause?: unknown; retryAfterMs?: number; isTargets?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'StoreError'
     this.failure = failure
     this.retryAfterMs = options.retryAfterMs
+    this.isTargets = options.isTargets ?? false
   }
 
   get retryable(): boolean {

@@ -16,6 +16,7 @@ import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
 import { startCleanups } from './cleanups/start.ts'
+import { Conditions } from './conditions.ts'
 import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
@@ -131,7 +132,16 @@ export async function startMigrations(options: MigrationsOptions) {
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
   const changesOf = (internalId: string) => runner.changesOf(internalId)
-  const figures = new Figures({ records, rules, progress, failures, changesOf })
+  const publish = (emission: Emission) => events.publish(emission)
+  const conditions = new Conditions({
+    states: () => runner.states(),
+    waitsForAgent: (workId) => agents.offers.waits(workId),
+    limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
+    publish,
+    log,
+  })
+  const conditionsOf = (record: MigrationRecord) => conditions.of(record)
+  const figures = new Figures({ records, rules, progress, failures, changesOf, conditionsOf })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -180,8 +190,9 @@ export async function startMigrations(options: MigrationsOptions) {
     storeName: storeNameOf,
     look: () => scheduler.look(),
     changesOf,
+    conditionsOf,
     forgetLimit: bandwidth.forget,
-    publish: (emission: Emission) => events.publish(emission),
+    publish,
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
@@ -204,6 +215,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await bandwidth.run()
       agents.run()
       await runner.start()
+      conditions.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       stops.push(() => changes.unsubscribe())
       await scheduler.start()
@@ -213,6 +225,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     stop: async () => {
       for (const stop of stops) stop()
+      conditions.stop()
       await scheduler.stop()
       agents.stop()
       await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
