@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { cleanupCounts, cleanupReportNames, cleanupReports } from './cleanup-terms.ts'
 import { events, resource } from './contract.ts'
 import { from, Part } from './download.ts'
-import { migrationId } from './migration-model.ts'
-import { countFields, list, model, Nothing, page, strict, Timestamp, Uuid } from './schemas.ts'
+import { internalId, migrationId } from './migration-model.ts'
+import { Count, countFields, list, model, Nothing, page, strict, Text, Timestamp, Uuid } from './schemas.ts'
 import { jobDeadlineMs, jobErrors, jobFields, jobStatuses, reportFile } from './walk-jobs.ts'
 
 const cleanupId = Uuid('Id of the cleanup')
@@ -31,8 +31,23 @@ export const Cleanup = model('SourceCleanup', {
 })
 export type Cleanup = Static<typeof Cleanup>
 
+/** Reports of a migration's cleanups, as the existing product names them. */
+const MigrationReportFile = model('SourceCleanupReportFileMetadata', {
+  descriptor: strict({
+    name: Text('`reportName` of the download'),
+    type: Type.Enum(['PARTIAL', 'FULL'], { description: 'Whether all paths are in it' }),
+    mimeType: Text('Media type'),
+  }),
+  size: Count('Bytes'),
+  migrationId: internalId,
+  migrationName: migrationId,
+  migrationExists: Type.Boolean({ description: 'Whether it is still there' }),
+  checksum: Count('CRC-32'),
+})
+
 const audit = { object: 'cleanupId' } as const
 const byId = strict({ cleanupId })
+const reportTypes = [...new Set(Object.values(cleanupReports).map(({ type }) => type))]
 const path = '/api/v1/cleanups'
 
 export const cleanups = resource('cleanups', {
@@ -102,6 +117,29 @@ export const cleanups = resource('cleanups', {
     http: [{ server: 'platform', method: 'GET', path: `${path}/{cleanupId}/reports` }],
     cli: { args: ['cleanupId'] },
   },
+  'reports-of': {
+    summary: 'The reports of all cleanups of a migration, the newest first',
+    input: strict({ migrationId }),
+    output: list(MigrationReportFile),
+    errors: jobErrors.byId,
+    http: [
+      { server: 'migrator', method: 'GET', path: '/source-cleanup/{migrationId}/reports' },
+      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-reports' },
+    ],
+    cli: { args: ['migrationId'] },
+  },
+  'report-of': {
+    summary: 'A report of a cleanup of a migration, by the name that the list of them has',
+    input: strict({ migrationId, reportName: Text('Name of the report'), from }),
+    output: Part,
+    errors: jobErrors.state,
+    http: [
+      { server: 'migrator', method: 'GET', path: '/source-cleanup/reports/{migrationId}' },
+      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-report' },
+    ],
+    cli: { args: ['migrationId', 'reportName'] },
+    download: { types: reportTypes },
+  },
   report: {
     summary: 'A report of a cleanup',
     description:
@@ -120,7 +158,7 @@ export const cleanups = resource('cleanups', {
       args: ['cleanupId'],
       example: 'gantry cleanups report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',
     },
-    download: { types: [...new Set(Object.values(cleanupReports).map(({ type }) => type))] },
+    download: { types: reportTypes },
   },
 })
 

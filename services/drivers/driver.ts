@@ -180,8 +180,8 @@ export interface Driver {
   version(path: StorePath): Promise<string | undefined>
 
   /**
-   * Removes a file or a symbolic link if it still is of this `version`; false when nothing is there. Throws `changed` when
-   * it is not.
+   * Removes a file or a symbolic link if it still is of this `version`. Throws `changed` when it is not; false when nothing
+   * is there, where the store tells the two apart.
    */
   removeVersion(path: StorePath, version: string): Promise<boolean>
 

@@ -99,6 +99,19 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   const full = await run('cleanups', 'report', id, '--report-id', 'FULL')
   expect(full.trim().split('\n')).toHaveLength(3)
   expect(JSON.parse(await run('cleanups', 'report', id, '--report-id', 'SUMMARY'))).toMatchObject({ id })
+
+  // The existing product's way to the same.
+  const reports = (await platform.rest('migrator', 'GET', '/source-cleanup/first/reports')).body as {
+    descriptor: { name: string; type: string }
+    migrationExists: boolean
+  }[]
+  expect(reports).toHaveLength(3 * 4)
+  const newest = reports.find(({ descriptor }) => descriptor.type === 'FULL')
+  expect(newest).toMatchObject({ migrationExists: true, descriptor: { name: `${id}-full.jsonl` } })
+  const query = `reportName=${newest?.descriptor.name}`
+  const got = await fetch(`${platform.httpUrls.migrator}/source-cleanup/reports/first?${query}`)
+  expect(await got.text()).toBe(full)
+  expect((await platform.rest('migrator', 'GET', '/source-cleanup/nobody/reports')).status).toBe(404)
 })
 
 test('by itself: at once, later, and not when somebody thought better of it; a restart forgets none', async () => {
