@@ -1,3 +1,4 @@
+import { GantryError } from '../../../subjects/errors.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
 import type { CleaningStep } from '../engine/walk/clean.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
@@ -25,10 +26,10 @@ export async function clean(
   { take, counts, signal }: Work,
 ): Promise<JobOutcome> {
   const { records } = cleanables
-  let looked: { atMs: number; migration: Promise<MigrationRecord | undefined> } | undefined
+  let looked: { atMs: number; migration: Promise<MigrationRecord> } | undefined
   const look = async () => {
     const migration = await records.get(migrationId)
-    if (migration?.internalId !== internalId) return undefined
+    if (migration?.internalId !== internalId) throw new GantryError('NOT_FOUND', 'the migration was deleted')
     await requireCleanable(cleanables, migration)
     return migration
   }
@@ -37,9 +38,7 @@ export async function clean(
       looked = { atMs: performance.now(), migration: look() }
     return looked.migration
   }
-  const migration = await lookAgain()
-  if (migration === undefined) return deleted
-  const spec = await resolve(migration)
+  const spec = await resolve(await lookAgain())
   const walk = (step: CleaningStep) =>
     walkAll({
       start: [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })],
@@ -67,8 +66,6 @@ export async function clean(
   await walk('folders')
   return { status: 'COMPLETE' }
 }
-
-const deleted: JobOutcome = { status: 'CANCELLED', message: 'the migration was deleted' }
 
 /** What stays though nobody left it out. */
 const keptIn = ({

@@ -9,7 +9,7 @@ import { byAge } from '../walks/job-record.ts'
 import type { ReportStore } from '../walks/reports.ts'
 import type { WalkJobs } from '../walks/walk-jobs.ts'
 import { type CleanablesDependencies, requireCleanable } from './allowed.ts'
-import { CleanupRecord, newCleanup, publicCleanup } from './record.ts'
+import { type CleanupRecord, newCleanup, publicCleanup } from './record.ts'
 
 export interface CleanupDependencies {
   readonly records: Collection<typeof CleanupRecord>

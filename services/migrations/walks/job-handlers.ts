@@ -73,7 +73,7 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
       await jobs.cancel(id)
       return shown(await find(id))
     },
-    delete: async (id: string): Promise<Record<never, never>> => {
+    delete: async (id: string) => {
       await find(id)
       await forget(id)
       return {}

@@ -48,7 +48,7 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
   ['it fell back to comparing', { changes: comparing }, {}, ['COMPARING']],
   ['it is told of changes', { changes: { ...comparing, detection: 'watching', reason: undefined } }, {}, []],
   ['several are', { putOffs: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
-])('what is known becomes reasons: %s', ([_, state, others, expected]) => {
+])('what is known becomes reasons: %s', ([, state, others, expected]) => {
   const { now, look } = watched()
   now.states = [{ ...well, ...state }]
   Object.assign(now, others)

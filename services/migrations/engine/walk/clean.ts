@@ -1,10 +1,11 @@
 import { type CleanupCount, cleanupReports, type CleanupResult } from '../../../../subjects/cleanup-terms.ts'
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import { type Entry, StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
+import { temporaryName } from '../../../drivers/local-temporary.ts'
 import { csvLine } from '../../csv.ts'
 import { targetPath } from '../mappings.ts'
 import { storeError } from '../outcome.ts'
-import { textFromPath } from '../paths.ts'
+import { joinPath, textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import { compareContent, compareLinks } from './content.ts'
@@ -88,6 +89,7 @@ export class Cleaner implements Judge {
     const { source } = pair
     if (source === undefined) return undefined
     const at = storePath(this.#run, path)
+    if (path.length === 0 && this.#step !== 'look') await this.#requireTwo(pair, at)
     if (this.#step === 'folders') return this.#folder(pair, source, at, found)
     const fate = await this.#fate(pair, source, at, found)
     if (fate !== undefined) this.#tell(fate, source, at, pair.there, found)
@@ -98,6 +100,26 @@ export class Cleaner implements Judge {
     const at = storePath(this.#run, path)
     const entry = { type: 'other', sizeBytes: 0 } as const
     this.#tell({ result: 'UNREADABLE', detail: reason }, entry, at, targetPath(this.#run, at), found)
+  }
+
+  /**
+   * A store that is reached in two ways may give one file two versions; what comes to one of two stores does not come to the
+   * other. Throws when it does.
+   */
+  async #requireTwo({ target, there }: Pair, at: StorePath): Promise<void> {
+    const { source: from, target: to } = this.#run
+    if (target?.type !== 'folder') return
+    const name = temporaryName('probe')
+    const probe = joinPath(there, name)
+    const before = await atTarget(to.attributesOf(there))
+    await atTarget(to.put(probe, Buffer.alloc(0), { modifiedMs: Date.now() }))
+    try {
+      if ((await from.stat(joinPath(at, name))) !== undefined)
+        throw new StoreError('unsupported', 'source and target are one folder')
+    } finally {
+      await atTarget(to.remove(probe))
+      if (to.features.folderTimesMove && before !== undefined) await atTarget(to.setAttributes(there, before))
+    }
   }
 
   /** Nothing of a folder that is as it should be: that it goes is found out when it is empty. */

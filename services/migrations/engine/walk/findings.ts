@@ -32,8 +32,9 @@ export class Collected {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + more)
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0 && this.#counts.size === 0
+  /** Whether there is more than folders that are to be walked through. */
+  get hasTold(): boolean {
+    return this.#lines.size > 0 || this.#counts.size > 0
   }
 
   get isMuch(): boolean {

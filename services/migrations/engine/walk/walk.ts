@@ -91,7 +91,8 @@ class FolderWalk {
 
   /** Of what was done nothing is done again. */
   #keep(found: Collected, all: Collected): void {
-    this.#isSent ||= !found.isEmpty
+    if (!found.hasTold) return
+    this.#isSent = true
     all.take(found)
   }
 
@@ -104,7 +105,7 @@ class FolderWalk {
         await this.#turn()
       })
       // A process that is killed takes with it what was done and not told.
-      if (!found.isMuch && this.#judge.acts !== true) continue
+      if (!found.isMuch && !(this.#judge.acts === true && found.hasTold)) continue
       this.#isSent = true
       await this.#send(found.empty())
     }
