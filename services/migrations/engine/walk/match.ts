@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../../drivers/driver.ts'
+import { parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
 import { concurrently } from '../concurrently.ts'
+import { noCounts } from '../counts.ts'
 import { isTaken } from '../mappings.ts'
+import { matchFolder } from '../match-folder.ts'
 import { storeError, targetError } from '../outcome.ts'
 import { isName, joinPath, textFromPath } from '../paths.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
@@ -51,8 +54,11 @@ export class Matcher implements Judge {
       target !== undefined &&
       !isTrash(there) &&
       (await this.#run.source.stat(this.#at(path))) === undefined
-    )
+    ) {
       await this.#remove(target, path, there, found)
+      // That has moved the time of the folder it was in.
+      await matchFolder(this.#run, parentOf(this.#at(path)), noCounts())
+    }
     return undefined
   }
 
