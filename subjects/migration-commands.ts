@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { movedBy } from './agents.ts'
 import { definitions } from './contract.ts'
 import {
   actionPolicy,
@@ -7,7 +8,12 @@ import {
   migrationPriority,
   migrationStates,
 } from './migration-model.ts'
-import { maxPeriodSeconds, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import {
+  maxPeriodSeconds,
+  recurringSchedule,
+  recurringTimeZone,
+  recurringWindow,
+} from './migration-recurrence.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
 const byId = strict({ migrationId })
@@ -115,8 +121,9 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   update: {
-    summary: 'Change the priority or the recurrence of a migration; what is not given stays',
-    description: 'A period takes the place of a schedule, and a schedule that of a period.',
+    summary: 'Change the priority, the recurrence or the movers of a migration; what is not given stays',
+    description:
+      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs.',
     input: strict({
       migrationId,
       migrationPriority: migrationPriority('as before'),
@@ -129,6 +136,8 @@ export const migrationCommands = definitions({
       ),
       recurringSchedule,
       recurringTimeZone,
+      recurringWindow,
+      movedBy: Type.Optional(movedBy),
     }),
     output: Migration,
     ...command,

@@ -13,7 +13,8 @@ import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.
 import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
 import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
-import { Recurrence } from './recurrence.ts'
+import { ended, Recurrence } from './recurrence.ts'
+import type { Counts } from './engine/counts.ts'
 import { migrationKinds } from './states.ts'
 
 const policies = Object.keys(actionPolicies) as ActionPolicy[]
@@ -23,6 +24,9 @@ const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
 
 /** Folders that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
 export const maxPendingRegions = 100
+
+/** With the rest of the state's text it has to fit into that. */
+export const maxAbortCauseLength = 100
 
 /** A folder that is to be scanned again. */
 const PendingRegion = strict({
@@ -61,6 +65,8 @@ export const MigrationRecord = strict({
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
+  /** Of one that was aborted because it failed again and again. */
+  abortCause: Type.Optional(Type.String({ maxLength: maxAbortCauseLength })),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
   /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
@@ -131,6 +137,22 @@ export function anew(current: MigrationRecord): MigrationRecord {
     seeded: false,
     pendingRegions: [],
   }
+}
+
+/** The record when its queue is empty. */
+export function scanned(
+  current: MigrationRecord,
+  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
+  now: Date,
+): MigrationRecord {
+  const time = now.toISOString()
+  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { kind, recurrence } = current
+  if (kind === 'live') return record
+  if (recurrence === undefined) return { ...record, counts, completed: time }
+  const filesMigrated = counts.filesMigrated + counts.linksMigrated
+  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
+  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
 }
 
 /** What every event about a migration says. */

@@ -64,7 +64,7 @@ export function publicMigration(
     source,
     target,
     state,
-    stateText: stateText(record, failed),
+    stateText: stateText(record, failed, Date.now()),
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -141,11 +141,12 @@ function publicRules({ exclusions, inclusions }: RuleLists) {
 }
 
 function publicRecurrence(recurrence: Recurrence, iterations: number) {
-  const { periodSeconds, schedule, timeZone, nextRun } = recurrence
+  const { periodSeconds, schedule, timeZone, windowSeconds, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(windowSeconds === undefined ? {} : { recurringWindowSeconds: windowSeconds }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
