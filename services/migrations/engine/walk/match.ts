@@ -1,7 +1,9 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
+import { noCounts } from '../counts.ts'
 import { isTaken } from '../mappings.ts'
+import { matchFolder } from '../match-folder.ts'
 import { joinPath, relativePath, textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
@@ -51,8 +53,11 @@ export class Matcher implements Judge {
       target !== undefined &&
       !isTrash(there) &&
       (await this.#run.source.stat(this.#at(path))) === undefined
-    )
+    ) {
       await this.#remove(target, path, there, found)
+      // That has moved the time of the folder it was in.
+      await matchFolder(this.#run, parentOf(this.#at(path)), noCounts())
+    }
     return undefined
   }
 
