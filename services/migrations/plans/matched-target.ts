@@ -26,7 +26,7 @@ export async function matchedTarget(
   const deletions = await matchTarget(dependencies, record, spec, signal)
   if (deletions === undefined) return true
   if (deletions.isHeld) {
-    await happen(records, migrationId, 'held', (current) =>
+    await happen(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
         ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,
