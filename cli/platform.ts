@@ -22,6 +22,7 @@ import {
   loadSecurity,
 } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
+import { startAlerts } from '../services/alerts/start.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
@@ -189,8 +190,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     stops.push(() => migrations.stop())
+    const { webhookHosts } = config
+    const alerts = await startAlerts({ connection: platform, sealer, events, webhookHosts, log })
+    stops.push(() => alerts.stop())
     services.push(
-      ...serveAll(platform, { access, trail, filesystems, migrations, extensions, observability }, serving),
+      ...serveAll(
+        platform,
+        { access, trail, filesystems, migrations, extensions, observability, alerts },
+        serving,
+      ),
       serve(
         platform,
         resources.platform,
@@ -210,6 +218,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     )
     // Work goes on only when the services that it asks are there.
     await migrations.run()
+    await alerts.run()
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
     const operatorToken = await access.operatorToken(stored)

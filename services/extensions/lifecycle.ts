@@ -6,6 +6,7 @@ import { extensionLimits, type Registration } from '../../subjects/extension-mod
 import { product } from '../../subjects/names.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
+import type { LostExtensions } from './lost.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
 
 /** Silence is noticed within this time of its end. */
@@ -15,6 +16,7 @@ export interface LifecycleOptions {
   readonly state: ExtensionState
   readonly directory: Directory
   readonly book: LogBook
+  readonly lost: Pick<LostExtensions, 'left' | 'back'>
   /** Whether the broker still has a connection. */
   readonly isConnected: (connection: ClientConnection) => Promise<boolean>
   readonly log: Log
@@ -63,7 +65,7 @@ export class Lifecycle {
 
   /** Stores an instance; resolves when this node knows it. @throws GantryError IN_USE */
   async join(record: InstanceRecord): Promise<void> {
-    const { directory, state, book, isConnected } = this.#options
+    const { directory, state, book, lost, isConnected } = this.#options
     const { prefix, instance, key } = record
     const known = directory.get(prefix, instance)
     if (known !== undefined && known.key !== key)
@@ -80,6 +82,7 @@ export class Lifecycle {
     await state.heartbeats.put(id, { seen: record.registered })
     await state.instances.put(id, record)
     await directory.until(() => directory.get(prefix, instance)?.registered === record.registered)
+    await lost.back(prefix)
     if (known === undefined)
       book.note(prefix, {
         level: 'info',
@@ -109,7 +112,9 @@ export class Lifecycle {
 
   /** Takes an instance away that is gone. */
   async lose(record: InstanceRecord, reason: string): Promise<void> {
-    if (await this.#remove(record)) this.#note(record, 'warn', `lost: ${reason}`)
+    if (!(await this.#remove(record))) return
+    this.#note(record, 'warn', `lost: ${reason}`)
+    await this.#options.lost.left(record.prefix)
   }
 
   disconnected(connection: ClientConnection): void {

@@ -9,6 +9,7 @@ import { Directory } from './directory.ts'
 import { extensionHandlers, extensionInternalHandlers } from './index.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
+import { LostExtensions } from './lost.ts'
 import { ownExtensions } from './own.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
@@ -30,12 +31,15 @@ export async function startExtensions({
   const state = await openState(platform)
   const following = await Directory.open(state)
   const { directory } = following
+  const missing = await LostExtensions.open(state, directory)
+  const { lost } = missing
   const book = new LogBook(state.logs, log)
   const viewerOf = askAccess(platform)
   const lifecycle = new Lifecycle({
     state,
     directory,
     book,
+    lost,
     isConnected: (connection) => isConnected(system, connection),
     log,
   })
@@ -51,6 +55,7 @@ export async function startExtensions({
     directory,
     lifecycle,
     book,
+    lost,
     viewerOf,
     requireOwn,
     dropStorage,
@@ -79,7 +84,7 @@ export async function startExtensions({
     stop: async () => {
       lifecycle.stop()
       await disconnects.stop()
-      await following.stop()
+      await Promise.all([following.stop(), missing.stop()])
       await book.flush()
     },
   }
