@@ -230,6 +230,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       lookupConnection,
+      onExtensionsChange: (listener) => extensions.onChange(listener),
       metricsAccess: loadMetricsAccess(home),
       operatorToken,
       publicUrl,

@@ -66,6 +66,8 @@ export async function startExtensions({
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
   return {
+    /** Calls back whenever what extensions bring has changed on this node. */
+    onChange: (listener: () => void) => directory.onChange(listener),
     /** How many are there at the moment. */
     count: () => directory.extensions().length,
     handlers: {

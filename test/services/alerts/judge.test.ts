@@ -23,7 +23,7 @@ function story(text: string, rule: { forSeconds: number; keepFiringForSeconds: n
 
 test('an alert fires when it has been so for long enough, and is resolved when it has been over for long enough', () => {
   const rule = { forSeconds: 2, keepFiringForSeconds: 3 }
-  expect(story('xx-xxxx---x---xx----', rule)).toBe('.....f............r.')
+  expect(story('xx-xxxx--x--xx----', rule)).toBe('.....f..........r.')
   expect(story('x-x', { forSeconds: 0, keepFiringForSeconds: 0 })).toBe('frf')
 })
 
