@@ -95,6 +95,11 @@ export class Collection<S extends TSchema> {
     return found.flatMap((each) => (each === undefined ? [] : [each.value]))
   }
 
+  /** Whether a group has so many values; they are read only if it may have. */
+  async isGroupOf(group: string, count: number): Promise<boolean> {
+    return (await this.#groups.idsOf(group)).length >= count && (await this.listGroup(group)).length >= count
+  }
+
   async #all(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
     await this.#eachEnvelope((envelope) => values.set(envelope.id, this.#decode(envelope)))
@@ -208,8 +213,7 @@ export class Collection<S extends TSchema> {
     const prefix = `$KV.${this.#options.bucket}.`
     return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}*`, (message) => {
       const token = message.subject.slice(prefix.length)
-      const deleted = Boolean(message.headers?.get('KV-Operation'))
-      onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
+      onChange(token, message.headers?.get('KV-Operation') ? undefined : this.#decode(message.json<Envelope>()))
     })
   }
 

@@ -104,7 +104,9 @@ export class Directory {
 
   /** Those that have been silent for too long. */
   silent(nowMs: number): LiveInstance[] {
-    return this.instances().filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
+    return [...this.#records]
+      .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
+      .filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
   }
 
   /** Resolves when the directory has what was just stored. */

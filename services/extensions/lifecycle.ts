@@ -47,7 +47,7 @@ export class Lifecycle {
           `the prefix ${prefix} belongs to somebody else: choose another, or have its owner or an administrator give it up with "${product} extensions release ${prefix}"`,
         )
       }
-      if ((await owned.listGroup(owner)).length >= extensionLimits.prefixesOfOwner) {
+      if (await owned.isGroupOf(owner, extensionLimits.prefixesOfOwner)) {
         throw new GantryError(
           'NOT_ALLOWED_IN_STATE',
           `${owner} has ${extensionLimits.prefixesOfOwner} prefixes: give one up with "${product} extensions release"`,
