@@ -9,7 +9,7 @@ import { maxPageLength } from '../subjects/schemas.ts'
 import { check } from '../subjects/validate.ts'
 import type { Emission, Events } from './events.ts'
 import { GroupIndex } from './group-index.ts'
-import { isApiError, isStorageFull, jetStreamCodes, lastOfEach, followLast } from './jetstream.ts'
+import { isApiError, jetStreamCodes, lastOfEach, followLast, storageError } from './jetstream.ts'
 
 /** A document of an older version, brought one version up. */
 export type Upcaster = (document: unknown) => unknown
@@ -213,7 +213,8 @@ export class Collection<S extends TSchema> {
     const prefix = `$KV.${this.#options.bucket}.`
     return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}*`, (message) => {
       const token = message.subject.slice(prefix.length)
-      onChange(token, message.headers?.get('KV-Operation') ? undefined : this.#decode(message.json<Envelope>()))
+      const deleted = Boolean(message.headers?.get('KV-Operation'))
+      onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
     })
   }
 
@@ -291,10 +292,3 @@ export class Collection<S extends TSchema> {
     })
   }
 }
-
-const storageError = (error: unknown): unknown =>
-  isStorageFull(error)
-    ? new GantryError('STORAGE_FULL', 'the platform’s storage is full: raise max_file in messaging.config', {
-        cause: error,
-      })
-    : error

@@ -16,6 +16,7 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node'
+import { GantryError } from '../subjects/errors.ts'
 
 /** Error codes of the JetStream API that decisions are made on. */
 export const jetStreamCodes = {
@@ -148,3 +149,11 @@ export async function followLast(
     },
   }
 }
+
+/** What a caller is told when there is no room; any other error as it is. */
+export const storageError = (error: unknown): unknown =>
+  isStorageFull(error)
+    ? new GantryError('STORAGE_FULL', 'the platform’s storage is full: raise max_file in messaging.config', {
+        cause: error,
+      })
+    : error
