@@ -185,6 +185,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       maxFileBytes,
       reportsFolder: join(home, 'reports'),
       metrics,
+      cleanupsFolder: join(home, 'cleanups'),
       log,
     })
     stops.push(() => migrations.stop())
