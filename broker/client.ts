@@ -15,17 +15,27 @@ import {
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { errorOf, GantryError } from '../subjects/errors.ts'
 import {
+  type TraceContext,
+  traceparentHeader,
+  traceparentOf,
+  tracestateHeader,
+} from '../subjects/trace-context.ts'
+import {
   clientAddressHeader,
   requestIdHeader,
   serviceErrorCodeHeader,
   serviceErrorHeader,
 } from './headers.ts'
+import { currentHop } from './hop.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
 
 export interface CallOptions {
+  /** Default: that of the request which is worked on. */
   readonly requestId?: string
+  /** Default: the same. */
+  readonly trace?: TraceContext
   readonly timeoutMs?: number
   /** Of the client for whom the edge asks, with its mark. */
   readonly markedAddress?: string
@@ -54,13 +64,26 @@ export async function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
-  { requestId, timeoutMs = deadlineOf(contract) + graceMs, markedAddress }: CallOptions = {},
+  {
+    timeoutMs = deadlineOf(contract) + graceMs,
+    markedAddress,
+    requestId: givenId,
+    trace: givenTrace,
+  }: CallOptions = {},
 ): Promise<Msg> {
   try {
+    // Who gives an id speaks for somebody outside.
+    const hop = givenId === undefined ? currentHop() : undefined
+    const requestId = givenId ?? hop?.requestId
+    const trace = givenTrace ?? hop?.trace
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()
     head.set(requestIdHeader, requestId)
+    if (trace !== undefined) {
+      head.set(traceparentHeader, traceparentOf(trace))
+      if (trace.state !== undefined) head.set(tracestateHeader, trace.state)
+    }
     if (markedAddress !== undefined) head.set(clientAddressHeader, markedAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {

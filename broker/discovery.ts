@@ -1,26 +1,50 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Contract } from '../subjects/contract.ts'
 import type { GantryError } from '../subjects/errors.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import { serviceQueue } from '../subjects/names.ts'
+
+/** What is measured of a service, of all its endpoints together. */
+export function serviceMeters(registry: MetricRegistry, resource: string) {
+  const labels = { resource }
+  return {
+    requests: registry.counter('nats.service.requests.total', { help: 'Requests to services', labels }),
+    errors: registry.counter('nats.service.errors.total', {
+      help: 'Requests to services that were answered with an error',
+      labels,
+    }),
+    latency: registry.histogram('nats.service.latency', {
+      help: 'From a request’s arrival at a service to its answer, s',
+      labels,
+    }),
+  }
+}
+type ServiceMeters = ReturnType<typeof serviceMeters>
 
 /** What an instance of a service says of itself on `$SRV.PING|INFO|STATS`, NATS ADR-32. Times are nanoseconds. */
 export class EndpointStats {
   readonly contract: Contract
+  readonly #meters: ServiceMeters | undefined
   #requests = 0
   #errors = 0
   #lastError = ''
   #processingNs = 0
 
-  constructor(contract: Contract) {
+  constructor(contract: Contract, meters?: ServiceMeters) {
     this.contract = contract
+    this.#meters = meters
   }
 
   /** Counts one answered request. @param startedMs of `performance.now()` */
   count(startedMs: number, error?: GantryError): void {
+    const elapsedMs = performance.now() - startedMs
     this.#requests += 1
-    this.#processingNs += Math.round((performance.now() - startedMs) * 1e6)
+    this.#processingNs += Math.round(elapsedMs * 1e6)
+    this.#meters?.requests.add()
+    this.#meters?.latency.observe(elapsedMs / 1_000)
     if (error === undefined) return
     this.#errors += 1
+    this.#meters?.errors.add()
     this.#lastError = `${error.status}:${error.code}`
   }
 

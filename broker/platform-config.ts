@@ -7,6 +7,7 @@ import { Name, strict } from '../subjects/schemas.ts'
 import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
 import { parseDuration } from './durations.ts'
 import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts'
+import { type OtlpConfig, otlpIn } from './otlp-config.ts'
 import { createIdentity, type Identity, readIdentity, type StorageLimits, withLimits } from './identity.ts'
 import type { Log } from './log.ts'
 
@@ -39,6 +40,8 @@ const PlatformFile = strict({
   'rbac.default_role': Type.Optional(Name('Role')),
   'audit.retention': Type.Optional(Line),
   'platform.url': Type.Optional(Line),
+  'otlp.endpoint': Type.Optional(Line),
+  'otlp.headers': Type.Optional(Line),
   'storage.salt': Type.String({ minLength: 16, maxLength: 400 }),
 })
 type PlatformFile = Static<typeof PlatformFile>
@@ -77,6 +80,8 @@ export interface PlatformConfig {
   readonly auditRetentionMs: number
   /** Where browsers reach the platform's REST server, without a path; undefined when it is where that server listens. */
   readonly publicUrl: string | undefined
+  /** undefined when nothing is exported. */
+  readonly otlp: OtlpConfig | undefined
 }
 
 /** Groups are a scope of their own at some providers and come unasked at others. */
@@ -166,6 +171,7 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
     oidc: oidcIn(file),
     auditRetentionMs: retentionIn(file),
     publicUrl: publicUrlIn(file),
+    otlp: otlpIn(file),
   }
 }
 

@@ -9,25 +9,25 @@ import type {
   Resource,
 } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import { product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
 import { callerOf, connectionOf } from './caller.ts'
 import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
-import { announce, EndpointStats } from './discovery.ts'
+import { announce, EndpointStats, serviceMeters } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
-import { isRequestId, requestIdHeader } from './headers.ts'
+import { inHop } from './hop.ts'
 import type { Identity } from './identity.ts'
 import { isTransient } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { type Recorder, Recording } from './recording.ts'
+import { bodyOf, requestIdOf } from './request.ts'
 import { maxPayloadBytes } from './server-config.ts'
+import { type BeginSpan, type Span, traceOf } from './tracing.ts'
 
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */
 const defaultConcurrency = 256
-
-/** The largest input, on every way in: a key with 400 rules is 100 kB; files never come this way. */
-export const maxRequestBytes = 2 ** 20
 
 export interface ServeOptions {
   readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS' | 'derive'>
@@ -36,6 +36,10 @@ export interface ServeOptions {
   /** Takes the outcomes of contracts that say that they are recorded. */
   readonly recorder?: Recorder
   readonly concurrency?: number
+  /** Where requests are counted. */
+  readonly metrics?: MetricRegistry
+  /** Begins a span for each request that belongs to a trace. */
+  readonly beginSpan?: BeginSpan
 }
 
 /** A service that is answering. */
@@ -54,7 +58,7 @@ export function serve<R extends Resource>(
   connection: NatsConnection,
   contracts: R,
   handlers: Handlers<R>,
-  { identity, version, log, recorder, concurrency = defaultConcurrency }: ServeOptions,
+  { identity, version, log, recorder, concurrency = defaultConcurrency, metrics, beginSpan }: ServeOptions,
 ): Service {
   const id = nuid.next()
   const inHand = new InHand()
@@ -65,12 +69,21 @@ export function serve<R extends Resource>(
   let resource = ''
   for (const [verb, contract] of Object.entries(contracts)) {
     resource = contract.resource
-    const stats = new EndpointStats(contract)
+    const stats = new EndpointStats(contract, metrics && serviceMeters(metrics, resource))
     endpoints.push(stats)
     const handler = handlers[verb as keyof R] as Handler<Contract>
+    const done = (requestId: string, started: number, span: Span | undefined, error?: GantryError): void => {
+      stats.count(started, error)
+      span?.end(error?.code)
+      if (log.level !== 'debug') return
+      const details = { requestId, subject: contract.subject, ms: Math.round(performance.now() - started) }
+      log.debug({ ...details, result: error?.code ?? 'ok' }, 'Answered a request.')
+    }
     const take = async (message: Msg): Promise<void> => {
       const started = performance.now()
       const requestId = requestIdOf(message)
+      const parent = traceOf(message)
+      const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': requestId })
       inHand.add()
       let recording: Recording | undefined
       let call: ServedCall | undefined
@@ -91,14 +104,15 @@ export function serve<R extends Resource>(
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
         call = new ServedCall(caller, requestId, address, message)
-        const output = answer(contract, handler, message, call, recording)
+        const hop = { requestId, trace: span?.context ?? parent }
+        const output = inHop(hop, answer, contract, handler, message, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
         if (recording !== undefined) await recording.succeeded()
         message.respond(body)
         call.answered(connection, log)
-        stats.count(started)
+        done(requestId, started, span)
       } catch (error) {
         const known = knownError(contract, error, requestId, log)
         if (recording !== undefined) await recording.failed(known)
@@ -106,7 +120,7 @@ export function serve<R extends Resource>(
         message.respond(body, { headers })
         // A refusal can have ended something, too.
         call?.answered(connection, log)
-        stats.count(started, known)
+        done(requestId, started, span, known)
       } finally {
         inHand.remove()
       }
@@ -251,18 +265,6 @@ function encode(contract: Contract, output: unknown): string {
   return JSON.stringify(output)
 }
 
-/** The input; an empty body is an empty input, so that a call without fields works by hand. */
-function bodyOf(message: Msg): unknown {
-  if (message.data.length === 0) return {}
-  if (message.data.length > maxRequestBytes)
-    throw new GantryError('TOO_LARGE', `the request is larger than ${maxRequestBytes} bytes`)
-  try {
-    return message.json()
-  } catch {
-    throw new GantryError('INVALID_INPUT', 'input: the body is not valid JSON')
-  }
-}
-
 /** What the caller is told: errors that the contract declares; anything else is INTERNAL, and its cause in our log. */
 function knownError(contract: Contract, error: unknown, requestId: string, log: Log): GantryError {
   if (isGantryError(error) && declared(contract, error.code)) return error
@@ -276,17 +278,6 @@ function knownError(contract: Contract, error: unknown, requestId: string, log: 
 
 const declared = (contract: Contract, code: ErrorCode): boolean =>
   contract.errors.includes(code) || (commonCodes as readonly ErrorCode[]).includes(code)
-
-/** The id that the caller gave the request, if it is fit to be logged; else a new one. */
-function requestIdOf(message: Msg): string {
-  try {
-    const given = message.headers?.get(requestIdHeader)
-    return given !== undefined && isRequestId(given) ? given : nuid.next()
-  } catch {
-    // The lines of a client that writes them by hand need not be headers.
-    return nuid.next()
-  }
-}
 
 const tooLargeReply = () =>
   new GantryError('TOO_LARGE', 'the reply does not fit into a message; ask for less, with a smaller limit')

@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
+import { logLevels } from '../subjects/logging.ts'
 import { product } from '../subjects/names.ts'
 import {
   candidatesFor,
@@ -11,9 +12,6 @@ import {
 import type { Context, Globals } from './context.ts'
 import { examplesText } from './help.ts'
 import { jsonText } from './present.ts'
-
-/** Levels of the log of `up`. */
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** Adds the commands that are no capability of the platform. What each needs is loaded when it runs. */
 export function addHandWritten(program: Command, context: Context): void {

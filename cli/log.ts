@@ -1,14 +1,38 @@
+import { currentHop } from '../broker/hop.ts'
 import type { Log } from '../broker/log.ts'
 
 const stderrFd = 2
 
+/** Nobody logs secrets; were it done by mistake, under one of these names they would not be shown. */
+const secretNames = [
+  ...['token', 'password', 'secret', 'clientSecret', 'sharedKey', 'seed', 'salt', 'jwt'],
+  ...['authorization', 'cookie', 'credential', 'operatorToken'],
+]
+const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
+
 /** The log of the platform, on stderr: lines for people on a terminal, JSON lines elsewhere. */
 export async function createLog(level: string, { colour }: { colour: boolean }): Promise<Log> {
   const { default: pino } = await import('pino')
+  const options = logOptions(level)
   const log: Log = process.stderr.isTTY
-    ? pino({ level }, await prettyStream(colour))
-    : pino({ level }, pino.destination({ fd: stderrFd, sync: true }))
+    ? pino(options, await prettyStream(colour))
+    : pino(options, pino.destination({ fd: stderrFd, sync: true }))
   return log
+}
+
+/** What each line has, and what none shows. */
+export const logOptions = (level: string) => ({
+  level,
+  mixin: ofRequest,
+  redact: { paths: secretPaths, censor: '[secret]' },
+})
+
+/** What each line says of the request that is worked on. */
+function ofRequest(): object {
+  const hop = currentHop()
+  if (hop === undefined) return {}
+  const { requestId, trace } = hop
+  return trace === undefined ? { requestId } : { requestId, traceId: trace.traceId }
 }
 
 async function prettyStream(colorize: boolean) {

@@ -15,19 +15,26 @@ import { startBroker } from '../broker/server.ts'
 import { version } from '../broker/version.ts'
 import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
-import { type ListenOptions, loadListenOptions, loadSecurity } from '../http-edge/properties.ts'
+import {
+  type ListenOptions,
+  loadListenOptions,
+  loadMetricsAccess,
+  loadSecurity,
+} from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
-import { auditHandlers } from '../services/audit/index.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
+import { startObservability } from '../services/observability/start.ts'
 import { platformHandlers } from '../services/platform/index.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
-import { agentResources, contracts, internalResources, resources } from '../subjects/index.ts'
+import { contracts, internalResources, resources } from '../subjects/index.ts'
+import { MetricRegistry } from '../subjects/metric-registry.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
 import { auditComponent, storageComponent } from './components.ts'
+import { serveAll } from './serve-all.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -54,12 +61,6 @@ export interface Platform {
   /** Stops in order: no new requests, work in hand finished, broker last. */
   stop(): Promise<void>
 }
-
-/** Each agent has one question open all the time, and some for each piece of work that it has in hand. */
-const agentQuestions = 10_000
-
-/** Calls on the storage of extensions at once; one that waits takes a few kB. */
-const maxWatchers = 4_096
 
 /**
  * Starts everything: nats-server as a child process, all services, all HTTP servers.
@@ -125,6 +126,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     })
     stops.push(() => trail.close())
     const events = await Events.open(platform, messaging)
+    const metrics = new MetricRegistry()
     const access = await startAccess({
       events,
       connections: { platform, auth, system },
@@ -136,6 +138,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       sealer: createSealer(identity, 'flow'),
       signIn: { home, oidc, host: listen.platform.host, publicUrl },
       trail,
+      metrics,
       log,
     })
     stops.push(() => access.stop())
@@ -151,7 +154,24 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
     stops.push(() => violations.stop())
 
-    const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
+    const observability = await startObservability({
+      connection: platform,
+      registry: metrics,
+      extensions: () => extensions.count(),
+      otlp: config.otlp,
+      about: { version, instance: identity.instance },
+      log,
+    })
+    stops.push(() => observability.stop())
+    const { beginSpan } = observability
+    const serving = {
+      identity,
+      version,
+      log,
+      recorder: auditRecorder(trail, access.ownerOf),
+      metrics,
+      beginSpan,
+    }
     const services: Service[] = []
     stops.push(() => Promise.all(services.map((service) => service.stop())))
     stops.push(async () => extensions.hangUp())
@@ -164,52 +184,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       events,
       maxFileBytes,
       reportsFolder: join(home, 'reports'),
+      metrics,
       cleanupsFolder: join(home, 'cleanups'),
       log,
     })
     stops.push(() => migrations.stop())
     services.push(
-      serve(platform, resources.authentication, access.handlers.authentication, serving),
-      serve(
-        platform,
-        internalResources.authenticationInternal,
-        access.internalHandlers.authentication,
-        serving,
-      ),
-      serve(platform, internalResources.keysInternal, access.internalHandlers.keys, serving),
-      serve(platform, resources.keys, access.handlers.keys, serving),
-      serve(platform, resources.agentKeys, access.handlers.agentKeys, serving),
-      serve(platform, resources.signIn, access.handlers.signIn, serving),
-      serve(platform, resources.roles, access.handlers.roles, serving),
-      serve(platform, resources.assignments, access.handlers.assignments, serving),
-      serve(platform, resources.users, access.handlers.users, serving),
-      serve(platform, resources.settings, access.handlers.settings, serving),
-      serve(platform, resources.rbac, access.handlers.rbac, serving),
-      serve(platform, resources.audit, auditHandlers(trail.reader), serving),
-      serve(platform, resources.filesystems, filesystems.handlers, serving),
-      serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
-      serve(platform, resources.migrations, migrations.handlers, serving),
-      serve(platform, resources.bandwidth, migrations.bandwidthHandlers, serving),
-      serve(platform, resources.agents, migrations.agentHandlers, serving),
-      serve(platform, agentResources.agentWork, migrations.deskHandlers, {
-        ...serving,
-        concurrency: agentQuestions,
-      }),
-      serve(platform, resources.verifications, migrations.verificationHandlers, serving),
-      serve(platform, resources.cleanups, migrations.cleanupHandlers, serving),
-      serve(platform, resources.stats, migrations.statsHandlers, serving),
-      serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
-      serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
-      serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
-      serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
-      serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
-      serve(platform, resources.extensions, extensions.handlers.extensions, serving),
-      // Those who watch wait inside.
-      serve(platform, resources.extensionStorage, extensions.handlers.extensionStorage, {
-        ...serving,
-        concurrency: maxWatchers,
-      }),
-      serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
+      ...serveAll(platform, { access, trail, filesystems, migrations, extensions, observability }, serving),
       serve(
         platform,
         resources.platform,
@@ -240,12 +221,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       lookupConnection,
+      metricsAccess: loadMetricsAccess(home),
       operatorToken,
       publicUrl,
       isSealed: (token) => isSealed(salt, token),
       onRefusal,
       onViolation,
       version,
+      metrics,
+      beginSpan,
       log,
     })
     stops.push(() => edge.stop())

@@ -1,6 +1,7 @@
 import type { Contract } from '../subjects/contract.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
+import { chartText } from './chart.ts'
 import { valueText } from './format.ts'
 import { pairsText, tableText } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,7 +19,12 @@ export function present(
     terminal.out(jsonText(terminal, reply))
     return
   }
-  const { columns } = contract.cli ?? {}
+  const { columns, chart } = contract.cli ?? {}
+  if (chart) {
+    // The contract says that its reply is one.
+    terminal.out(chartText(terminal, reply as Parameters<typeof chartText>[1]))
+    return
+  }
   terminal.out(replyText(terminal, jsonSchema(contract.output), reply, columns))
   const limit = typeof input['limit'] === 'number' ? input['limit'] : maxPageLength
   if (Array.isArray(reply) && reply.length >= limit && Object.hasOwn(fieldsOf(contract.input), 'after')) {

@@ -1,6 +1,6 @@
 /**
  * An extension with the SDK, in Node: `GANTRY_TOKEN=… node examples/weather.ts`. It tells the weather of a city, and
- * counts in its storage how often it was asked.
+ * counts in its storage and in a metric how often it was asked.
  */
 import { Type } from 'typebox'
 import { connect, GantryError, openStorage } from '../sdk/index.ts'
@@ -12,6 +12,7 @@ const weather = await connect({
   description: 'Forecasts',
 })
 const storage = openStorage(weather)
+const seconds = weather.metrics.histogram('forecast.seconds', { help: 'Time that a forecast takes, s' })
 
 weather
   .resource({
@@ -34,8 +35,11 @@ weather
       limitMs: 2_000,
     },
     async ({ city }, call) => {
+      const began = performance.now()
+      weather.metrics.counter('forecasts.total', { help: 'Forecasts made', labels: { city } }).add()
       if (city === 'Atlantis') call.error('NOT_FOUND', `there is no ${city}`)
       else call.respond({ sunny: city === 'Oslo', asked: await count(city) })
+      seconds.observe((performance.now() - began) / 1_000)
     },
   )
 

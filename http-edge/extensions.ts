@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { call, isError, replyError, send } from '../broker/client.ts'
+import { call, type CallOptions, isError, replyError, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { BeginSpan } from '../broker/tracing.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import { answerProblem, endpointContract, endpointPath } from '../subjects/extension-contract.ts'
@@ -11,6 +12,7 @@ import type { Authority } from './authority.ts'
 import { sendError } from './failures.ts'
 import { inputReader } from './input.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
+import { tracedBy } from './trace.ts'
 
 /** Endpoints whose schemas are kept compiled: all that are in use on a large platform. */
 const maxKept = 1_000
@@ -26,6 +28,7 @@ export interface ExtensionRouteOptions {
   readonly lookup: NatsConnection
   /** Hears of a call that the broker did not let a connection make. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
+  readonly beginSpan: BeginSpan
   readonly log: Log
 }
 
@@ -42,17 +45,23 @@ interface Known {
  */
 export function addExtensionRoutes(
   app: FastifyInstance,
-  { authority, keyIdOf, lookup, onDenied, log }: ExtensionRouteOptions,
+  { authority, keyIdOf, lookup, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
   const kept = new Map<string, Known>()
-  const find = async (connection: NatsConnection, prefix: string, name: string): Promise<Known> => {
+  const find = async (
+    connection: NatsConnection,
+    prefix: string,
+    name: string,
+    about: CallOptions,
+  ): Promise<Known> => {
     const key = keyIdOf(connection)
     if (key === undefined) throw new GantryError('UNAUTHENTICATED', 'extensions are called with a token')
-    const { endpoint, revision } = await call(lookup, extensionsInternal.endpoint, {
-      key,
-      prefix,
-      name,
-    }).catch(asUnknown)
+    const { endpoint, revision } = await call(
+      lookup,
+      extensionsInternal.endpoint,
+      { key, prefix, name },
+      about,
+    ).catch(asUnknown)
     const id = `${revision} ${name}`
     const known = kept.get(id) ?? knownOf(endpointContract(prefix, endpoint))
     // The one that was used longest ago goes first.
@@ -73,17 +82,16 @@ export function addExtensionRoutes(
     handler: async (request, reply) => {
       const { prefix, endpoint: name } = request.params as { prefix: string; endpoint: string }
       const connection = await connectionOf(request, authority)
-      const known = await find(connection, prefix, name)
+      const about = { requestId: request.id, ...tracedBy(request, beginSpan) }
+      const known = await find(connection, prefix, name, about)
       const { contract } = known
       const input = check(contract.input, inputOf(known, request))
-      const message = await send(connection, contract, bodyOf(input), { requestId: request.id }).catch(
-        (error: unknown) => {
-          if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
-          if (isGantryError(error, 'TIMEOUT'))
-            report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
-          throw error
-        },
-      )
+      const message = await send(connection, contract, bodyOf(input), about).catch((error: unknown) => {
+        if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
+        if (isGantryError(error, 'TIMEOUT'))
+          report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
+        throw error
+      })
       const failure = isError(message) ? failureOf(contract, replyError(message)) : undefined
       if (failure !== undefined) {
         if (failure.code === 'INTERNAL' || failure.code === 'TIMEOUT') report(prefix, name, failure.message)

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '../broker/log.ts'
-import { maxRequestBytes } from '../broker/serve.ts'
+import { maxRequestBytes } from '../broker/request.ts'
 import { GantryError } from '../subjects/errors.ts'
 
 /** Answers with the one envelope of errors. */

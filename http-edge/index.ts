@@ -3,8 +3,10 @@ import { type AddressMarks, edgeName, plainAddress } from '../broker/client-addr
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { BeginSpan } from '../broker/tracing.ts'
 import type { Violation } from '../broker/violations.ts'
 import { contracts } from '../subjects/index.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import {
   hostInUrl,
   type HttpServerName,
@@ -12,14 +14,21 @@ import {
   serverAddressKey,
   serverPortKey,
 } from '../subjects/names.ts'
-import { byConnection, byCredentials, byTokenOrLocalHost, byTokenOrSession } from './authority.ts'
+import { observability } from '../subjects/observability.ts'
+import {
+  type Authority,
+  byConnection,
+  byCredentials,
+  byTokenOrLocalHost,
+  byTokenOrSession,
+} from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
 import { addExtensionRoutes } from './extensions.ts'
 import { Guard, type OnRefusal } from './guard.ts'
 import { addLiveDocuments } from './live-documents.ts'
 import { ConnectionPool } from './pool.ts'
-import type { ListenOptions } from './properties.ts'
+import type { ListenOptions, MetricsAccess } from './properties.ts'
 import { createHttpServer } from './server.ts'
 import { addSignIn } from './sign-in.ts'
 
@@ -35,6 +44,8 @@ export interface EdgeOptions {
   readonly credentialConnection: NatsConnection | undefined
   /** Where endpoints of extensions are looked up. */
   readonly lookupConnection: NatsConnection
+  /** Who may read the metrics. */
+  readonly metricsAccess: MetricsAccess
   /** The token with which the migrator serves programs on its own host. */
   readonly operatorToken: string
   /** Where browsers reach the platform's server. */
@@ -46,8 +57,13 @@ export interface EdgeOptions {
   /** Hears of calls that the broker does not let a key make. */
   readonly onViolation: (violation: Violation) => void
   readonly version: string
+  readonly metrics: MetricRegistry
+  readonly beginSpan: BeginSpan
   readonly log: Log
 }
+
+/** Where the metrics are. */
+const metricsPaths = observability.prometheus.http.map(({ path }) => path)
 
 export interface Edge {
   readonly urls: Record<HttpServerName, string>
@@ -57,18 +73,33 @@ export interface Edge {
 /** Starts all HTTP servers. @throws ConfigError when a port is taken */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
-  const { lookupConnection: lookup, isSealed, onRefusal, onViolation, version, log } = options
+  const {
+    lookupConnection: lookup,
+    isSealed,
+    onRefusal,
+    onViolation,
+    version,
+    metrics,
+    metricsAccess,
+    log,
+    beginSpan,
+  } = options
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard({ onRefusal, isSealed }),
   })
   const sessions = new BrowserSessions(publicUrl)
+  const localOperator = byTokenOrLocalHost(pool, () => pool.get(operatorToken))
   const authorities = {
     platform: byTokenOrSession(pool, sessions),
     migrator:
-      credentialConnection === undefined
-        ? byTokenOrLocalHost(pool, () => pool.get(operatorToken))
-        : byCredentials(pool, credentialConnection, marks),
+      credentialConnection === undefined ? localOperator : byCredentials(pool, credentialConnection, marks),
+  }
+  const ownAuthorities: Record<HttpServerName, ReadonlyMap<string, Authority>> = {
+    platform: new Map(
+      metricsAccess === 'key' ? [] : metricsPaths.map((path): [string, Authority] => [path, localOperator]),
+    ),
+    migrator: new Map(),
   }
   const onDenied = (connection: NatsConnection, subject: string, address: string) => {
     const keyId = pool.keyIdOf(connection)
@@ -86,10 +117,13 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         server,
         contracts,
         authority: authorities[server],
+        ownAuthorities: ownAuthorities[server],
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
         publicAuthority: byConnection(edgeConnection),
         marks,
         onDenied,
+        metrics,
+        beginSpan,
         log,
       })
       apps.push(app)
@@ -98,7 +132,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
         const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
-        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, log })
+        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, beginSpan, log })
         addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])

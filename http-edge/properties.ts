@@ -29,6 +29,20 @@ const listenReaders = {
   [serverPortKey]: wholeNumber('a port number', 1, 65_535),
 }
 
+/** Who may read the metrics in the text of Prometheus: keys that may, and with loopback programs on this host without one. */
+export type MetricsAccess = 'key' | 'loopback'
+const metricsAccessKey = 'metrics.access'
+
+const metricsReaders = {
+  [metricsAccessKey]: {
+    meaning: 'key or loopback',
+    read: (text) => (text === 'key' || text === 'loopback' ? text : undefined),
+  } satisfies PropertyReader<MetricsAccess>,
+}
+
+const platformReaders = { ...listenReaders, ...metricsReaders }
+const migratorReaders = { ...listenReaders, ...securityReaders }
+
 /**
  * Where a server listens, from its `application.properties` in the configuration folder; the file is made when there is
  * none. Without its address line the server is open to the network.
@@ -36,7 +50,7 @@ const listenReaders = {
  */
 export function loadListenOptions(home: string, server: HttpServerName): ListenOptions {
   const { path, text } = textOf(home, server)
-  const readers = server === 'migrator' ? { ...listenReaders, ...securityReaders } : listenReaders
+  const readers = server === 'migrator' ? migratorReaders : platformReaders
   const { values } = parseProperties(path, text, readers)
   return {
     host: values[serverAddressKey] ?? everywhere,
@@ -47,9 +61,15 @@ export function loadListenOptions(home: string, server: HttpServerName): ListenO
 /** Who may use the migrator, from the same file. @throws ConfigError that names the file, the line and the key */
 export function loadSecurity(home: string): SecurityConfig {
   const { path, text } = textOf(home, 'migrator')
-  const security = securityConfigOf(parseProperties(path, text, { ...listenReaders, ...securityReaders }))
+  const security = securityConfigOf(parseProperties(path, text, migratorReaders))
   if (security.type !== 'off') makePrivate(path)
   return security
+}
+
+/** Who may read the metrics of the platform, from its file. @throws ConfigError that names the file, the line and the key */
+export function loadMetricsAccess(home: string): MetricsAccess {
+  const { path, text } = textOf(home, 'platform')
+  return parseProperties(path, text, platformReaders).values[metricsAccessKey] ?? 'key'
 }
 
 function textOf(home: string, server: HttpServerName): { path: string; text: string } {
@@ -67,8 +87,13 @@ function defaultText(server: HttpServerName): string {
   return `# ${title}. Remove or comment out the next line to open it to the network; restart afterwards.
 ${serverAddressKey}=${loopback}
 ${serverPortKey}=${port}
-${server === 'migrator' ? securityText : ''}`
+${server === 'migrator' ? securityText : metricsText}`
 }
+
+const metricsText = `
+# Who may read the metrics at /metrics: keys with a rule for it (key), or programs on this host without one (loopback).
+${metricsAccessKey}=key
+`
 
 const securityText = `
 # Who may use it. Without access control: programs on this host, and API tokens. To ask everybody for a password, take

@@ -4,16 +4,20 @@ import type { AddressMarks } from '../broker/client-address.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
-import { maxRequestBytes } from '../broker/serve.ts'
+import { maxRequestBytes } from '../broker/request.ts'
+import type { BeginSpan } from '../broker/tracing.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { type Part, partField } from '../subjects/download.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
+import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import type { Authority } from './authority.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
+import { measurer } from './measure.ts'
+import { tracedBy } from './trace.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
 const requestTimeoutMs = 60_000
@@ -32,6 +36,8 @@ export interface HttpServerOptions {
   readonly contracts: readonly Contract[]
   /** For routes that need a caller. */
   readonly authority: Authority
+  /** For routes with an authority of their own, by path. */
+  readonly ownAuthorities: ReadonlyMap<string, Authority>
   /** Whether browsers may ask people for a password. */
   readonly takesPasswords: boolean
   /** For routes that anybody may call. */
@@ -39,6 +45,10 @@ export interface HttpServerOptions {
   readonly marks: AddressMarks
   /** Hears of a call that the broker did not let a connection make, and from which address it came. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
+  /** Where requests are counted. */
+  readonly metrics: MetricRegistry
+  /** Begins a span for each request that belongs to a trace. */
+  readonly beginSpan: BeginSpan
   readonly log: Log
 }
 
@@ -61,6 +71,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
   })
   app.decorateRequest('caller', null)
+  app.decorateRequest('span', null)
+  app.decorateRequest('beganMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -68,7 +80,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const challenge = options.takesPasswords
     ? ['Basic realm="Gantry migrator", charset="UTF-8"', 'Bearer']
     : 'Bearer'
-  app.addHook('onSend', (_, reply, payload, done) => {
+  const measure = measurer(options)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    measure(request, reply)
     if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
     done(null, payload)
   })
@@ -93,6 +107,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
 /** What every reply has. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
+  request.beganMs = performance.now()
   if (!isRequestId(request.id)) request.id = crypto.randomUUID()
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
@@ -110,7 +125,8 @@ function addRoute(
   route: HttpRoute,
   options: HttpServerOptions,
 ): void {
-  const authority = route.public ? options.publicAuthority : options.authority
+  const usual = route.public ? options.publicAuthority : options.authority
+  const authority = options.ownAuthorities.get(route.path) ?? usual
   const readInput = inputReader(contract, route)
   const status = route.status ?? 200
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
@@ -118,12 +134,15 @@ function addRoute(
     contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
   const ask = async (connection: NatsConnection, request: FastifyRequest, input: string) => {
     const { id: requestId } = request
+    const traced = tracedBy(request, options.beginSpan)
     try {
       return await send(
         connection,
         contract,
         input,
-        isFromSomewhere ? { requestId, ...markedAddress(options.marks, contract, request) } : { requestId },
+        isFromSomewhere || traced !== undefined
+          ? { requestId, ...traced, ...markedAddress(options.marks, contract, request) }
+          : { requestId },
       )
     } catch (error) {
       if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)

@@ -1,6 +1,7 @@
 import {
   headers,
   type Msg,
+  type MsgHdrs,
   type NatsConnection,
   NoRespondersError,
   PermissionViolationError,
@@ -13,6 +14,9 @@ import { messageHeaders } from '../subjects/names.ts'
 
 /** The platform itself gives up first, so that its own answer arrives. */
 const graceMs = 500
+
+/** How long an answer is waited for when nothing is said. */
+export const defaultRequestMs = 5_000
 
 /** Asks the platform. @throws GantryError */
 export const ask = <C extends Contract>(
@@ -33,10 +37,14 @@ export async function askSubject(
   subject: string,
   input: unknown,
   timeout: number,
+  head?: MsgHdrs,
 ): Promise<unknown> {
   let reply: Msg
   try {
-    reply = await connection.request(subject, JSON.stringify(input), { timeout })
+    reply = await connection.request(subject, JSON.stringify(input), {
+      timeout,
+      ...(head === undefined ? {} : { headers: head }),
+    })
   } catch (error) {
     throw brokerError(error, subject)
   }

@@ -1,4 +1,4 @@
-import { type Msg, nuid } from '@nats-io/nats-core'
+import { type Msg, type NatsConnection, nuid } from '@nats-io/nats-core'
 import type { Static, TSchema } from 'typebox'
 import type { Contract } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
@@ -29,12 +29,14 @@ export type OnError = (error: unknown, where: string) => void
  * answered at its limit, the caller is told. Resolves when there is an answer.
  */
 export async function answer(
+  connection: NatsConnection,
   message: Msg,
   contract: Contract,
   handler: Handler<TSchema, TSchema>,
   onError: OnError,
 ): Promise<void> {
-  const call = new Call(message, contract, message.headers?.get(messageHeaders.requestId) || nuid.next())
+  const requestId = message.headers?.get(messageHeaders.requestId) || nuid.next()
+  const call = new Call(connection, message, contract, requestId)
   const limitMs = contract.deadlineMs ?? defaultLimitMs
   const timer = setTimeout(() => {
     if (call.isAnswered) return

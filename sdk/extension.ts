@@ -10,8 +10,9 @@ import { endpointContract } from '../subjects/extension-contract.ts'
 import { type Endpoint, heartbeatEveryMs, type Registration } from '../subjects/extension-model.ts'
 import { extensions } from '../subjects/extensions.ts'
 import { serviceQueue } from '../subjects/names.ts'
-import { ask, askSubject, deniedBy } from './ask.ts'
+import { ask, askSubject, defaultRequestMs, deniedBy } from './ask.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
+import { MetricReporter, type Metrics } from './metrics.ts'
 
 type Declared = Omit<Registration, 'instance' | 'menus' | 'routes' | 'widgets' | 'resources' | 'endpoints'>
 type Item<K extends 'menus' | 'routes' | 'widgets' | 'resources'> = NonNullable<Registration[K]>[number]
@@ -25,7 +26,6 @@ export interface ExtensionOptions extends Omit<Declared, 'name'> {
 
 /** How long to wait before a registration is tried again that could not be made. */
 const retryMs = 1_000
-const defaultRequestMs = 5_000
 
 // oxlint-disable-next-line no-console -- where an author looks who has not said otherwise
 const toConsole: OnError = (error, where) => console.error(`${where}:`, error)
@@ -39,6 +39,7 @@ export class Extension {
   readonly prefix: string
   readonly #declared: Declared
   readonly #onError: OnError
+  readonly #reporter: MetricReporter
   readonly #menus: Item<'menus'>[] = []
   readonly #routes: Item<'routes'>[] = []
   readonly #widgets: Item<'widgets'>[] = []
@@ -65,9 +66,15 @@ export class Extension {
     this.#declared = { ...about, name: about.name ?? about.prefix }
     this.#instance = instance
     this.#onError = onError
+    this.#reporter = new MetricReporter(connection, about.prefix, onError)
     this.#heart = setInterval(() => void this.#beat(), heartbeatEveryMs)
     this.#register()
     this.#follow().catch((error: unknown) => onError(error, this.prefix))
+  }
+
+  /** What it measures; reported with each heartbeat, and when it stops. */
+  get metrics(): Metrics {
+    return this.#reporter.metrics
   }
 
   menu(menu: Item<'menus'>): this {
@@ -98,7 +105,13 @@ export class Extension {
     const take = (message: Msg): void => {
       // Somebody could have the answer delivered to a subject that only an extension may write to.
       if (message.reply?.startsWith('_INBOX.') !== true) return
-      const work = answer(message, contract, handler as Handler<TSchema, TSchema>, this.#onError)
+      const work = answer(
+        this.connection,
+        message,
+        contract,
+        handler as Handler<TSchema, TSchema>,
+        this.#onError,
+      )
         .catch((error: unknown) => this.#onError(error, contract.subject))
         .finally(() => this.#inHand.delete(work))
       this.#inHand.add(work)
@@ -143,6 +156,7 @@ export class Extension {
     clearTimeout(this.#retry)
     await this.ready().catch(() => undefined)
     if (this.connection.isClosed()) return
+    await this.#reporter.report()
     const { prefix } = this
     await ask(this.connection, extensions.deregister, { prefix, instance: this.#instance }).catch(
       () => undefined,
@@ -203,6 +217,7 @@ export class Extension {
     } catch (error) {
       if (isGantryError(error, 'NOT_FOUND')) this.#register()
     }
+    await this.#reporter.report()
   }
 
   async #follow(): Promise<void> {

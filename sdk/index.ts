@@ -8,6 +8,7 @@ export { GantryError } from '../subjects/errors.ts'
 export type { Call } from './call.ts'
 export type { EndpointContract, Handler } from './endpoint.ts'
 export type { Extension, ExtensionOptions } from './extension.ts'
+export type { Metrics } from './metrics.ts'
 export type { ConnectOptions } from './options.ts'
 export { openStorage, type Storage, type StoredChange } from './storage.ts'
 

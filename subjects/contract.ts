@@ -35,6 +35,8 @@ export interface CliShape {
   readonly example?: string
   /** Columns of the table for people; default: the fields of the output's items. */
   readonly columns?: readonly string[]
+  /** The reply is values over time: people are shown lines of them beside the table. */
+  readonly chart?: true
   /** The reply is not the last word while one of its fields has a value: asked again, with another of its fields, until it has not. */
   readonly again?: {
     readonly field: string

@@ -143,6 +143,13 @@ export const extensionsInternal = internalResource('extensions', {
     errors: [],
     http: [],
   },
+  own: {
+    summary: 'Nothing, if a key could be this extension and is of its owner; else why not',
+    input: strict({ key: KeyId, prefix: Prefix }),
+    output: Nothing,
+    errors: ['NOT_FOUND'],
+    http: [],
+  },
   failed: {
     summary: 'Note what went wrong with a call of an endpoint',
     input: strict({ prefix: Prefix, name: EndpointName, problem: Text('What went wrong') }),

@@ -14,9 +14,11 @@ import { extensionStorage } from './extension-storage.ts'
 import { extensions, extensionsInternal } from './extensions.ts'
 import { inclusions } from './inclusions.ts'
 import { keys, keysInternal } from './keys.ts'
+import { logging } from './logging.ts'
 import { migrationEvents } from './migration-events.ts'
 import { migrationsInternal } from './migrations-internal.ts'
 import { migrations } from './migrations.ts'
+import { observability, observabilityInternal } from './observability.ts'
 import { pathMappings } from './path-mappings.ts'
 import { platform } from './platform.ts'
 import { rbac, roles } from './roles.ts'
@@ -52,6 +54,8 @@ export const resources = {
   pathMappings,
   extensions,
   extensionStorage,
+  observability,
+  logging,
 } as const
 
 /** Requests between the platform's own services. */
@@ -61,6 +65,7 @@ export const internalResources = {
   filesystemsInternal,
   migrationsInternal,
   extensionsInternal,
+  observabilityInternal,
 } as const
 
 export const contracts: readonly Contract[] = Object.values(resources).flatMap((resource) =>

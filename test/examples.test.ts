@@ -17,7 +17,10 @@ afterAll(() => platform[Symbol.asyncDispose]())
 
 /** Starts an example as its first lines say, and waits until it says that it is registered. */
 async function start(file: string, prefix: string): Promise<ChildProcess> {
-  const { token } = await createKey(platform, capabilitiesOf(prefix))
+  const { token } = await createKey(
+    platform,
+    capabilitiesOf(prefix, ['gantry.services.v1.observability.report']),
+  )
   const child = spawn(process.execPath, [join(root, 'examples', file)], {
     env: { ...process.env, GANTRY_TOKEN: token },
     stdio: ['ignore', 'pipe', 'inherit'],

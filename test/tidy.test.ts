@@ -26,7 +26,7 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|broker|http-edge)\//],
   // Where everything is put together.
-  [/^cli\/(platform|agent)\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
+  [/^cli\/(platform|serve-all|agent)\.ts$/, /^(subjects|broker|services|http-edge|cli)\//],
   [/^cli\//, /^(subjects|broker|cli)\//],
 ]
 

@@ -46,6 +46,8 @@ const readingVerbs = new Set([
   'show',
   'resource',
   'logs',
+  'query_scalar_metrics',
+  'prometheus',
 ])
 
 const events = `${roots.events}.>`
@@ -94,7 +96,7 @@ export const viewer: Role = {
       contracts.filter((contract) => readingVerbs.has(contract.verb) && !isAdministration(contract)),
     ),
   },
-  sub: { allow: [events] },
+  sub: { allow: [events, `${roots.metrics}.>`] },
   visible_extensions: [],
 }
 

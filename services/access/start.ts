@@ -12,6 +12,7 @@ import type { Violation } from '../../broker/violations.ts'
 import { auditedActions } from '../../subjects/audit.ts'
 import { isGantryError } from '../../subjects/errors.ts'
 import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
+import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { maxIdLength } from '../../subjects/schemas.ts'
 import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
 import { agentKeyHandlers } from './agent-handlers.ts'
@@ -47,6 +48,7 @@ export interface AccessOptions {
   readonly sealer: Sealer
   readonly signIn: SignInConfig
   readonly trail: Trail
+  readonly metrics: MetricRegistry
   readonly log: Log
 }
 
@@ -100,14 +102,20 @@ export async function startAccess({
   sealer,
   signIn: signInConfig,
   trail,
+  metrics,
   log,
 }: AccessOptions): Promise<Access> {
   const state = await openState(connections.platform, events)
   const { keys } = state
   const issuer = { salt, location }
+  const attempts = metrics.counter('auth.attempts.total', {
+    help: 'Connections that presented a token, and sign-ins',
+  })
+  const failures = metrics.counter('auth.failures.total', { help: 'Those of them that were refused' })
   const authorise = authoriser(keys, { instance: identity.instance, salt, log })
   const refusals = new Refusals(trail, log)
-  const onRefusal = ({ reason, keyId, from, result = 'UNAUTHENTICATED' }: RefusedConnection) =>
+  const onRefusal = ({ reason, keyId, from, result = 'UNAUTHENTICATED' }: RefusedConnection) => {
+    failures.add()
     refusals.note({
       what: auditedActions.connect,
       result,
@@ -115,6 +123,7 @@ export async function startAccess({
       ...(from === undefined ? {} : { from }),
       ...(keyId === undefined ? {} : { key: keyId }),
     })
+  }
   const ownerOf = (keyId: string) => keys.get(keyId)
   const violations = new Refusals(trail, log, async (keyId) => {
     const key = await ownerOf(keyId)
@@ -128,7 +137,15 @@ export async function startAccess({
       ...(from === undefined ? {} : { from }),
       result: 'DENIED',
     })
-  const callout = startAuthCallout(connections.auth, { identity, authorise, onRefusal, log })
+  const callout = startAuthCallout(connections.auth, {
+    identity,
+    authorise: (token) => {
+      attempts.add()
+      return authorise(token)
+    },
+    onRefusal,
+    log,
+  })
   const isWelcome = async (keyId: string) => {
     const key = await keys.get(keyId)
     return key !== undefined && whyInvalid(key) === undefined
@@ -137,6 +154,8 @@ export async function startAccess({
   const purging = keepPurging(keys, log)
   const kick = (keyId: string) => dropper.drop(keyId)
   const refused: Gate['refused'] = (error, { from }) => {
+    attempts.add()
+    failures.add()
     const { code: result, message: reason } = isGantryError(error) ? error : unknownFault
     refusals.note({ what: auditedActions.signIn, result, reason, ...(from === undefined ? {} : { from }) })
   }
@@ -146,6 +165,7 @@ export async function startAccess({
       refused(error, request)
       throw error
     })
+    attempts.add()
     await Promise.all(signInEntries(session, request).map((entry) => trail.append(entry)))
     return session
   }
@@ -172,7 +192,11 @@ export async function startAccess({
     log,
   })
   return {
-    onRefusal,
+    // The callout has not seen them.
+    onRefusal: (connection) => {
+      attempts.add()
+      onRefusal(connection)
+    },
     onViolation,
     handlers: {
       ...accessHandlers({ state, issuer, kick }),

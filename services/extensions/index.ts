@@ -9,6 +9,7 @@ import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { LogBook } from './log-book.ts'
+import type { RequireOwn } from './own.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
 import { checkRegistration, requireSubscription } from './registration.ts'
 import { detailsOf, featuresOf, summaryOf } from './view.ts'
@@ -20,6 +21,9 @@ export interface ExtensionDependencies {
   readonly lifecycle: Lifecycle
   readonly book: LogBook
   readonly viewerOf: ViewerOf
+  readonly requireOwn: RequireOwn
+  /** Forgets all that an extension has reported. */
+  readonly forgetMetrics: (prefix: string) => Promise<void>
   /** Forgets all that an extension has stored. */
   readonly dropStorage: (prefix: string) => Promise<void>
 }
@@ -34,6 +38,7 @@ export function extensionHandlers({
   book,
   viewerOf,
   dropStorage,
+  forgetMetrics,
 }: ExtensionDependencies): Handlers<typeof extensions> {
   const viewer = (caller: Caller): Promise<Viewer> => viewerOf(keyOf(caller))
   const seen = async (prefix: string, caller: Caller): Promise<LiveInstance[]> => {
@@ -112,6 +117,7 @@ export function extensionHandlers({
         throw call.fail('IN_USE', `stop the instances of ${prefix} first: ${ids}`)
       }
       await dropStorage(prefix)
+      await forgetMetrics(prefix)
       await book.forget(prefix)
       await state.owned.delete(prefix)
       return {}
@@ -133,6 +139,7 @@ export function extensionInternalHandlers({
   directory,
   book,
   viewerOf,
+  requireOwn,
 }: ExtensionDependencies): Handlers<typeof extensionsInternal> {
   return {
     endpoint: async ({ key, prefix, name }, call) => {
@@ -148,6 +155,10 @@ export function extensionInternalHandlers({
       return { endpoint, revision: `${instanceKey(newest)} ${newest.registered}` }
     },
     visible: async ({ key, ...page }) => visibleTo(directory, await viewerOf(key), page).map(featuresOf),
+    own: async ({ key, prefix }) => {
+      await requireOwn(key, prefix)
+      return {}
+    },
     failed: ({ prefix, name, problem }) => {
       if (directory.instances(prefix).length > 0)
         book.note(prefix, { level: 'error', message: `${name}: ${problem}` })

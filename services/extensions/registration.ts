@@ -5,6 +5,7 @@ import type { Endpoint, Registration } from '../../subjects/extension-model.ts'
 import { inputProblems, schemaProblems } from '../../subjects/extension-schemas.ts'
 import { contracts } from '../../subjects/index.ts'
 import type { Capabilities } from '../../subjects/keys.ts'
+import { platformSource } from '../../subjects/metric-model.ts'
 import { commandNames } from '../../subjects/names.ts'
 import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
 import { problemsOf } from '../../subjects/validate.ts'
@@ -14,6 +15,8 @@ import { extensionSubjects } from '../../subjects/visible.ts'
 const reserved = new Set<string>([
   'all',
   'features',
+  // Whose metrics are the platform's own.
+  platformSource,
   ...commandNames,
   ...contracts.map(({ resource }) => resource),
 ])

@@ -1,12 +1,15 @@
+import { call } from '../../broker/client.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { isConnected, watchDisconnects } from '../../broker/disconnects.ts'
 import type { Identity } from '../../broker/identity.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Violation } from '../../broker/violations.ts'
+import { observabilityInternal } from '../../subjects/observability.ts'
 import { Directory } from './directory.ts'
 import { extensionHandlers, extensionInternalHandlers } from './index.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
+import { ownExtensions } from './own.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
 import { noteViolation } from './violations.ts'
@@ -39,15 +42,30 @@ export async function startExtensions({
   const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
   const storages = new Storages(platform)
   const dropStorage = (prefix: string) => storages.drop(prefix)
-  const dependencies = { state, directory, lifecycle, book, viewerOf, dropStorage }
+  const requireOwn = ownExtensions(state, viewerOf)
+  const forgetMetrics = async (source: string) => {
+    await call(platform, observabilityInternal.forget, { source })
+  }
+  const dependencies = {
+    state,
+    directory,
+    lifecycle,
+    book,
+    viewerOf,
+    requireOwn,
+    dropStorage,
+    forgetMetrics,
+  }
   const ownsPrefix = async (keyId: string, prefix: string) => {
     const owned = await state.owned.get(prefix)
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
   return {
+    /** How many are there at the moment. */
+    count: () => directory.extensions().length,
     handlers: {
       extensions: extensionHandlers(dependencies),
-      extensionStorage: storageHandlers({ state, storages, viewerOf }),
+      extensionStorage: storageHandlers({ storages, requireOwn }),
     },
     internalHandlers: extensionInternalHandlers(dependencies),
     /** Notes what the broker did not let a key do, with the extension that it is the key of. */

@@ -9,9 +9,8 @@ import {
   storageLimits,
 } from '../../subjects/extension-storage.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
-import type { ExtensionState } from './record.ts'
-import { requireSubscription } from './registration.ts'
-import { keyOf, type ViewerOf } from './visibility.ts'
+import type { RequireOwn } from './own.ts'
+import { keyOf } from './visibility.ts'
 
 /** Changes told in one answer: with their keys they fit into a message of 8 MiB even where each byte is escaped. */
 const maxToldLength = 2 ** 20
@@ -56,24 +55,16 @@ export class Storages {
   }
 }
 
-/** What extensions store. A key reaches the storage of an extension that it could be, and whose owner has made it. */
+/** What extensions store. A key reaches the storage of an extension that is its own. */
 export function storageHandlers({
-  state,
   storages,
-  viewerOf,
+  requireOwn,
 }: {
-  readonly state: Pick<ExtensionState, 'owned'>
   readonly storages: Storages
-  readonly viewerOf: ViewerOf
+  readonly requireOwn: RequireOwn
 }): Handlers<typeof extensionStorage> {
   const storeFor = async (prefix: string, caller: Caller): Promise<ValueStore> => {
-    const key = keyOf(caller)
-    const { owner, capabilities } = await viewerOf(key)
-    requireSubscription(key, capabilities, prefix)
-    const owned = await state.owned.get(prefix)
-    // Whose else it is, is nobody's business.
-    if (owned?.owner !== owner)
-      throw new GantryError('NOT_FOUND', `you have no extension ${prefix}; one registers before it stores`)
+    await requireOwn(keyOf(caller), prefix)
     return storages.of(prefix)
   }
   return {

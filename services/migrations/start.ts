@@ -5,6 +5,7 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { eventSubject } from '../../subjects/names.ts'
 import { settings, settingsEvents } from '../../subjects/settings.ts'
 import { PathMapping } from '../../subjects/path-mapping-model.ts'
@@ -26,6 +27,7 @@ import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
 import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
+import { MigrationMetrics } from './stats/metrics.ts'
 import { statsHandlers } from './stats/handlers.ts'
 import { StatsKeeper } from './stats/keeper.ts'
 import { localFolder, refusalAt, storeName } from './local-folder.ts'
@@ -44,6 +46,7 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   /** Folder for reports; made when there are any. */
   readonly reportsFolder: string
+  readonly metrics: MetricRegistry
   /** The same for cleanups. */
   readonly cleanupsFolder: string
   readonly log: Log
@@ -54,6 +57,7 @@ const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEv
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations(options: MigrationsOptions) {
   const { connection, sealer, events, maxFileBytes, reportsFolder, cleanupsFolder, log } = options
+  const metrics = new MigrationMetrics(options.metrics)
   const migrationRecords = {
     bucket: 'migrations',
     schema: MigrationRecord,
@@ -77,7 +81,10 @@ export async function startMigrations(options: MigrationsOptions) {
     return openSecrets(kind, sealed, sealer)
   }
   const bandwidth = await startBandwidth({ connection, records, place })
-  const onCount = (counts: Readonly<Counts>) => stats.add(counts)
+  const onCount = (counts: Readonly<Counts>) => {
+    stats.add(counts)
+    metrics.add(counts)
+  }
   const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
   const resolve = async ({
     internalId,
@@ -222,6 +229,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await verifications.jobs.start()
       await cleanups.jobs.start()
       await stats.start(figures)
+      await metrics.start(records)
     },
     stop: async () => {
       for (const stop of stops) stop()
@@ -230,6 +238,7 @@ export async function startMigrations(options: MigrationsOptions) {
       agents.stop()
       await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
       await bandwidth.stop()
+      metrics.stop()
       await stats.stop()
       await mover.close()
     },

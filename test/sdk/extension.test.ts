@@ -2,6 +2,9 @@ import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect as connectInBrowser } from '../../sdk/browser.ts'
 import { connect, type ConnectOptions, type Extension, openStorage } from '../../sdk/index.ts'
+import type { Aggregate } from '../../subjects/metric-model.ts'
+import { MetricRegistry } from '../../subjects/metric-registry.ts'
+import { observability } from '../../subjects/observability.ts'
 import { killServer } from '../support/broker.ts'
 import { createKey } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
@@ -256,4 +259,47 @@ test('after the broker was lost it is there again by itself, within five seconds
   })
   await until('it answers', async () => (await post('steady', 'hello')).status === 200)
   expect(performance.now() - backMs).toBeLessThan(5_000)
+})
+
+test('an extension measures, and what it could not report it reports later', async () => {
+  const pub = ['gantry.services.v1.observability.report']
+  const { extension, errors } = await start('measured', { pub })
+  await extension.ready()
+  const { metrics } = extension
+  metrics.counter('jobs.total', { labels: { kind: 'a' }, help: 'Jobs done' }).add(2)
+  metrics.counter('jobs.total', { labels: { kind: 'a' } }).add()
+  metrics.gauge('depth').set(5)
+  for (const seconds of [0.2, 0.4, 30_000]) metrics.histogram('seconds').observe(seconds)
+  await extension.stop()
+  expect(errors).toEqual([])
+  const valueOf = async (name: string, aggregate: Aggregate) => {
+    const reply = await platform.call(observability.query_scalar_metrics, {
+      name,
+      source: 'measured',
+      aggregate,
+    })
+    return reply.series.map(({ value }) => value)
+  }
+  expect(await valueOf('jobs.total', 'sum')).toEqual([3])
+  expect(await valueOf('depth', 'last')).toEqual([5])
+  expect(await valueOf('seconds', 'max')).toEqual([30_000])
+
+  const registry = new MetricRegistry()
+  registry.counter('jobs.total').add(2)
+  registry.histogram('seconds').observe(1)
+  const drained = registry.drain()
+  expect(registry.drain()).toEqual([])
+  registry.putBack(drained)
+  registry.counter('jobs.total').add(1)
+  expect(registry.drain()).toMatchObject([{ value: 3 }, { distribution: { count: 1, min: 1, max: 1 } }])
+})
+
+test('an extension that may not report says so once', async () => {
+  const { extension, errors } = await start('silent')
+  await extension.ready()
+  extension.metrics.counter('jobs.total').add()
+  await extension.stop()
+  expect(errors).toEqual([
+    expect.stringMatching(/may not publish to gantry\.services\.v1\.observability\.report/),
+  ])
 })

@@ -1,7 +1,9 @@
 import type { Log } from '../../broker/log.ts'
 
+type Level = Exclude<keyof Log, 'level'>
+
 export interface LogLine {
-  readonly level: keyof Log
+  readonly level: Level
   readonly details: Readonly<Record<string, unknown>>
   readonly message: string
 }
@@ -9,10 +11,16 @@ export interface LogLine {
 /** A log that keeps its lines, for tests of what is logged; `text` is all of it, as a log file would have it. */
 export function recordingLog(): { log: Log; lines: LogLine[]; text(): string } {
   const lines: LogLine[] = []
-  const at = (level: keyof Log) => (details: object, message: string) => {
+  const at = (level: Level) => (details: object, message: string) => {
     lines.push({ level, details: { ...details }, message })
   }
-  const log: Log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const log: Log = {
+    level: 'info',
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  }
   return { log, lines, text: () => lines.map(lineText).join('\n') }
 }
 

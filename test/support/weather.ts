@@ -61,9 +61,9 @@ export interface BareExtension extends AsyncDisposable {
 export async function bareExtension(
   platform: TestPlatform,
   prefix: string,
-  { token: given, by = '' }: { token?: string; by?: string } = {},
+  { token: given, by = '', pub = [] }: { token?: string; by?: string; pub?: readonly string[] } = {},
 ): Promise<BareExtension> {
-  const token = given ?? (await createKey(platform, capabilitiesOf(prefix))).token
+  const token = given ?? (await createKey(platform, capabilitiesOf(prefix, pub))).token
   const keyId = keyIdOf(token)!
   const connection = await connect({ servers: platform.tcpUrl, token, inboxPrefix: `_INBOX.${keyId}` })
   connection.subscribe(`gantry.extensions.${prefix}.forecast`, {

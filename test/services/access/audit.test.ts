@@ -9,6 +9,7 @@ import type { Person } from '../../../services/access/people.ts'
 import { type Access, startAccess } from '../../../services/access/start.ts'
 import type { AuditEntry } from '../../../subjects/audit.ts'
 import { keys } from '../../../subjects/keys.ts'
+import { MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { smallLimits, startTestBroker, type TestBroker } from '../../support/broker.ts'
 import { testLog } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
@@ -51,6 +52,7 @@ beforeAll(async () => {
     sealer: createSealer(broker.identity, 'flow'),
     signIn: { home: broker.home, oidc: neverAsked, host: '127.0.0.1', publicUrl: location().http },
     trail,
+    metrics: new MetricRegistry(),
     log: testLog,
   })
 })

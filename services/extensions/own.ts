@@ -1,0 +1,21 @@
+import { GantryError } from '../../subjects/errors.ts'
+import type { ExtensionState } from './record.ts'
+import { requireSubscription } from './registration.ts'
+import type { ViewerOf } from './visibility.ts'
+
+/** @throws GantryError DENIED, NOT_FOUND unless the key could be this extension, and is of the owner who has made it */
+export type RequireOwn = (keyId: string, prefix: string) => Promise<void>
+
+export const ownExtensions =
+  ({ owned }: Pick<ExtensionState, 'owned'>, viewerOf: ViewerOf): RequireOwn =>
+  async (keyId, prefix) => {
+    const { owner, capabilities } = await viewerOf(keyId)
+    requireSubscription(keyId, capabilities, prefix)
+    const known = await owned.get(prefix)
+    // Whose else it is, is nobody's business.
+    if (known?.owner !== owner)
+      throw new GantryError(
+        'NOT_FOUND',
+        `you have no extension ${prefix}: one registers before anything else`,
+      )
+  }

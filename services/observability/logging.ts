@@ -1,0 +1,17 @@
+import type { Log } from '../../broker/log.ts'
+import type { Handlers } from '../../subjects/contract.ts'
+import { type logging, logLevels } from '../../subjects/logging.ts'
+
+/** Shows and changes what is logged. */
+export const loggingHandlers = (log: Log): Handlers<typeof logging> => {
+  const now = () => ({ level: logLevels.find((level) => level === log.level) ?? 'info' })
+  return {
+    get: now,
+    put: ({ level }) => {
+      // Also when less is logged from now on, it is to be seen why.
+      log.warn({ level }, 'The level of the log is another.')
+      log.level = level
+      return now()
+    },
+  }
+}

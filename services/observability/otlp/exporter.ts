@@ -1,0 +1,97 @@
+import type { Log } from '../../../broker/log.ts'
+import type { OtlpConfig } from '../../../broker/otlp-config.ts'
+import { type BeginSpan, type FinishedSpan, tracer } from '../../../broker/tracing.ts'
+import { platformSource } from '../../../subjects/metric-model.ts'
+import type { Series } from '../series.ts'
+import { type About, encodeMetrics, encodeSpans } from './encode.ts'
+
+/** Spans are seen soon, and many go in one request. */
+const spansEveryMs = 2_000
+/** What collectors usually expect. */
+const metricsEveryMs = 30_000
+/** A collector that is away for long costs no more memory than this. */
+const maxSpans = 4_096
+const spansOfRequest = 512
+/** A collector that is slower is as good as away. */
+const timeoutMs = 10_000
+
+export interface ExporterOptions {
+  readonly config: OtlpConfig
+  readonly about: About
+  /** All series that there are. */
+  readonly series: () => Promise<readonly Series[]>
+  readonly log: Log
+}
+
+/** Sends metrics and spans to a collector of OpenTelemetry, by OTLP over HTTP with JSON. */
+export class OtlpExporter {
+  readonly beginSpan: BeginSpan = tracer((span) => this.#take(span))
+  readonly #options: ExporterOptions
+  readonly #startMs = Date.now()
+  readonly #timers: readonly NodeJS.Timeout[]
+  #spans: FinishedSpan[] = []
+  #sending: Promise<void> = Promise.resolve()
+  #isAway = false
+
+  constructor(options: ExporterOptions) {
+    this.#options = options
+    this.#timers = [
+      setInterval(() => void this.#inOrder(() => this.#sendSpans()), spansEveryMs).unref(),
+      setInterval(() => void this.#inOrder(() => this.#sendMetrics()), metricsEveryMs).unref(),
+    ]
+  }
+
+  /** Sends what there is. */
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#inOrder(() => this.#sendSpans())
+    await this.#inOrder(() => this.#sendMetrics())
+  }
+
+  #take(span: FinishedSpan): void {
+    if (this.#spans.length < maxSpans) this.#spans.push(span)
+  }
+
+  /** Never rejects: whoever is watched does not fail because nobody watches. */
+  #inOrder(send: () => Promise<void>): Promise<void> {
+    this.#sending = this.#sending.then(send).then(
+      () => {
+        this.#isAway = false
+      },
+      (error: unknown) => {
+        // With the address of the collector, which may have a password in it, nothing is logged.
+        const reason = error instanceof Error ? error.message : String(error)
+        if (!this.#isAway)
+          this.#options.log.warn({ reason }, 'The collector of OpenTelemetry does not answer.')
+        this.#isAway = true
+      },
+    )
+    return this.#sending
+  }
+
+  async #sendSpans(): Promise<void> {
+    while (this.#spans.length > 0) {
+      const some = this.#spans.slice(0, spansOfRequest)
+      await this.#post('v1/traces', encodeSpans(platformSource, some, this.#options.about))
+      this.#spans.splice(0, some.length)
+    }
+  }
+
+  async #sendMetrics(): Promise<void> {
+    const series = await this.#options.series()
+    const times = { startMs: this.#startMs, nowMs: Date.now() }
+    await this.#post('v1/metrics', encodeMetrics(series, this.#options.about, times))
+  }
+
+  async #post(path: string, body: object): Promise<void> {
+    const { endpoint, headers } = this.#options.config
+    const response = await fetch(`${endpoint}/${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    await response.arrayBuffer()
+    if (!response.ok) throw new Error(`it answers ${path} with ${response.status}`)
+  }
+}

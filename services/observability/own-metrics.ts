@@ -1,0 +1,71 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { StorageUse } from '../../broker/storage.ts'
+import type { MetricRegistry } from '../../subjects/metric-registry.ts'
+
+/** How finely delays are looked at: what takes less does not make anybody wait. */
+const resolutionMs = 20
+
+/** What is looked at when metrics are collected. */
+export interface Looks {
+  readonly storage: () => Promise<StorageUse>
+  readonly extensions: () => number
+}
+
+/** The figures of the process and of the storage, looked at when they are collected. */
+export class OwnMetrics {
+  readonly #looks: Looks
+  readonly #delay = monitorEventLoopDelay({ resolution: resolutionMs })
+  readonly #gauges: Record<keyof ReturnType<typeof gaugesOf>, { set(value: number): void }>
+  readonly #cpu: { add(more: number): void }
+  #cpuBefore = process.cpuUsage()
+
+  constructor(registry: MetricRegistry, looks: Looks) {
+    this.#looks = looks
+    this.#gauges = gaugesOf(registry)
+    this.#cpu = registry.counter('process.cpu.seconds.total', {
+      help: 'Processor time that the platform used, s',
+    })
+    this.#delay.enable()
+  }
+
+  async look(): Promise<void> {
+    const { user, system } = process.cpuUsage(this.#cpuBefore)
+    this.#cpuBefore = process.cpuUsage()
+    this.#cpu.add((user + system) / 1e6)
+    const gauges = this.#gauges
+    gauges.rss.set(process.memoryUsage.rss())
+    gauges.uptime.set(Math.round(process.uptime()))
+    // In nanoseconds, with the time between two looks in it.
+    gauges.delay.set(Math.max(0, this.#delay.max / 1e9 - resolutionMs / 1_000))
+    this.#delay.reset()
+    gauges.extensions.set(this.#looks.extensions())
+    const { fileBytes, maxFileBytes, memBytes, maxMemBytes } = await this.#looks.storage()
+    gauges.fileBytes.set(fileBytes)
+    gauges.maxFileBytes.set(maxFileBytes)
+    gauges.memBytes.set(memBytes)
+    gauges.maxMemBytes.set(maxMemBytes)
+  }
+
+  stop(): void {
+    this.#delay.disable()
+  }
+}
+
+function gaugesOf(registry: MetricRegistry) {
+  const gauge = (name: string, help: string, labels = {}) => registry.gauge(name, { help, labels })
+  const storage = 'Bytes that the broker has stored, by kind of storage'
+  const limit = 'Bytes that the broker may store: max_file and max_mem'
+  return {
+    rss: gauge('process.memory.rss.bytes', 'Memory of the platform’s process, bytes'),
+    uptime: gauge('process.uptime.seconds', 'How long the platform runs, s'),
+    delay: gauge(
+      'process.eventloop.delay.seconds',
+      'Longest wait of the event loop since the value before, s',
+    ),
+    extensions: gauge('extensions.registered.total', 'Extensions that are there'),
+    fileBytes: gauge('storage.bytes', storage, { kind: 'file' }),
+    memBytes: gauge('storage.bytes', storage, { kind: 'memory' }),
+    maxFileBytes: gauge('storage.limit.bytes', limit, { kind: 'file' }),
+    maxMemBytes: gauge('storage.limit.bytes', limit, { kind: 'memory' }),
+  }
+}

@@ -1,0 +1,85 @@
+import type { NatsConnection } from '../../broker/connection.ts'
+import type { Log } from '../../broker/log.ts'
+import type { OtlpConfig } from '../../broker/otlp-config.ts'
+import { storageUse } from '../../broker/storage.ts'
+import { platformSource } from '../../subjects/metric-model.ts'
+import type { MetricRegistry } from '../../subjects/metric-registry.ts'
+import { observabilityHandlers, observabilityInternalHandlers } from './index.ts'
+import { Keeper } from './keeper.ts'
+import { loggingHandlers } from './logging.ts'
+import type { About } from './otlp/encode.ts'
+import { OtlpExporter } from './otlp/exporter.ts'
+import { OwnMetrics } from './own-metrics.ts'
+import { MetricStore } from './store.ts'
+import { tiers } from './tiers.ts'
+
+export interface ObservabilityOptions {
+  readonly connection: NatsConnection
+  /** What the platform itself measures. */
+  readonly registry: MetricRegistry
+  /** How many extensions are there. */
+  readonly extensions: () => number
+  /** Where all of it is sent to; undefined: nowhere. */
+  readonly otlp: OtlpConfig | undefined
+  readonly about: About
+  readonly log: Log
+}
+
+/** Opens what is stored of metrics, collects those of the platform itself, and makes the handlers. */
+export async function startObservability({
+  connection,
+  registry,
+  extensions,
+  otlp,
+  about,
+  log,
+}: ObservabilityOptions) {
+  const store = new MetricStore()
+  const keeper = await Keeper.open(connection, store, log)
+  // Nobody waits for it but those who report and ask.
+  const loaded = keeper.load().then(
+    // Without anything from before, nothing is missing at any resolution.
+    () => ({ finestSinceMs: store.select().length === 0 ? 0 : Date.now() }),
+    (err: unknown) => {
+      log.error({ err }, 'The metrics of before cannot be read; they begin anew.')
+      return { finestSinceMs: Date.now() }
+    },
+  )
+  const own = new OwnMetrics(registry, { storage: () => storageUse(connection), extensions })
+  let collecting: Promise<void> | undefined
+  const lookAndTake = async () => {
+    try {
+      await own.look()
+    } catch (error) {
+      log.debug({ err: error }, 'The broker does not say what it stores; trying on.')
+    }
+    await loaded
+    try {
+      store.add(platformSource, registry.drain(), Date.now())
+    } catch (error) {
+      log.error({ err: error }, 'Metrics of the platform itself are lost.')
+    }
+  }
+  const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
+  const timer = setInterval(() => void collect(), tiers[0].seconds * 1_000).unref()
+  const dependencies = { connection, store, keeper, loaded, collect }
+  const series = async () => {
+    await collect()
+    return store.select()
+  }
+  const exporter = otlp && new OtlpExporter({ config: otlp, about, series, log })
+  return {
+    /** Nobody is there who would record a span: then there is none. */
+    beginSpan: exporter?.beginSpan ?? (() => undefined),
+    handlers: observabilityHandlers(dependencies),
+    loggingHandlers: loggingHandlers(log),
+    internalHandlers: observabilityInternalHandlers(dependencies),
+    stop: async () => {
+      clearInterval(timer)
+      await collect()
+      await exporter?.stop()
+      own.stop()
+      await keeper.stop()
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { GantryError } from '../../subjects/errors.ts'
+import { type Labels, type Measurement, type MetricKind, metricLimits } from '../../subjects/metric-model.ts'
+import { labelsKey } from '../../subjects/metric-registry.ts'
+import { Series, seriesId } from './series.ts'
+import { reachMs, tiers } from './tiers.ts'
+
+/** A series that nobody has reported for longer than anything is kept. */
+const forgottenMs = reachMs(tiers[2])
+
+/** Which series are meant. */
+export interface Selection {
+  readonly name?: string
+  readonly source?: string
+  readonly labels?: Labels
+}
+
+/** All series, bounded by source and together. */
+export class MetricStore {
+  readonly #series = new Map<string, Series>()
+  readonly #countOfSource = new Map<string, number>()
+  /** By source and name, which is of one kind whatever its labels are, and how many series have it. */
+  readonly #families = new Map<string, { readonly kind: MetricKind; count: number }>()
+
+  /**
+   * Takes a report as a whole or not at all.
+   * @throws GantryError INVALID_INPUT that names the field; NOT_ALLOWED_IN_STATE when there would be too many series
+   */
+  add(source: string, measurements: readonly Measurement[], nowMs: number): void {
+    const added = new Map<string, Series>()
+    const kinds = new Map<string, MetricKind>()
+    const meant = measurements.map((measurement, index) => {
+      requireValue(measurement, index)
+      const { name, kind, labels = {} } = measurement
+      const was = this.#families.get(familyOf({ source, name }))?.kind ?? kinds.get(name) ?? kind
+      if (was !== kind) throw refused(index, 'kind', `must be ${was}, as ${name} was before`)
+      kinds.set(name, kind)
+      const id = seriesId({ source, name, labels })
+      const series = this.#series.get(id) ?? added.get(id) ?? new Series({ source, name, kind, labels })
+      if (!this.#series.has(id)) added.set(id, series)
+      return series
+    })
+    this.#requireRoom(source, added.size)
+    for (const series of added.values()) this.put(series)
+    for (const [index, series] of meant.entries()) series.add(measurements[index]!, nowMs)
+  }
+
+  /** Makes a series known. */
+  put(series: Series): void {
+    const { source, kind } = series.key
+    this.remove(series.id)
+    this.#series.set(series.id, series)
+    this.#countOfSource.set(source, (this.#countOfSource.get(source) ?? 0) + 1)
+    const family = this.#families.get(familyOf(series.key))
+    this.#families.set(familyOf(series.key), { kind, count: (family?.count ?? 0) + 1 })
+  }
+
+  get(id: string): Series | undefined {
+    return this.#series.get(id)
+  }
+
+  /** Those that are meant, by source, name and labels. */
+  select({ name, source, labels = {} }: Selection = {}): Series[] {
+    const wanted = Object.entries(labels)
+    return [...this.#series.values()]
+      .filter(
+        ({ key }) =>
+          (name === undefined || key.name === name) &&
+          (source === undefined || key.source === source) &&
+          wanted.every(([label, value]) => key.labels[label] === value),
+      )
+      .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  }
+
+  /** Forgets old values, and series that nobody reports any more; gives those back. */
+  prune(nowMs: number): Series[] {
+    const gone: Series[] = []
+    for (const [id, series] of this.#series) {
+      series.prune(nowMs)
+      if (!series.isEmpty && nowMs - series.lastMs <= forgottenMs) continue
+      this.remove(id)
+      gone.push(series)
+    }
+    return gone
+  }
+
+  remove(id: string): void {
+    const series = this.#series.get(id)
+    if (series === undefined) return
+    this.#series.delete(id)
+    const { source } = series.key
+    this.#countOfSource.set(source, this.#countOfSource.get(source)! - 1)
+    const family = this.#families.get(familyOf(series.key))!
+    family.count -= 1
+    if (family.count === 0) this.#families.delete(familyOf(series.key))
+  }
+
+  #requireRoom(source: string, more: number): void {
+    if (more === 0) return
+    const own = (this.#countOfSource.get(source) ?? 0) + more
+    if (own > metricLimits.seriesOfSource) {
+      throw new GantryError(
+        'NOT_ALLOWED_IN_STATE',
+        `${source} would have ${own} series, and ${metricLimits.seriesOfSource} is the limit: use fewer labels, or fewer values of them`,
+      )
+    }
+    if (this.#series.size + more > metricLimits.series) {
+      throw new GantryError(
+        'NOT_ALLOWED_IN_STATE',
+        `all sources together have ${this.#series.size} series, and ${metricLimits.series} is the limit`,
+      )
+    }
+  }
+}
+
+const familyOf = ({ source, name }: { readonly source: string; readonly name: string }): string =>
+  `${source}/${name}`
+
+const sortKey = ({ key: { source, name, labels } }: Series): string =>
+  `${name}\n${source}\n${labelsKey(labels)}`
+
+const refused = (index: number, field: string, problem: string): GantryError => {
+  const at = `measurements[${index}].${field}`
+  return new GantryError('INVALID_INPUT', `input: ${at} ${problem}`, { details: [{ field: at, problem }] })
+}
+
+function requireValue({ kind, value, distribution }: Measurement, index: number): void {
+  if (kind === 'histogram') {
+    if (distribution === undefined) throw refused(index, 'distribution', 'is required of a histogram')
+    if (distribution.count === 0)
+      throw refused(index, 'distribution.count', 'must be 1 at least: leave it out')
+    return
+  }
+  if (value === undefined) throw refused(index, 'value', `is required of a ${kind}`)
+  if (kind === 'counter' && value < 0)
+    throw refused(index, 'value', 'must not be negative: a counter only grows; what goes down is a gauge')
+}
