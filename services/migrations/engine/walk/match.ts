@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../../drivers/driver.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
 import { concurrently } from '../concurrently.ts'
+import { noCounts } from '../counts.ts'
 import { isTaken } from '../mappings.ts'
+import { matchFolder } from '../match-folder.ts'
 import { storeError, targetError } from '../outcome.ts'
 import { isName, joinPath, textFromPath } from '../paths.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
@@ -59,6 +61,12 @@ export class Matcher implements Judge {
   unreadable(path: StorePath, reason: string, found: Collected): void {
     const undeleted: UndeletedPath = { path: textFromPath(this.#at(path)), message: reason }
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
+  }
+
+  /** What was removed moved its time, be it by a process that died before it got here. */
+  async left(path: StorePath): Promise<void> {
+    // What the store does not keep was counted when the folder was finished.
+    await matchFolder(this.#run, this.#at(path), noCounts())
   }
 
   #at(path: StorePath): StorePath {
