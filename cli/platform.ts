@@ -27,7 +27,7 @@ import type { AuditEntry } from '../subjects/audit.ts'
 import { agentResources, contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
-import { auditComponent, storageComponent } from './components.ts'
+import { auditComponent, recordsComponent, storageComponent, tellOfSetAside } from './components.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -219,7 +219,11 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
             broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
             http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
           },
-          components: async () => [await storageComponent(platform), auditComponent(trail)],
+          components: async () => [
+            await storageComponent(platform),
+            await recordsComponent(platform),
+            auditComponent(trail),
+          ],
           others: () => access.provider.components(),
         }),
         serving,
@@ -227,6 +231,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     )
     // Work goes on only when the services that it asks are there.
     await migrations.run()
+    await tellOfSetAside(platform, log)
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
     const operatorToken = await access.operatorToken(stored)

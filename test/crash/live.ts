@@ -81,7 +81,6 @@ export async function killWhileLive({
   expect(failedPaths).toEqual([])
   await checkEvents(victim, [migrationId])
   await checkAudit(victim, [migrationId])
-  if (process.env['CRASH_LOG'] !== undefined) console.log(victim.logged.join('\n'))
   await victim[Symbol.asyncDispose]()
   rmSync(home, { recursive: true, force: true })
 }

@@ -67,7 +67,10 @@ export class Victim implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#process = child
-    createInterface(child.stderr).on('line', (line) => this.#lines.push(line))
+    createInterface(child.stderr).on('line', (line) => {
+      this.#lines.push(line)
+      if (process.env['CRASH_LOG'] !== undefined) console.log(line)
+    })
   }
 
   /** Resolves when it says that it is ready; throws when it ends before. */
