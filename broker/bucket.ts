@@ -13,7 +13,7 @@ import {
   lastOfEach,
   sequenceOf,
 } from './jetstream.ts'
-import { setAside, type Unreadable } from './set-aside.ts'
+import { setAside } from './set-aside.ts'
 
 /** A broker that was killed is back within a second, and has read a large store within half a minute. */
 const outageMs = 30_000
@@ -44,28 +44,32 @@ export class Bucket {
     return new Bucket(await new Kvm(connection).create(name, { history: 1 }), name, connection)
   }
 
-  async get(id: string): Promise<Stored | undefined> {
-    const entry = await this.kv.get(subjectToken(id))
+  get(id: string): Promise<Stored | undefined> {
+    return this.#at(subjectToken(id))
+  }
+
+  /** Undefined too for a record that is none, which is away then. */
+  async #at(key: string): Promise<Stored | undefined> {
+    const entry = await this.kv.get(key)
     if (entry?.operation !== 'PUT') return undefined
-    const { key, revision, value } = entry
+    const { revision, value: data } = entry
     const envelope = parseEnvelope(entry.string())
     if (envelope !== undefined) return { envelope, revision }
-    await this.#setAside({ key, revision, data: value })
+    await setAside(this.#connection, this.kv, this.#name, { key, revision, data })
     return undefined
   }
 
   /** Hands over every envelope, as they are now. */
   async each(take: (envelope: Envelope) => void): Promise<void> {
     const prefix = `$KV.${this.#name}.`
-    const unreadable: Unreadable[] = []
+    const unreadable: string[] = []
     await lastOfEach(this.#connection, `KV_${this.#name}`, `${prefix}*`, (message) => {
       if (message.headers?.get('KV-Operation')) return
       const envelope = parseEnvelope(message.string())
-      if (envelope !== undefined) return take(envelope)
-      const key = message.subject.slice(prefix.length)
-      unreadable.push({ key, revision: sequenceOf(message), data: message.data })
+      if (envelope !== undefined) take(envelope)
+      else unreadable.push(message.subject.slice(prefix.length))
     })
-    for (const one of unreadable) await this.#setAside(one)
+    for (const key of unreadable) await this.#at(key)
   }
 
   /** Writes an envelope, whatever is there. @throws GantryError STORAGE_FULL */
@@ -130,10 +134,6 @@ export class Bucket {
         await delay(backoffMs(attempt))
       }
     }
-  }
-
-  #setAside(record: Unreadable): Promise<void> {
-    return setAside(this.#connection, this.kv, this.#name, record)
   }
 }
 

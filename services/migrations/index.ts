@@ -1,5 +1,4 @@
 import type { Collection } from '../../broker/collection.ts'
-import type { Emission } from '../../broker/events.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -37,7 +36,6 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
-  readonly publish: (emission: Emission) => Promise<void>
   readonly plans: Pick<Plans, 'handlers'>
 }
 

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { call } from '../../broker/client.ts'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import type { Emission, Events } from '../../broker/events.ts'
+import type { Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { eventSubject } from '../../subjects/names.ts'
@@ -168,7 +168,6 @@ export async function startMigrations(options: MigrationsOptions) {
     look: () => scheduler.look(),
     changesOf,
     forgetLimit: bandwidth.forget,
-    publish: (emission: Emission) => events.publish(emission),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
