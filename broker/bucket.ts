@@ -11,7 +11,6 @@ import {
   isTransient,
   jetStreamCodes,
   lastOfEach,
-  sequenceOf,
 } from './jetstream.ts'
 import { setAside } from './set-aside.ts'
 

@@ -137,8 +137,10 @@ class Round {
     await this.#killUntilCompleted()
     await stopWriting?.()
     const first = await this.#figures()
-    if (write === undefined) await this.#checkOutcome(first, { files: 0, folders: 0 })
-    else {
+    if (write === undefined) {
+      expect(await target.differences(), id).toEqual([])
+      await this.#checkOutcome(first, { files: 0, folders: 0 })
+    } else {
       this.#isRescan = true
       await this.#victim.call(migrations['add-pending-region'], {
         migrationId: id,
@@ -146,9 +148,9 @@ class Round {
         targetMatch: true,
       })
       await this.#killUntilCompleted()
+      expect(await target.differences(), id).toEqual([])
       await this.#checkOutcome(await this.#figures(), first)
     }
-    expect(await target.differences(), id).toEqual([])
     expect((await this.#failures()).toSorted()).toEqual(refused)
     await this.#delete()
   }
