@@ -67,6 +67,9 @@ export function commandHandlers(
     }))
   /** What is not cleared here, because the process dies, is cleared at the next start. */
   const remove = async (migrationId: string) => {
+    const before = await figures.record(migrationId)
+    requireNext(migrationId, before, 'delete')
+    await dependencies.removeLeftovers(before)
     const record = await records.delete(
       migrationId,
       (current) => void requireNext(migrationId, current, 'delete'),

@@ -36,6 +36,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
+  /** Removes from its target what writers that died had under construction for a migration. */
+  readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
   readonly plans: Pick<Plans, 'handlers'>
 }
 

@@ -26,6 +26,7 @@ import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { statsHandlers } from './stats/handlers.ts'
 import { StatsKeeper } from './stats/keeper.ts'
+import { removeLeftovers } from './leftovers.ts'
 import { localFolder, refusalAt } from './local-folder.ts'
 import { engineMappings } from './mappings/frozen.ts'
 import { mappingHandlers } from './mappings/handlers.ts'
@@ -168,6 +169,8 @@ export async function startMigrations(options: MigrationsOptions) {
     look: () => scheduler.look(),
     changesOf,
     forgetLimit: bandwidth.forget,
+    removeLeftovers: (record: MigrationRecord) =>
+      removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
