@@ -5,13 +5,7 @@ import { GantryError } from '../subjects/errors.ts'
 import { subjectToken } from '../subjects/names.ts'
 import { backoffMs } from './backoff.ts'
 import { type Envelope, parseEnvelope } from './envelope.ts'
-import {
-  isApiError,
-  isStorageFull,
-  isTransient,
-  jetStreamCodes,
-  lastOfEach,
-} from './jetstream.ts'
+import { isApiError, isStorageFull, isTransient, jetStreamCodes, lastOfEach } from './jetstream.ts'
 import { setAside } from './set-aside.ts'
 
 /** A broker that was killed is back within a second, and has read a large store within half a minute. */

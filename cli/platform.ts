@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AuditTrail } from '../broker/audit-trail.ts'
 import { addressMarks } from '../broker/client-address.ts'
-import { connectAs, type NatsConnection } from '../broker/connection.ts'
+import { connectAs } from '../broker/connection.ts'
 import { Events } from '../broker/events.ts'
 import { readTextFile, writeSecretFile } from '../broker/files.ts'
 import type { Log } from '../broker/log.ts'
@@ -27,6 +27,7 @@ import type { AuditEntry } from '../subjects/audit.ts'
 import { agentResources, contracts, internalResources, resources } from '../subjects/index.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
+import { Shutdown } from './shutdown.ts'
 import { auditComponent, recordsComponent, storageComponent, tellOfSetAside } from './components.ts'
 
 export interface PlatformOptions {
@@ -66,10 +67,7 @@ const maxWatchers = 4_096
  * @throws ConfigError in one line when the configuration or the machine does not allow it
  */
 export async function startPlatform({ home, natsServer, log }: PlatformOptions): Promise<Platform> {
-  const stops: (() => Promise<unknown>)[] = []
-  const stop = async () => {
-    for (const step of stops.splice(0).toReversed()) await step()
-  }
+  const shutdown = new Shutdown(log)
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
@@ -87,13 +85,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       messaging,
       log,
     })
-    stops.push(() => broker.stop())
+    shutdown.pushBroker(broker)
 
     const connect = async (account: Parameters<typeof connectAs>[0], name: string, pub?: string[]) => {
       const capabilities =
         pub === undefined ? {} : { capabilities: { pub: { allow: pub }, sub: { allow: [] } } }
       const connection = await connectAs(account, { url: broker.tcpUrl, identity, name, ...capabilities })
-      stops.push(() => closeConnection(connection))
+      shutdown.pushConnection(connection)
       return connection
     }
     const publicSubjects = contracts
@@ -123,7 +121,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       retentionMs: auditRetentionMs,
       log,
     })
-    stops.push(() => trail.close())
+    shutdown.push(() => trail.close())
     const events = await Events.open(platform, messaging)
     const access = await startAccess({
       events,
@@ -138,26 +136,26 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       trail,
       log,
     })
-    stops.push(() => access.stop())
+    shutdown.push(() => access.stop())
 
     const marks = addressMarks(identity)
     const { onRefusal } = access
     const extensions = await startExtensions({ connections: { platform, system }, identity, log })
-    stops.push(() => extensions.stop())
+    shutdown.push(() => extensions.stop())
     const onViolation = (violation: Violation) => {
       access.onViolation(violation)
       extensions.onViolation(violation)
     }
     const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
-    stops.push(() => violations.stop())
+    shutdown.push(() => violations.stop())
 
     const serving = { identity, version, log, recorder: auditRecorder(trail, access.ownerOf) }
     const services: Service[] = []
-    stops.push(() => Promise.all(services.map((service) => service.stop())))
-    stops.push(async () => extensions.hangUp())
+    shutdown.push(() => Promise.all(services.map((service) => service.stop())))
+    shutdown.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
-    stops.push(async () => filesystems.stop())
+    shutdown.push(async () => filesystems.stop())
     const migrations = await startMigrations({
       connection: platform,
       sealer,
@@ -166,7 +164,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       reportsFolder: join(home, 'reports'),
       log,
     })
-    stops.push(() => migrations.stop())
+    shutdown.push(() => migrations.stop())
     services.push(
       serve(platform, resources.authentication, access.handlers.authentication, serving),
       serve(
@@ -251,7 +249,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       version,
       log,
     })
-    stops.push(() => edge.stop())
+    shutdown.push(() => edge.stop())
     return {
       instance: identity.instance,
       tcpUrl: broker.tcpUrl,
@@ -261,10 +259,10 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       signInUrl: access.provider.about.identityProvider && `${publicUrl}${loginPath}`,
       developmentPasswords: access.provider.passwords,
       brokerPid: () => broker.pid(),
-      stop,
+      stop: () => shutdown.run(),
     }
   } catch (error) {
-    await stop()
+    await shutdown.run()
     throw error
   }
 }
@@ -280,8 +278,4 @@ function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
 /** Where clients on this host reach a server. */
 function urlOf({ host, port }: ListenOptions): string {
   return `http://${hostInUrl(host)}:${port}`
-}
-
-async function closeConnection(connection: NatsConnection): Promise<void> {
-  if (!connection.isClosed()) await connection.drain()
 }
