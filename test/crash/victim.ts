@@ -14,6 +14,9 @@ import { until } from '../support/until.ts'
 
 const entry = fileURLToPath(new URL('../../cli/gantry.ts', import.meta.url))
 
+/** What a broker that was killed had taken is not answered; the platform answers within a second even when it is busy. */
+const timeoutMs = 2_000
+
 /** A platform in a process of its own (`gantry up`), to be killed and started again in the same folder. */
 export class Victim implements AsyncDisposable {
   readonly #home: string
@@ -109,12 +112,12 @@ export class Victim implements AsyncDisposable {
   /** Calls as the local operator, once. */
   async callOnce<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
     const connection = this.#connection
-    if (connection !== undefined && !connection.isClosed()) return call(connection, contract, input)
+    if (connection !== undefined && !connection.isClosed()) return call(connection, contract, input, { timeoutMs })
     // It has given up while the broker was away.
     const another = await this.#connect().catch((cause: unknown) => {
       throw new GantryError('UNAVAILABLE', 'the broker is away', { cause })
     })
-    return call(another, contract, input)
+    return call(another, contract, input, { timeoutMs })
   }
 
   /** kill -9 of the platform; resolves with the time of it when its nats-server has ended too. */
