@@ -22,8 +22,8 @@ export interface CopyJob {
 }
 
 const cp: Copier = {
-  name: 'cp -r',
-  copy: async (source, target) => void (await run('cp', ['-r', '--reflink=never', source, target])),
+  name: 'cp -a',
+  copy: async (source, target) => void (await run('cp', ['-a', '--reflink=never', source, target])),
 }
 const rclone: Copier = {
   name: 'rclone',
@@ -72,7 +72,7 @@ async function measure(
 }
 
 /**
- * Measures a copier of ours against `cp -r` and `rclone copy` in the same run, in turns, and prints the ratios. Targets are
+ * Measures a copier of ours against `cp -a` and `rclone copy` in the same run, in turns, and prints the ratios. Targets are
  * always fresh folders, and of many files nothing is deleted before the job's end: ext4 is slow for minutes where much was
  * deleted. GANTRY_BENCH_DIR is where.
  * @param wanted parts of the names of the sources to be measured; all without any

@@ -9,9 +9,9 @@ import { compareCopies, type Copier } from './copies.ts'
 import { sources } from './sources.ts'
 
 const jobs = [
-  { source: sources.small, aims: { rclone: '≥ 2.0', 'cp -r': '≥ 1.1' } },
-  { source: sources.empty, aims: { rclone: '≥ 3.1', 'cp -r': '≥ 1.5' } },
-  { source: sources.large, aims: { rclone: '≥ 2.0', 'cp -r': '≥ 0.4' } },
+  { source: sources.small, aims: { rclone: '≥ 2.0', 'cp -a': '≥ 1.1' } },
+  { source: sources.empty, aims: { rclone: '≥ 3.1', 'cp -a': '≥ 1.5' } },
+  { source: sources.large, aims: { rclone: '≥ 2.0', 'cp -a': '≥ 0.4' } },
 ]
 
 function byEngine(mover: Mover): Copier {

@@ -2,15 +2,7 @@
  * How fast changes of a live migration arrive, whether any is lost in a storm, and what it costs when nothing changes.
  * `node bench/live.ts`. There is no peer that does the same: the figures are those of this machine.
  */
-import {
-  appendFileSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -21,6 +13,7 @@ import { migrations } from '../subjects/migrations.ts'
 import { compareTrees } from '../test/support/compare-trees.ts'
 import { startChild } from './child.ts'
 import { median, print, quantile } from './figures.ts'
+import { processorSecondsOfAll } from './process.ts'
 
 const folders = 2_000
 const steady = { perSecond: 500, seconds: 20 }
@@ -29,8 +22,6 @@ const storm = { perSecond: 12_000, seconds: 5 }
 const tickMs = 10
 const idleMs = 20_000
 const migrationId = 'live'
-/** Clock ticks of the system in a second, in which it counts the time of processes. */
-const ticksPerSecond = 100
 
 const pathOf = (root: string, folder: number, name: string) =>
   join(root, `${folder % 50}`, `folder ${folder}`, name)
@@ -75,15 +66,6 @@ async function measureLatency(connection: NatsConnection, source: string, target
   return written.map(({ path, atMs }) => lstatSync(path).ctimeMs - atMs)
 }
 
-/** Seconds of processor that a process and those that it began have used. */
-function processorSeconds(pid: number): number {
-  const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const fields = after.split(' ')
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  const own = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-  return children.reduce((sum, child) => sum + processorSeconds(Number(child)), own)
-}
-
 export async function benchLive(): Promise<void> {
   const root = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
   const [source, target] = [join(root, 'source'), join(root, 'target')]
@@ -109,9 +91,9 @@ export async function benchLive(): Promise<void> {
   })
   const seconds = await untilApplied(connection)
   const differences = compareTrees(source, target)
-  const before = processorSeconds(platform.pid)
+  const before = processorSecondsOfAll(platform.pid)
   await delay(idleMs)
-  const share = (processorSeconds(platform.pid) - before) / (idleMs / 1_000)
+  const share = (processorSecondsOfAll(platform.pid) - before) / (idleMs / 1_000)
   await connection.close()
   rmSync(root, { recursive: true, force: true })
   const ms = (value: number) => `${value.toFixed(1)} ms`

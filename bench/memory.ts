@@ -2,21 +2,15 @@
  * Resident memory of the platform's process (nats-server apart) at its highest, over a migration of 200,000 empty files
  * from a folder to a folder. The peer is the same process before the migration.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectWithToken } from '../broker/connection.ts'
 import { startChild } from './child.ts'
 import { print } from './figures.ts'
 import { byGantry } from './migrate.ts'
+import { residentMb } from './process.ts'
 import { sources } from './sources.ts'
-
-/** Highest and present resident memory of a process in MB, as Linux keeps it. */
-function residentMb(pid: number): { highest: number; now: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const read = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6
-  return { highest: read('VmHWM'), now: read('VmRSS') }
-}
 
 export async function benchMemory(): Promise<void> {
   const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))

@@ -13,10 +13,28 @@ import { compareCopies, type Copier } from './copies.ts'
 import { sources } from './sources.ts'
 
 const jobs = [
-  { source: sources.small, aims: { rclone: '≥ 1.75' } },
+  { source: sources.small, aims: { 'cp -a': '≥ 1.0', rclone: '≥ 1.75' } },
   { source: sources.crowded, aims: {} },
-  { source: sources.large, aims: { rclone: '≥ 1.5' } },
+  { source: sources.empty, aims: { 'cp -a': '≥ 1.25' } },
+  { source: sources.large, aims: { rclone: '≥ 2.0' } },
 ]
+
+/** Migrates between two filesystems; resolves with the event that it is completed. */
+export async function moved(
+  connection: NatsConnection,
+  migrationId: string,
+  source: string,
+  target: string,
+): Promise<void> {
+  const completed = Promise.withResolvers<void>()
+  const subject = `gantry.events.v1.migrations.completed.${subjectToken(migrationId)}`
+  const subscription = connection.subscribe(subject, { callback: () => completed.resolve() })
+  await call(connection, migrations.create, { migrationId, path: '/', source, target, autoStart: true })
+  await completed.promise
+  subscription.unsubscribe()
+  const { failedPathCount } = await call(connection, migrations.get, { migrationId })
+  if (failedPathCount > 0) throw new Error(`${failedPathCount} paths failed`)
+}
 
 /** A migration from its definition to the event that it is completed. */
 export function byGantry(connection: NatsConnection): Copier {
@@ -34,20 +52,7 @@ export function byGantry(connection: NatsConnection): Copier {
       role: 'target',
       fsRoot: target,
     })
-    const completed = Promise.withResolvers<void>()
-    const subject = `gantry.events.v1.migrations.completed.${subjectToken(id)}`
-    const subscription = connection.subscribe(subject, { callback: () => completed.resolve() })
-    await call(connection, migrations.create, {
-      migrationId: id,
-      path: '/',
-      source: `${id}-from`,
-      target: `${id}-to`,
-      autoStart: true,
-    })
-    await completed.promise
-    subscription.unsubscribe()
-    const { failedPathCount } = await call(connection, migrations.get, { migrationId: id })
-    if (failedPathCount > 0) throw new Error(`${failedPathCount} paths failed`)
+    await moved(connection, id, `${id}-from`, `${id}-to`)
   }
   return { name: 'gantry', copy }
 }

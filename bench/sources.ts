@@ -4,6 +4,7 @@ import { join } from 'node:path'
 /** A folder to be copied, made anew for each run. */
 export interface Source {
   readonly name: string
+  readonly fileCount: number
   readonly make: (folder: string) => void
   /** Its copies are deleted one by one, so that the disk need not hold all of them: quick for a few files. */
   readonly isLarge?: boolean
@@ -29,9 +30,18 @@ function makeLarge(folder: string): void {
   closeSync(file)
 }
 
+/** Files of one size, the same number in each folder. */
+const equal = (folders: number, filesInEach: number, sizeBytes: number) => ({
+  fileCount: folders * filesInEach,
+  make: (folder: string) => makeFiles(folder, folders, filesInEach, sizeBytes),
+})
+
 export const sources = {
-  small: { name: '10,000 × 4 KiB', make: (folder) => makeFiles(folder, 100, 100, 4_096) },
-  crowded: { name: '10,000 × 4 KiB in 10 folders', make: (folder) => makeFiles(folder, 10, 1_000, 4_096) },
-  empty: { name: '200,000 empty', make: (folder) => makeFiles(folder, 200, 1_000, 0) },
-  large: { name: '1 GiB', make: makeLarge, isLarge: true },
+  small: { name: '10,000 × 4 KiB', ...equal(100, 100, 4_096) },
+  crowded: { name: '10,000 × 4 KiB in 10 folders', ...equal(10, 1_000, 4_096) },
+  objects: { name: '5,000 × 4 KiB', ...equal(50, 100, 4_096) },
+  empty: { name: '200,000 empty', ...equal(200, 1_000, 0) },
+  million: { name: '1,000,000 empty in 1,000 folders', ...equal(1_000, 1_000, 0) },
+  millionInOne: { name: '1,000,000 empty in one folder', ...equal(1, 1_000_000, 0) },
+  large: { name: '1 GiB', fileCount: 1, make: makeLarge, isLarge: true },
 } as const satisfies Record<string, Source>

@@ -116,23 +116,33 @@ function addRoute(
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
   const isFromSomewhere =
     contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
+  const ask = async (connection: NatsConnection, request: FastifyRequest, input: string) => {
+    const { id: requestId } = request
+    try {
+      return await send(
+        connection,
+        contract,
+        input,
+        isFromSomewhere ? { requestId, ...markedAddress(options.marks, contract, request) } : { requestId },
+      )
+    } catch (error) {
+      if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
+      throw error
+    }
+  }
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     onRequest: callerFirst(authority),
     handler: async (request, reply) => {
-      const connection = await connectionOf(request, authority)
+      const found = connectionOf(request, authority)
+      // Nearly always at hand: each turn of the queue of promises is felt at thousands of requests a second.
+      const connection = found instanceof Promise ? await found : found
       const input = bodyOf(readInput(request))
-      const message = await send(connection, contract, input, {
-        requestId: request.id,
-        ...(isFromSomewhere ? markedAddress(options.marks, contract, request) : {}),
-      }).catch((error: unknown) => {
-        if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
-        throw error
-      })
+      const message = await ask(connection, request, input)
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       if (contract.download !== undefined) {
-        const ask = async (from: number) =>
+        const askPart = async (from: number) =>
           // The contract says that its replies are parts.
           (await call(
             await authority(request),
@@ -140,7 +150,7 @@ function addRoute(
             Object.assign(readInput(request), { [partField]: from }),
             { requestId: request.id },
           )) as Part
-        return sendDownload(reply, message.json<Part>(), ask)
+        return sendDownload(reply, message.json<Part>(), askPart)
       }
       // The service has checked its reply against the schema; the edge passes it on as it is.
       return sendReply(reply.status(status), message.data)

@@ -4,11 +4,9 @@ import {
   encodeItem,
   largeFileBytes,
   maxItemTextBytes,
-  maxRegionFolders,
-  maxTransferBytes,
-  maxTransferNames,
   type ChangedFolder,
   type Folders,
+  type ItemBounds,
 } from './items.ts'
 import { joinPath } from './paths.ts'
 
@@ -76,6 +74,7 @@ class Groups<G> {
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
+  readonly #bounds: ItemBounds
   readonly #head: typeof first & { readonly policy?: ActionPolicy }
   readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
@@ -87,10 +86,12 @@ export class Children {
 
   /**
    * @param send resolves when another batch may follow
+   * @param bounds of the items that are made
    * @param policy that of the folders, when it is not the migration's
    */
-  constructor(send: (batch: ChildBatch) => Promise<void>, policy?: ActionPolicy) {
+  constructor(send: (batch: ChildBatch) => Promise<void>, bounds: ItemBounds, policy?: ActionPolicy) {
     this.#send = send
+    this.#bounds = bounds
     this.#head = policy === undefined ? first : { ...first, policy }
   }
 
@@ -106,14 +107,14 @@ export class Children {
     )
     group.names.push(name)
     if (hasMode) group.modes?.push(mode)
-    if (this.#folders.names >= maxRegionFolders || this.#folders.isLong) this.#endRegion()
+    if (this.#folders.names >= this.#bounds.folders || this.#folders.isLong) this.#endRegion()
   }
 
   /** A folder that is to be compared with all that is below it. */
   tree(folder: StorePath): void {
     this.#trees.push({ folder, names: [], trees: [], scope: 'tree' })
     this.#treeBytes += folder.length
-    if (this.#trees.length >= maxRegionFolders || this.#treeBytes >= maxItemTextBytes) this.#endTrees()
+    if (this.#trees.length >= this.#bounds.folders || this.#treeBytes >= maxItemTextBytes) this.#endTrees()
   }
 
   /** Items that are made already. */
@@ -129,7 +130,7 @@ export class Children {
       return
     }
     if (sizeBytes === 0) return this.other(folder, name)
-    if (this.#fileBytes + sizeBytes > maxTransferBytes) this.#endTransfer()
+    if (this.#fileBytes + sizeBytes > this.#bounds.bytes) this.#endTransfer()
     this.#fileBytes += sizeBytes
     this.#groupOf(folder, name).files.push(name)
     this.#endFullTransfer()
@@ -164,7 +165,7 @@ export class Children {
   }
 
   #endFullTransfer(): void {
-    if (this.#files.names >= maxTransferNames || this.#files.isLong) this.#endTransfer()
+    if (this.#files.names >= this.#bounds.names || this.#files.isLong) this.#endTransfer()
   }
 
   #endRegion(): void {

@@ -2,8 +2,8 @@ import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { ChangedNames } from './changed-folders.ts'
 import type { Children } from './children.ts'
 import type { Counts, ItemResult } from './counts.ts'
-import { largeFileBytes, maxTransferBytes, maxTransferNames } from './items.ts'
-import type { Run } from './run.ts'
+import { largeFileBytes } from './items.ts'
+import { boundsOf, type Run } from './run.ts'
 import { transfer } from './transfer.ts'
 
 /** Names of one folder that are to be copied. */
@@ -14,7 +14,7 @@ interface Group {
 }
 
 /**
- * What a comparison found to be copied. As little as a thread copies in some 10 ms it copies at once, which saves the way
+ * What a comparison found to be copied. As little as one item would have it copies at once, which saves the way
  * through the queue; more becomes items of their own, for all threads.
  */
 export class Copies {
@@ -56,7 +56,8 @@ export class Copies {
     group[type === 'file' && sizeBytes > 0 ? 'files' : 'others'].push(name)
     this.#names++
     this.#bytes += sizeBytes
-    if (this.#names >= maxTransferNames || this.#bytes >= maxTransferBytes) this.#handOnAll()
+    const { names, bytes } = boundsOf(this.#run)
+    if (this.#names >= names || this.#bytes >= bytes) this.#handOnAll()
   }
 
   /** Copies what is left here; resolves when that is done. */

@@ -10,6 +10,28 @@ export const maxRegionFolders = 64
 export const maxTransferNames = 512
 /** Content of one transfer item: what a thread moves in some 10 ms. */
 export const maxTransferBytes = 8 * 1024 * 1024
+
+/** How much is in one item at most. */
+export interface ItemBounds {
+  /** Folders in a region item. */
+  readonly folders: number
+  /** Names in a transfer item. */
+  readonly names: number
+  /** Content of a transfer item. */
+  readonly bytes: number
+}
+
+/** From a folder of the host to another. */
+export const localBounds: ItemBounds = {
+  folders: maxRegionFolders,
+  names: maxTransferNames,
+  bytes: maxTransferBytes,
+}
+/**
+ * Over a network, where a file takes milliseconds and a message does not count: the first and the last items of a migration
+ * are to be worked on by all who can, and not by one for seconds.
+ */
+export const networkBounds: ItemBounds = { folders: 8, names: 64, bytes: 2 * 1024 * 1024 }
 /** A file above this size is an item by itself, moved in parts by all threads. */
 export const largeFileBytes = 16 * 1024 * 1024
 /** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */

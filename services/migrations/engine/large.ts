@@ -27,7 +27,7 @@ import { unlessOvertaken } from './overtaken.ts'
 import { joinPath, relativePath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
-import { atTarget, policyOf, storePath, sweep, type MoveSpec, type Run } from './run.ts'
+import { atTarget, isLocal, policyOf, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
 export interface LargeCopy {
@@ -65,7 +65,7 @@ export function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
 }
 
 async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy> {
-  const { source, target, spec } = run
+  const { target, spec } = run
   sweep(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
   const file = await openLarge(run, path)
@@ -81,9 +81,8 @@ async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy>
       }),
     )
     const partBytes = target.features.partBytes(sizeBytes)
-    const isLocal = source.features.localRoot !== undefined && target.features.localRoot !== undefined
     const attributes = carried(spec, file.attributes)
-    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, isLocal }
+    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, isLocal: isLocal(run) }
   } finally {
     await file.close()
   }

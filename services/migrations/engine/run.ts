@@ -4,7 +4,7 @@ import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
-import type { Item } from './items.ts'
+import { type Item, localBounds, networkBounds, type ItemBounds } from './items.ts'
 import { exactMs } from './known.ts'
 import type { Live } from './live.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
@@ -104,6 +104,13 @@ export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.
 /** Operations that the pair of stores wants under way at once in one thread. */
 export const concurrencyOf = ({ source, target }: Run): number =>
   Math.max(source.features.concurrency, target.features.concurrency)
+
+/** Whether files go from a folder of this host to another. */
+export const isLocal = ({ source, target }: Pick<Run, 'source' | 'target'>): boolean =>
+  source.features.localRoot !== undefined && target.features.localRoot !== undefined
+
+/** How much is in one item at most. */
+export const boundsOf = (run: Run): ItemBounds => (isLocal(run) ? localBounds : networkBounds)
 
 /** What is done with files of an item that are at the target already. */
 export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import type { Driver } from '../../drivers/driver.ts'
-import { Children } from './children.ts'
+import { type ChildBatch, Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
 import { finishFolders } from './finish-folders.ts'
@@ -11,7 +11,7 @@ import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
-import { openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
+import { boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -76,15 +76,16 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const pace = new Pace(spec.limits ?? [], stop)
   const run: Run = { spec, source, target, rules, stop, pace, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
+  const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
   switch (job.kind) {
     case 'scan': {
       const region = itemOf(job.item, 'region')
-      const children = new Children((children) => hand({ type: 'children', children }), region.policy)
+      const children = new Children(handChildren, boundsOf(run), region.policy)
       return { kind: 'result', result: await scan(run, region, children) }
     }
     case 'reconcile': {
       // What was changed is to arrive, whatever happens to what is found by a scan.
-      const children = new Children((children) => hand({ type: 'children', children }), 'Overwrite')
+      const children = new Children(handChildren, boundsOf(run), 'Overwrite')
       return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
     }
     case 'transfer':

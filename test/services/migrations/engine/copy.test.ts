@@ -30,7 +30,7 @@ import {
 } from '../../../../services/migrations/engine/items.ts'
 import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
-import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
+import { boundsOf, Stop, type Run } from '../../../../services/migrations/engine/run.ts'
 import { scan } from '../../../../services/migrations/engine/scan.ts'
 import { transfer } from '../../../../services/migrations/engine/transfer.ts'
 import { failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
@@ -69,7 +69,7 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
     const children = new Children(async (batch: ChildBatch) => {
       items.push(...batch.regions, ...batch.transfers)
       last.push(...batch.folders)
-    })
+    }, boundsOf(run))
     if (item.kind === 'large') {
       const copy = await beginLarge(run, item)
       for (let part = 0; part * copy.partBytes < copy.sizeBytes; part++) await copyPart(run, copy, part)

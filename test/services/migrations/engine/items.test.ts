@@ -8,6 +8,7 @@ import {
   kindOf,
   largeFileBytes,
   maxRegionFolders,
+  localBounds,
   maxTransferBytes,
   maxTransferNames,
   notBeforeOf,
@@ -127,7 +128,7 @@ test('more names than an item may have are refused, in one group or in several',
 describe('children of a scan', () => {
   async function childrenOf(fill: (children: Children) => void): Promise<Item[]> {
     const batches: ChildBatch[] = []
-    const children = new Children(async (batch) => void batches.push(batch))
+    const children = new Children(async (batch) => void batches.push(batch), localBounds)
     fill(children)
     await children.finish()
     return batches.flatMap(({ regions, transfers }) => [...regions, ...transfers]).map(decodeItem)
@@ -197,7 +198,7 @@ describe('children of a scan', () => {
     const worst = Buffer.alloc(255, 1)
     const folder = () => Buffer.alloc(4_000, 1)
     const batches: ChildBatch[] = []
-    const children = new Children(async (batch) => void batches.push(batch))
+    const children = new Children(async (batch) => void batches.push(batch), localBounds)
     for (let i = 0; i < 1_000; i++) {
       children.other(folder(), worst)
       children.folder(folder(), worst, 0o7777)

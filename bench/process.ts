@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+
+/** Clock ticks of the system in a second, in which it counts the time of processes. */
+const ticksPerSecond = 100
+
+/** Seconds of processor that a process has used, on Linux. */
+export function processorSeconds(pid: number): number {
+  const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const fields = after.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+/** The same with the processes that it began, and theirs. */
+export function processorSecondsOfAll(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.reduce((sum, child) => sum + processorSecondsOfAll(Number(child)), processorSeconds(pid))
+}
+
+/** Highest and present resident memory of a process in MB, as Linux keeps it. */
+export function residentMb(pid: number): { highest: number; now: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const read = (name: string) => (Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6
+  return { highest: read('VmHWM'), now: read('VmRSS') }
+}
