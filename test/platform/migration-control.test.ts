@@ -196,3 +196,17 @@ test('what a writer that was killed had under construction goes with the migrati
   await platform.call(migrations.delete, { migrationId })
   expect(left()).toEqual([])
 })
+
+test('the broker is killed when all is done: the next scan counts that no second time', async () => {
+  const migrationId = 'killed at the end'
+  const { target } = await newTarget()
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'small', target, autoStart: true })
+  await completed.payload
+  process.kill(platform.brokerPid()!, 'SIGKILL')
+  const once = await until('the platform answers', () => progressOf(migrationId).catch(() => undefined))
+  const again = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
+  await again.payload
+  expect((await progressOf(migrationId)).filesScanned).toBe(2 * once.filesScanned)
+})
