@@ -149,6 +149,6 @@ test(called('to Azure'), async () => {
 })
 
 test('all of them together', () => {
-  console.log(`CRASH_SEED=${seed}\n${tally}`)
+  console.log(`CRASH_SEED=${seed}\n${tally.text}`)
   expect(tally.sum).toBeGreaterThanOrEqual(wantedKills)
 })

@@ -56,7 +56,7 @@ export class Watcher {
     const identity = identityOf(stat)
     if (this.#seenWhole.get(key) === identity) return true
     const from = at(this.#source, path)
-    const size = Number(lstatSync(from).size)
+    const { size } = lstatSync(from)
     const whole = Number(stat.size) === size && digestOfFile(from, size) === digestOfFile(to, size)
     if (whole) this.#seenWhole.set(key, identity)
     return whole

@@ -27,7 +27,7 @@ export class Tally {
   }
 
   /** Kills by case, victim and phase, in lines. */
-  toString(): string {
+  get text(): string {
     const lines = [...this.#kills].map(([name, kills]) => {
       const victims = count(kills.map(({ victim }) => victim))
       return `${name}: ${kills.length} (${victims}; ${count(kills.map(({ phase }) => phase))})`
