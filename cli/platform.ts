@@ -162,6 +162,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       events,
       maxFileBytes,
       reportsFolder: join(home, 'reports'),
+      cleanupsFolder: join(home, 'cleanups'),
       log,
     })
     shutdown.push(() => migrations.stop())
@@ -193,6 +194,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
         concurrency: agentQuestions,
       }),
       serve(platform, resources.verifications, migrations.verificationHandlers, serving),
+      serve(platform, resources.cleanups, migrations.cleanupHandlers, serving),
       serve(platform, resources.stats, migrations.statsHandlers, serving),
       serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
       serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),

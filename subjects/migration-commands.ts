@@ -8,6 +8,7 @@ import {
   migrationStates,
 } from './migration-model.ts'
 import { maxPeriodSeconds, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import { cleanupFields } from './source-cleanup.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
 const byId = strict({ migrationId })
@@ -115,7 +116,8 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   update: {
-    summary: 'Change the priority or the recurrence of a migration; what is not given stays',
+    summary:
+      'Change the priority, the recurrence or the cleanup of the source of a migration; what is not given stays',
     description: 'A period takes the place of a schedule, and a schedule that of a period.',
     input: strict({
       migrationId,
@@ -129,12 +131,19 @@ export const migrationCommands = definitions({
       ),
       recurringSchedule,
       recurringTimeZone,
+      ...cleanupFields,
     }),
     output: Migration,
     ...command,
     errors: ['NOT_FOUND'],
     http: [
       { server: 'migrator', method: 'PATCH', path: '/migrations/{migrationId}' },
+      {
+        server: 'migrator',
+        method: 'PUT',
+        path: '/migrations/{migrationId}/toggleDeletionMode',
+        query: ['deletionMode', 'delayedDeletionPeriod'],
+      },
       { server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' },
     ],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { conditions } from './conditions.ts'
 import { events } from './contract.ts'
 import { migrationStates } from './migration-model.ts'
 import { Count, Name, strict, Uuid } from './schemas.ts'
@@ -36,5 +37,10 @@ export const migrationEvents = events('migrations', {
     payload: strict(change),
   },
   'region-added': { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
+  'conditions-changed': {
+    summary:
+      'Something keeps a migration from moving, or from learning of changes at once, or no longer does',
+    payload: strict({ ...fact, conditions }),
+  },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

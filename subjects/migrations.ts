@@ -9,6 +9,7 @@ import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
 import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { targetMatchFields } from './target-match.ts'
+import { cleanupFields } from './source-cleanup.ts'
 import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
 import { Count, list, Name, page, Path, strict } from './schemas.ts'
@@ -28,6 +29,10 @@ export const migrations = resource('migrations', {
       actionPolicy: actionPolicy('Overwrite'),
       movedBy: Type.Optional(movedBy),
       ...targetMatchFields,
+      ...cleanupFields,
+      autoSourceCleanupEnabled: Type.Optional(
+        Type.Boolean({ description: 'The same as deletionMode IMMEDIATE_DELETION, where that is not given' }),
+      ),
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),

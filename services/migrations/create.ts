@@ -5,6 +5,7 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { cleanupOf } from './cleanups/setting.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
@@ -37,6 +38,8 @@ export const creator =
     if (kind === 'live' && input.movedBy === 'AGENTS')
       throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
     const targetMatch = await targetMatchOf(dependencies, input, kind)
+    const links = input.links ?? defaultLinks
+    const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     const asked = { migrationId, path, source, target }
@@ -53,7 +56,7 @@ export const creator =
       target,
       policy: policyOf(input.actionPolicy) ?? 'Overwrite',
       metadata: { ...defaultMetadata, ...input.metadata },
-      links: input.links ?? defaultLinks,
+      links,
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
@@ -71,6 +74,7 @@ export const creator =
       pathMappings,
       pendingRegions: [],
       ...(targetMatch === undefined ? {} : { targetMatch }),
+      ...(cleanup === undefined ? {} : { cleanup }),
     }
     await records.create(migrationId, record, [
       emission(migrationEvents.created, migrationId, factOf(record)),

@@ -1,4 +1,5 @@
 import type { Collection } from '../../broker/collection.ts'
+import type { Condition } from '../../subjects/conditions.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -32,6 +33,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   ) => Promise<string | undefined>
   /** How a live migration that is worked on in this process follows its source. */
   readonly changesOf: (internalId: string) => ChangesView | undefined
+  /** Why a migration does not move. */
+  readonly conditionsOf: (record: MigrationRecord) => Condition[]
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */

@@ -90,6 +90,12 @@ export const MigrationRecord = strict({
   targetMatch: Type.Optional(TargetMatch),
   /** Of the last scan that was over. */
   deletions: Type.Optional(Deletions),
+  /** Its source is cleaned up by itself so long after each completion. */
+  cleanup: Type.Optional(strict({ afterSeconds: Count('Seconds; 0 for at once') })),
+  /** The completion after which a cleanup was begun by itself. */
+  cleanedAfter: Type.Optional(Timestamp('When it was completed')),
+  /** Since when something that it brought may be at the target only. */
+  cleaned: Type.Optional(Timestamp('When its source was first cleaned up')),
   /** So many deletions somebody approved of. */
   approvedDeletions: Type.Optional(Count('Files and folders')),
 })
@@ -120,6 +126,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     counts: _counts,
     cutShort: wasCutShort,
     deletions: _deletions,
+    cleanedAfter: _cleaned,
     approvedDeletions: _approved,
     ...record
   } = current

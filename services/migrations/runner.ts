@@ -12,12 +12,13 @@ import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
-import type { Counts } from './engine/counts.ts'
+import type { WorkState } from './conditions.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
+import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
-import { ended } from './recurrence.ts'
 import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { scanned } from './scanned.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
@@ -48,20 +49,6 @@ const urgencies = {
   NORMAL: 'normal',
   LOW: 'low',
 } as const satisfies Record<MigrationPriority, Urgency>
-
-/** A migration that is worked on. */
-interface Followed {
-  /** Ends the present work on it. */
-  halt: AbortController
-  /** Grows with every change of its record. */
-  changes: number
-  /** The rules that are worked by (`rulesKey`). */
-  rules: string | undefined
-  /** The work that is under way. */
-  work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
-  /** Of a live migration. */
-  following: Changes | undefined
-}
 
 /**
  * Works on every migration whose record says RUNNING or LIVE, and on no other: follows the records, and changes them only
@@ -101,11 +88,17 @@ export class Runner {
     return this.#followed.get(internalId)?.following?.view()
   }
 
+  /** How the work on each migration goes. */
+  states(): WorkState[] {
+    return Array.from(this.#followed.values(), stateOf)
+  }
+
   #follow(record: MigrationRecord): void {
     const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      known.record = record
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
       // It goes on at once, by the rules that it has now.
@@ -116,13 +109,7 @@ export class Runner {
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = {
-      halt: new AbortController(),
-      changes: 0,
-      rules: undefined,
-      work: undefined,
-      following: undefined,
-    }
+    const followed = newFollowed(record)
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -150,12 +137,11 @@ export class Runner {
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
+        followed.problem = problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
-        followed.work = undefined
-        followed.rules = undefined
-        followed.following = undefined
+        ended(followed)
       }
     }
     this.#followed.delete(internalId)
@@ -177,6 +163,7 @@ export class Runner {
     const options = { ...who, spec, takeBack, signal, changes: followed.following }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
+    followed.active = { work: active, sinceMs: performance.now() }
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
@@ -282,19 +269,3 @@ const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>
   seeded && (kind === 'live' || scanned === undefined)
-
-/** The record when its queue is empty. */
-function scanned(
-  current: MigrationRecord,
-  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
-  now: Date,
-): MigrationRecord {
-  const time = now.toISOString()
-  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
-  const { kind, recurrence } = current
-  if (kind === 'live') return record
-  if (recurrence === undefined) return { ...record, counts, completed: time }
-  const filesMigrated = counts.filesMigrated + counts.linksMigrated
-  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
-  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
-}

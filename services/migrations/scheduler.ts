@@ -10,6 +10,8 @@ export interface SchedulerOptions {
   readonly records: Collection<typeof MigrationRecord>
   /** How many migrations may run at once, 0 for any number. */
   readonly limit: () => Promise<number>
+  /** Begins what else is due by the records; resolves to when the next of it is, in milliseconds since 1970. */
+  readonly alsoDue: (records: readonly MigrationRecord[], nowMs: number) => Promise<number | undefined>
   readonly log: Log
 }
 
@@ -85,12 +87,12 @@ export class Scheduler {
 
   /** Resolves to the time until the next recurrence, in milliseconds. */
   async #look(): Promise<number | undefined> {
-    const { records, limit } = this.#options
+    const { records, limit, alsoDue } = this.#options
     const all = await records.list({ limit: Number.POSITIVE_INFINITY })
     const now = Date.now()
     for (const turn of turnsOf(all, await limit(), now)) await this.#take(turn)
-    const due = nextDueMs(all)
-    return due === undefined || due <= now ? undefined : due - now
+    const due = [nextDueMs(all), await alsoDue(all, now)].filter((ms) => ms !== undefined && ms > now)
+    return due.length === 0 ? undefined : Math.min(...(due as number[])) - now
   }
 
   async #take({ migrationId, internalId, trigger }: Turn): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { cleanupOf } from './cleanups/setting.ts'
 import { invalidField } from './invalid.ts'
 import type { MigrationRecord } from './record.ts'
 import { planned } from './recurrence.ts'
@@ -10,7 +11,14 @@ type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
 /** A record with its priority or recurrence changed. @throws GantryError INVALID_INPUT */
 export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
   const { migrationPriority = current.priority } = changes
-  return { ...current, priority: migrationPriority, ...recurrenceOf(current, changes, nowMs) }
+  const { cleanup: before, ...rest } = current
+  const cleanup = cleanupOf(changes, current, before)
+  return {
+    ...rest,
+    priority: migrationPriority,
+    ...recurrenceOf(current, changes, nowMs),
+    ...(cleanup === undefined ? {} : { cleanup }),
+  }
 }
 
 function recurrenceOf(

@@ -4,6 +4,7 @@ import { actionPolicies, type Migration } from '../../subjects/migration-model.t
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
+import { cleanupSetting } from './cleanups/setting.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
@@ -30,7 +31,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, failed, changes }: WithFigures,
+  { record, counts, failed, changes, conditions }: WithFigures,
   rules: RuleLists,
   iterations = maxIterations,
 ): Migration {
@@ -65,6 +66,7 @@ export function publicMigration(
     target,
     state,
     stateText: stateText(record, failed),
+    conditions: [...conditions],
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -97,6 +99,7 @@ export function publicMigration(
       fileCount: counts.filesChanged,
       directoryCount: counts.foldersChanged,
     },
+    ...cleanupSetting(record),
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
     metadata,
@@ -152,7 +155,7 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
+export function progressOf({ record, counts, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
@@ -179,6 +182,7 @@ export function progressOf({ record, counts, failed, changes }: WithFigures): In
     path: record.path,
     state: record.state,
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
+    conditions: [...conditions],
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,

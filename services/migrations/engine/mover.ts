@@ -9,6 +9,7 @@ import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
 import { isSlow } from './pace.ts'
 import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
+import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
@@ -148,6 +149,17 @@ export class Mover implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#walk({ kind: 'match', spec, match, folders }, take, signal)
+  }
+
+  /** Removes at the source what is at the target in folders, one level; like `compare`. What it found is told even if it ends early. */
+  async clean(
+    spec: MoveSpec,
+    step: CleaningStep,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'clean', spec, step, folders }, take, signal)
   }
 
   async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {

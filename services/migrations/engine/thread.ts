@@ -15,6 +15,7 @@ import { boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } f
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
+import { Cleaner } from './walk/clean.ts'
 import { Comparer } from './walk/compare.ts'
 import { Matcher } from './walk/match.ts'
 import { Planner } from './walk/plan.ts'
@@ -111,8 +112,13 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'compare':
     case 'plan':
     case 'match':
-      await walk(run, judgeOf(job, run), job.folders, (findings) => hand({ type: 'findings', findings }))
+    case 'clean': {
+      const judge = judgeOf(job, run)
+      // What was done is told though the job is to end; it takes longer to do than to tell.
+      const tell = judge.acts === true ? async (batch: Batch) => sendBatch(id, batch) : hand
+      await walk(run, judge, job.folders, (findings) => tell({ type: 'findings', findings }))
       return { kind: 'done' }
+    }
     case 'abandon':
       break
   }
@@ -128,6 +134,8 @@ function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Ju
       return new Planner(run, job.matchesTarget)
     case 'match':
       return new Matcher(run, job.match)
+    case 'clean':
+      return new Cleaner(run, job.step)
   }
 }
 
