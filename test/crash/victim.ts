@@ -102,8 +102,10 @@ export class Victim implements AsyncDisposable {
       try {
         return { output: await this.callOnce(contract, input) }
       } catch (error) {
-        if (isGantryError(error) && error.retryable) return undefined
-        throw error
+        if (!isGantryError(error) || !error.retryable) throw error
+        // A client that waits for its next try to connect would hide that the platform is there again.
+        await this.#connection?.close()
+        return undefined
       }
     })
     return answer.output
