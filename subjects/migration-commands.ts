@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { movedBy } from './agents.ts'
 import { definitions } from './contract.ts'
 import {
   actionPolicy,
@@ -7,7 +8,12 @@ import {
   migrationPriority,
   migrationStates,
 } from './migration-model.ts'
-import { maxPeriodSeconds, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import {
+  maxPeriodSeconds,
+  recurringSchedule,
+  recurringTimeZone,
+  recurringWindow,
+} from './migration-recurrence.ts'
 import { cleanupFields } from './source-cleanup.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
@@ -117,8 +123,9 @@ export const migrationCommands = definitions({
   },
   update: {
     summary:
-      'Change the priority, the recurrence or the cleanup of the source of a migration; what is not given stays',
-    description: 'A period takes the place of a schedule, and a schedule that of a period.',
+      'Change the priority, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
+    description:
+      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs.',
     input: strict({
       migrationId,
       migrationPriority: migrationPriority('as before'),
@@ -131,6 +138,8 @@ export const migrationCommands = definitions({
       ),
       recurringSchedule,
       recurringTimeZone,
+      recurringWindow,
+      movedBy: Type.Optional(movedBy),
       ...cleanupFields,
     }),
     output: Migration,

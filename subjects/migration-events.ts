@@ -14,7 +14,7 @@ const change = { ...fact, previous: Type.Enum(migrationStates, { description: 'S
 /** Every change of a state is one of these, and each is told once. */
 export const migrationEvents = events('migrations', {
   created: { summary: 'A migration was defined', payload: strict(fact) },
-  updated: { summary: 'Priority or recurrence of a migration were changed', payload: strict(fact) },
+  updated: { summary: 'Priority, recurrence or movers of a migration were changed', payload: strict(fact) },
   scheduled: {
     summary:
       'A migration waits for its turn: it was started, its time has come, or a more urgent one took its place',

@@ -81,6 +81,9 @@ export const Migration = model('Migration', {
   recurringPeriodSeconds: Type.Optional(Count('Seconds from the start of one scan to the start of the next')),
   recurringSchedule,
   recurringTimeZone,
+  recurringWindowSeconds: Type.Optional(
+    Count('Seconds from each time of the schedule on in which it may run; not there: until it is done'),
+  ),
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),

@@ -53,10 +53,15 @@ export function commandHandlers(
   }
   const begin = async (migrationId: string, trigger: 'start' | 'resume') => {
     await figures.record(migrationId)
-    await command(records, migrationId, trigger, ({ abortReason: _reason, ...record }) => ({
-      ...record,
-      scheduled: new Date().toISOString(),
-    }))
+    await command(
+      records,
+      migrationId,
+      trigger,
+      ({ abortReason: _reason, abortCause: _cause, ...record }) => ({
+        ...record,
+        scheduled: new Date().toISOString(),
+      }),
+    )
     return afterTurns(migrationId)
   }
   const stop = (migrationId: string, resumable: boolean) =>
@@ -191,7 +196,7 @@ function resetOf(
   policy: MigrationRecord['policy'],
   scheduled: string,
 ): MigrationRecord {
-  const { abortReason: _reason, started: _started, recurrence, ...record } = anew(current)
+  const { abortReason: _reason, abortCause: _cause, started: _started, recurrence, ...record } = anew(current)
   return {
     ...record,
     policy,

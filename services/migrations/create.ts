@@ -19,6 +19,7 @@ import type { Recurrence } from './recurrence.ts'
 import { planOf } from './recurrence-input.ts'
 import type { MigrationKind } from './states.ts'
 import { entryFacts } from './transition.ts'
+import { requireMovers } from './update.ts'
 
 type Create = (typeof migrations)['create']
 
@@ -35,8 +36,7 @@ export const creator =
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
-    if (kind === 'live' && input.movedBy === 'AGENTS')
-      throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
+    requireMovers(kind, input.movedBy)
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
@@ -91,7 +91,7 @@ const kindOf = (isScanOnly: boolean, recurrence: Recurrence | undefined): Migrat
 function recurrenceOf(input: Input<Create>): Recurrence | undefined {
   const { recurringMigration = false, scanOnlyMigration, recurringPeriod, ...plan } = input
   if (!recurringMigration) {
-    const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone'] as const
+    const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow'] as const
     const given = fields.find((field) => input[field] !== undefined)
     if (given !== undefined) throw invalidField(given, 'goes with recurringMigration=true')
     return undefined

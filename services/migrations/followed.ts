@@ -15,8 +15,8 @@ export interface Followed {
   halt: AbortController
   /** Grows with every change of its record. */
   changes: number
-  /** The rules that are worked by (`rulesKey`). */
-  rules: string | undefined
+  /** The settings that are worked by (`settingsKey`). */
+  settings: string | undefined
   /** The work that is under way. */
   work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
   active: { readonly work: ActiveMigration; readonly sinceMs: number } | undefined
@@ -30,7 +30,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   record,
   halt: new AbortController(),
   changes: 0,
-  rules: undefined,
+  settings: undefined,
   work: undefined,
   active: undefined,
   following: undefined,
@@ -40,7 +40,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
 /** Nobody is at work on it. */
 export function ended(followed: Followed): void {
   followed.work = undefined
-  followed.rules = undefined
+  followed.settings = undefined
   followed.active = undefined
   followed.following = undefined
 }

@@ -24,6 +24,9 @@ const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
 /** Folders that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
 export const maxPendingRegions = 100
 
+/** With the rest of the state's text it has to fit into that. */
+export const maxAbortCauseLength = 100
+
 /** A folder that is to be scanned again. */
 const PendingRegion = strict({
   id: Count('Unique in its migration'),
@@ -61,6 +64,8 @@ export const MigrationRecord = strict({
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
+  /** Of one that was aborted because it failed again and again. */
+  abortCause: Type.Optional(Type.String({ maxLength: maxAbortCauseLength })),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
   /** Whether the generation before ended before its work was done: its writers may have left something at the target. */

@@ -8,6 +8,7 @@ import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Movers } from '../../subjects/agents.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
+import { abortedFor } from './abort.ts'
 import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
@@ -101,8 +102,8 @@ export class Runner {
       known.record = record
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
-      // It goes on at once, by the rules that it has now.
-      const hasOthers = known.rules !== undefined && known.rules !== rulesKey(record)
+      // It goes on at once, by the settings that it has now.
+      const hasOthers = known.settings !== undefined && known.settings !== settingsKey(record)
       if (!isWorkedOn(state) || isAnother || hasOthers)
         known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
@@ -137,6 +138,7 @@ export class Runner {
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
+        if (await abortedFor(this.#options, { migrationId, internalId }, error, attempt)) break
         followed.problem = problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
@@ -152,7 +154,7 @@ export class Runner {
     const { records, resolve, changes, failures, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
-    followed.rules = rulesKey(record)
+    followed.settings = settingsKey(record)
     const workId = workIdOf(record)
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
@@ -172,7 +174,7 @@ export class Runner {
       )
     }
     await queueRegions(records, record, active, failures)
-    const scanned = () => this.#scanned(migrationId, workId)
+    const noteScanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
       let latest = record
@@ -185,11 +187,11 @@ export class Runner {
       // What changed while it was being opened, nobody was told.
       changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
-        if (latest.state === 'RUNNING') await scanned()
+        if (latest.state === 'RUNNING') await noteScanned()
       })
     } else if (await active.run()) {
       try {
-        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await noteScanned()
         return
       } catch (error) {
         if (!signal.aborted) throw error
@@ -262,9 +264,9 @@ export class Runner {
   }
 }
 
-/** Equal for equal rules. */
-const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string =>
-  JSON.stringify([exclusions, inclusions])
+/** Equal for equal rules and movers. */
+const settingsKey = ({ exclusions = [], inclusions = [], movedBy }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions, movedBy])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

@@ -65,7 +65,7 @@ export function publicMigration(
     source,
     target,
     state,
-    stateText: stateText(record, failed),
+    stateText: stateText(record, failed, Date.now()),
     conditions: [...conditions],
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
@@ -144,11 +144,12 @@ function publicRules({ exclusions, inclusions }: RuleLists) {
 }
 
 function publicRecurrence(recurrence: Recurrence, iterations: number) {
-  const { periodSeconds, schedule, timeZone, nextRun } = recurrence
+  const { periodSeconds, schedule, timeZone, windowSeconds, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(windowSeconds === undefined ? {} : { recurringWindowSeconds: windowSeconds }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Queue } from '../../broker/queue.ts'
 import { encodeItem } from '../../services/migrations/engine/items.ts'
+import { Collection } from '../../broker/collection.ts'
+import { FilesystemRecord } from '../../services/filesystems/record.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
@@ -95,6 +97,34 @@ test('stopped for good, it cannot be started, and nothing is kept but its record
   const { internalId } = await platform.call(migrations.get, { migrationId })
   const connection = await connectAsPlatform(platform)
   expect(Object.keys(await keptFor(connection, internalId))).not.toContain(`WORK_${internalId}`)
+  await connection.close()
+})
+
+test('one that fails for a reason that does not pass is stopped with it, and goes on when that is seen to', async () => {
+  const migrationId = 'aborted'
+  const { target, path } = await stopInTheMiddle(migrationId)
+  const connection = await connectAsPlatform(platform)
+  const filesystems = await Collection.open(connection, {
+    bucket: 'filesystems',
+    schema: FilesystemRecord,
+    version: 1,
+  })
+  await filesystems.delete(target)
+  const stopped = await nextEvent(platform, 'stopped', migrationId)
+  await platform.call(migrations.resume, { migrationId })
+  expect(await stopped.payload).toMatchObject({ state: 'STOPPED', previous: 'RUNNING' })
+  expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
+    state: 'STOPPED',
+    resumable: true,
+    abortReason: 'AUTO_ABORTED',
+    stateText: `stopped, as it could not go on: there is no filesystem ${target}`,
+  })
+  await addLocal(platform, target, 'target', path)
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  const resumed = await platform.call(migrations.resume, { migrationId })
+  expect([resumed.abortReason, resumed.stateText]).toEqual([undefined, 'scans and copies'])
+  await completed.payload
+  expect(compareTrees(folder.many, path)).toEqual([])
   await connection.close()
 })
 

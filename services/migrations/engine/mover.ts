@@ -33,6 +33,12 @@ const slowPartsAtOnce = 2
 /** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
 const partsPerThread = { local: 2, remote: 4 } as const
 
+export interface MoverOptions {
+  readonly threads?: number
+  readonly log: PoolLog
+  readonly onPart?: ((bytes: number) => void) | undefined
+}
+
 /**
  * Lists and copies files in worker threads. The calling thread only hands items over and stores what comes back; it is
  * never blocked.
@@ -40,10 +46,12 @@ const partsPerThread = { local: 2, remote: 4 } as const
 export class Mover implements AsyncDisposable {
   readonly #pool: ThreadPool
   readonly #log: PoolLog
+  readonly #onPart: MoverOptions['onPart']
 
-  /** @param options `threads`: default one for each core */
-  constructor({ threads, log }: { threads?: number; log: PoolLog }) {
+  /** @param options `threads`: default one for each core; `onPart`: told of each part of a large file that was copied */
+  constructor({ threads, log, onPart }: MoverOptions) {
     this.#log = log
+    this.#onPart = onPart
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
   }
 
@@ -210,6 +218,7 @@ export class Mover implements AsyncDisposable {
     try {
       await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
+        this.#onPart?.(Math.min(copy.partBytes, copy.sizeBytes - index * copy.partBytes))
       })
       return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
     } catch (error) {

@@ -35,7 +35,7 @@ export async function matchedTarget(
   })
   if (deletions === undefined) return true
   if (deletions.isHeld) {
-    await happen(records, migrationId, 'held', (current) =>
+    await happen(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
         ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,

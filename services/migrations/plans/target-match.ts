@@ -96,7 +96,7 @@ function refuseLive(kind: MigrationKind): void {
   if (kind !== 'live') return
   throw invalidField(
     'targetMatch',
-    'does not go with a live migration, which deletes what is deleted at the source',
+    'does not go with a live migration, which removes what is removed at the source, and leaves what the target had before: a one-time migration with targetMatch, run and deleted before the live one is made, removes that',
   )
 }
 

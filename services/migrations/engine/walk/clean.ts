@@ -171,8 +171,8 @@ export class Cleaner implements Judge {
       return `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`
     const { difference, bytesRead } =
       source.type === 'file'
-        ? await compareContent(run, at, { source, target, there })
-        : await compareLinks(run, at, there)
+        ? await compareContent(run, { source, target, at, there })
+        : await compareLinks(run, { source, target, at, there })
     found.count('bytesRead' satisfies CleanupCount, bytesRead)
     return difference
   }

@@ -53,8 +53,11 @@ export class Matcher implements Judge {
       target !== undefined &&
       !isTrash(there) &&
       (await this.#run.source.stat(this.#at(path))) === undefined
-    )
+    ) {
       await this.#remove(target, path, there, found)
+      // That has moved the time of the folder it was in.
+      await matchFolder(this.#run, parentOf(this.#at(path)), noCounts())
+    }
     return undefined
   }
 

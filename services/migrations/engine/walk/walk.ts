@@ -99,6 +99,7 @@ class FolderWalk {
   }
 
   async #folder(folder: WalkFolder, found: Collected): Promise<void> {
+    await this.#run.pace.pay(0)
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
         this.#run.stop.check()
