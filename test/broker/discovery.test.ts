@@ -43,7 +43,7 @@ test('info: every contract is implemented, and exactly once', async () => {
   expect(subjects.toSorted()).toEqual(declared.toSorted())
   for (const { endpoints } of infos)
     for (const endpoint of endpoints) {
-      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9-]+$/), queue_group: 'gantry' })
+      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9_-]+$/), queue_group: 'gantry' })
       expect(endpoint.metadata?.['summary']).toBeTypeOf('string')
     }
 })
