@@ -7,7 +7,7 @@ import {
 } from '../../../../subjects/verification-terms.ts'
 import type { Entry, Owner, StorePath } from '../../../drivers/driver.ts'
 import { defaultMetadata } from '../../../../subjects/migration-metadata.ts'
-import { csvLine } from '../../csv.ts'
+import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
 import { storePath, type Run } from '../run.ts'
