@@ -311,7 +311,7 @@ describe('a registration that is refused', () => {
     expect(body['message']).toMatch(message)
   })
 
-  test.each(['keys', 'Migrations', 'login', 'features', 'extension-storage'])(
+  test.each(['keys', 'gantry-access', 'Migrations', 'login', 'features', 'extension-storage'])(
     'the prefix %s',
     async (prefix) => {
       const { status, body } = await refusal(prefix, {})
