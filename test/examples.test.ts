@@ -33,7 +33,9 @@ test('examples/weather.ts, with the SDK', async () => {
     status: 200,
     body: { sunny: true, asked: 1 },
   })
-  const many = await Promise.all(Array.from({ length: 5 }, () => callExample(platform, 'weather/forecast', { city: 'Oslo' })))
+  const many = await Promise.all(
+    Array.from({ length: 5 }, () => callExample(platform, 'weather/forecast', { city: 'Oslo' })),
+  )
   const asked = many.map(({ body }) => (body as { asked: number }).asked)
   expect(asked.toSorted((a, b) => a - b)).toEqual([2, 3, 4, 5, 6])
   expect(await callExample(platform, 'weather/forecast', { city: 'Atlantis' })).toMatchObject({ status: 404 })
@@ -42,7 +44,10 @@ test('examples/weather.ts, with the SDK', async () => {
 
 test('examples/greeter.mjs, with nats 2 alone', async () => {
   const child = await startExample(platform, { file: 'greeter.mjs', prefix: 'greeter' })
-  expect(await callExample(platform, 'greeter/hello', { name: 'Ada' })).toEqual({ status: 200, body: { text: 'Hello Ada' } })
+  expect(await callExample(platform, 'greeter/hello', { name: 'Ada' })).toEqual({
+    status: 200,
+    body: { text: 'Hello Ada' },
+  })
   expect(await callExample(platform, 'greeter/hello', { name: 'nobody' })).toMatchObject({
     status: 404,
     body: { code: 'NOT_FOUND' },

@@ -45,7 +45,7 @@ test('info: every contract is implemented, and exactly once', async () => {
   expect(subjects.toSorted()).toEqual(declared.toSorted())
   for (const { endpoints } of infos)
     for (const endpoint of endpoints) {
-      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9-]+$/), queue_group: 'gantry' })
+      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9_-]+$/), queue_group: 'gantry' })
       expect(endpoint.metadata?.['summary']).toBeTypeOf('string')
     }
 })
@@ -65,8 +65,11 @@ test('extensions are discovered by those who see them, as long as they are there
   const weather = await bareExtension(platform, 'weather')
   await weather.register({ instance: 'one' })
   const mayAsk = { pub: { allow: ['$SRV.>'] }, sub: { allow: ['gantry.extensions.weather.>'] } }
-  const { id, token } = await issueInside(platform, { capabilities: mayAsk, visible_extensions: ['weather'] })
-  const viewer = await connect({ servers: platform.tcpUrl, token, inboxPrefix: inboxPrefix(id) })
+  const { key, token } = await issueInside(platform, {
+    capabilities: mayAsk,
+    visible_extensions: ['weather'],
+  })
+  const viewer = await connect({ servers: platform.tcpUrl, token, inboxPrefix: inboxPrefix(key.id) })
   const seen = viewer.services.client({ maxWait: 300, strategy: 'timer' as never })
   expect((await all(seen.ping())).map(({ name }) => name)).toContain('weather')
   expect(await all(seen.info('weather', 'one'))).toEqual([
