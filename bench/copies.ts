@@ -25,7 +25,7 @@ const cp: Copier = {
   name: 'cp -a',
   copy: async (source, target) => void (await run('cp', ['-a', '--reflink=never', source, target])),
 }
-const rclone: Copier = {
+export const rclone: Copier = {
   name: 'rclone',
   copy: async (source, target) =>
     void (await run('rclone', ['copy', '--config', '/dev/null', source, target])),
@@ -45,7 +45,7 @@ async function peersHere(): Promise<Copier[]> {
  * Puts every peer at the same start: what the one before left to be written is on the disk, and the source is in the page
  * cache. rclone tells the system to forget what it has read, so that whoever comes after it would read from the disk.
  */
-async function sameStart(source: string): Promise<void> {
+export async function sameStart(source: string): Promise<void> {
   await run('sync')
   await run('sh', ['-c', 'find "$1" -type f -exec cat {} + > /dev/null', 'sh', source])
 }

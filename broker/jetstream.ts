@@ -92,8 +92,14 @@ export async function lastOfEach(
   }
 }
 
-/** Where a message that a consumer delivered is in its stream: $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>… */
-export const sequenceOf = ({ reply = '' }: Msg): number => Number(reply.split('.').at(-5))
+/**
+ * Where a message that a consumer delivered is in its stream: $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>…,
+ * with the domain and the account before the stream where there are more than nine tokens.
+ */
+export function sequenceOf({ reply = '' }: Pick<Msg, 'reply'>): number {
+  const tokens = reply.split('.')
+  return Number(tokens[tokens.length > 9 ? 7 : 5])
+}
 
 /** Number of messages that were there, at most a batch. */
 async function readBatch(

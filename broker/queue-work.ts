@@ -46,6 +46,8 @@ export class QueueWork {
   readonly #log: Log
   readonly #handedOut: ReadonlyMap<string, number>
   readonly #inboxPrefix: string | undefined
+  /** Publications that wait for room. */
+  readonly #withoutRoom = new Set<symbol>()
 
   /**
    * @param options `handedOut`: by lane, up to which sequence items were handed out to workers that are gone;
@@ -75,6 +77,11 @@ export class QueueWork {
     this.#inboxPrefix = inboxPrefix
   }
 
+  /** Whether something is to be stored that there is no room for. */
+  get waitsForRoom(): boolean {
+    return this.#withoutRoom.size > 0
+  }
+
   /**
    * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
    * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
@@ -82,6 +89,21 @@ export class QueueWork {
    * @throws QueueGoneError when the stream was deleted, and the signal's reason
    */
   async publish(lane: string, data: Uint8Array, messageId: string, signal: AbortSignal): Promise<void> {
+    const self = Symbol()
+    try {
+      await this.#publishWithRoom(lane, data, messageId, signal, self)
+    } finally {
+      this.#withoutRoom.delete(self)
+    }
+  }
+
+  async #publishWithRoom(
+    lane: string,
+    data: Uint8Array,
+    messageId: string,
+    signal: AbortSignal,
+    self: symbol,
+  ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#js.publish(laneSubject(this.name, lane), data, {
@@ -93,6 +115,7 @@ export class QueueWork {
         if (!isTransient(error) && !isStorageFull(error)) throw error
         signal.throwIfAborted()
         if (isStorageFull(error)) {
+          this.#withoutRoom.add(self)
           this.#log.warn(
             { queue: this.name },
             'The storage is full (max_file in messaging.config); waiting for room.',

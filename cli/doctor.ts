@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { isGantryError } from '../subjects/errors.ts'
-import { keys } from '../subjects/keys.ts'
+import { type Capabilities, type Key, keys } from '../subjects/keys.ts'
 import { files, product } from '../subjects/names.ts'
 import { type Context, type Globals, withSession } from './context.ts'
+import { keyIdOf } from '../broker/token.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { jsonText } from './present.ts'
 import { pairsText } from './table.ts'
+import type { Session } from './session.ts'
 import { findToken, type FoundToken, homeFolder } from './token.ts'
 
 interface Finding {
@@ -13,6 +15,8 @@ interface Finding {
   readonly source: string
   readonly platform: string
   readonly explanation: string
+  /** What the key may publish and subscribe to, where that could be asked. */
+  readonly may?: Capabilities
 }
 
 /** `gantry doctor`: whether the token in use opens the platform, and why not. Resolves to the exit code. */
@@ -24,26 +28,52 @@ export async function doctor(context: Context, globals: Globals): Promise<number
   let status: number = exitCodes.ok.status
   try {
     const key = await withSession(context, globals, (session) => session.call(keys.self, {}))
-    const end = key.expires === undefined ? 'it does not expire' : `it expires at ${key.expires}`
-    finding = { ...about, valid: true, explanation: `the token of key ${key.id} (${key.name}); ${end}` }
+    finding = { ...about, ...rightToken(key) }
   } catch (error) {
     // A key that may not ask for itself is let in nevertheless.
-    const isLetIn = isGantryError(error, 'DENIED')
-    if (!isLetIn) status = exitCodeOf(error)
-    const explanation = isLetIn
-      ? 'the token is right; its key may do little'
-      : await reasonOf(context, globals, found, error)
-    finding = { ...about, valid: isLetIn, explanation }
+    if (isGantryError(error, 'DENIED')) {
+      finding = { ...about, ...(await narrowToken(context, globals, found)) }
+    } else {
+      status = exitCodeOf(error)
+      finding = { ...about, valid: false, explanation: await reasonOf(context, globals, found, error) }
+    }
   }
-  const { source, platform, valid, explanation } = finding
-  const rows: [string, string][] = [
+  const { source, platform, valid, explanation, may } = finding
+  const rows: (readonly [string, string])[] = [
     ['token', source],
     ['platform', platform],
     ['valid', valid ? 'yes' : 'no'],
     ['explanation', explanation],
+    ...(may === undefined
+      ? []
+      : ([
+          ['may publish', rulesText(may.pub)],
+          ['may subscribe', rulesText(may.sub)],
+        ] as const)),
   ]
   terminal.out(globals.json ? jsonText(terminal, finding) : pairsText(terminal, rows))
   return status
+}
+
+const rulesText = ({ allow }: Capabilities['pub']): string =>
+  allow.length === 0 ? 'nothing' : allow.join(', ')
+
+function rightToken({ id, name, expires, capabilities: may }: Key) {
+  const end = expires === undefined ? 'it does not expire' : `it expires at ${expires}`
+  return { valid: true, explanation: `the token of key ${id} (${name}); ${end}`, may }
+}
+
+/** The local operator may look at the key, where there is one. */
+async function narrowToken(context: Context, globals: Globals, { token }: FoundToken) {
+  const id = keyIdOf(token) ?? ''
+  try {
+    return rightToken(await asOperator(context, globals, (session) => session.call(keys.get, { id })))
+  } catch {
+    return {
+      valid: true,
+      explanation: `the token is right; key ${id} may not ask what it may do: its owner sees it with ${product} keys get ${id}`,
+    }
+  }
 }
 
 /** What the local operator is told of the token, where there is one; else what anybody is. */
@@ -55,13 +85,18 @@ async function reasonOf(
 ): Promise<string> {
   const message = error instanceof Error ? error.message : String(error)
   if (!isGantryError(error, 'UNAUTHENTICATED')) return message
-  const tokenFile = join(homeFolder(context), files.credentials)
   try {
-    const examined = await withSession(context, { ...globals, tokenFile }, (session) =>
-      session.call(keys.examine, { token }),
-    )
+    const examined = await asOperator(context, globals, (session) => session.call(keys.examine, { token }))
     return examined.explanation
   } catch {
     return `${message}; an administrator of that platform learns why: ${product} keys examine --token -`
   }
 }
+
+/** Asks with the token that the platform has left in its configuration folder. */
+const asOperator = <T>(
+  context: Context,
+  globals: Globals,
+  ask: (session: Session) => Promise<T>,
+): Promise<T> =>
+  withSession(context, { ...globals, tokenFile: join(homeFolder(context), files.credentials) }, ask)

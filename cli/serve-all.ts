@@ -62,6 +62,7 @@ export function serveAll(
       concurrency: agentQuestions,
     }),
     serve(platform, resources.verifications, migrations.verificationHandlers, serving),
+    serve(platform, resources.cleanups, migrations.cleanupHandlers, serving),
     serve(platform, resources.stats, migrations.statsHandlers, serving),
     serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
     serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),

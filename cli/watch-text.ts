@@ -18,7 +18,17 @@ export function liveLine(info: Info, rate: Rate, columns: number): string {
 
 /** The same without the bar, for logs. */
 export const plainLine = (info: Info, rate: Rate): string =>
-  [printable(info.id), info.state, ...partsOf(info, rate)].join('  ')
+  [printable(info.id), info.state, ...partsOf(info, rate), ...conditionTexts(info)].join('  ')
+
+/** What is in the way of a migration, a line for each. */
+export const conditionLines = (info: Info, columns: number): string[] =>
+  conditionTexts(info).map((text) => `  ${text}`.slice(0, columns))
+
+/** That it waits for its turn its state says. */
+const conditionTexts = ({ conditions }: Info): string[] =>
+  conditions
+    .filter(({ reason }) => reason !== 'WAITS_FOR_TURN')
+    .map(({ reason, message, since }) => `${reason} since ${since}: ${printable(message)}`)
 
 function barText({ progress: { migratedPercentage } }: Info, width: number): string {
   const full = Math.floor((migratedPercentage * width) / 100)
@@ -36,7 +46,18 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
     ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
     ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
+    ...lagText(info),
     ...stateText(info),
+  ]
+}
+
+/** How far a live migration is behind its source. */
+function lagText({ progress }: Info): string[] {
+  const { changeLagSeconds, unscheduledEvents = 0, scheduledEvents = 0 } = progress
+  if (changeLagSeconds === undefined) return []
+  const changes = unscheduledEvents + scheduledEvents
+  return [
+    `lag ${changeLagSeconds.toFixed(1)} s, ${countText(changes)} ${changes === 1 ? 'change' : 'changes'}`,
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { Terminal } from './terminal.ts'
 import type { Info, Rate } from './watch-rate.ts'
-import { endLine, liveLine, plainLine } from './watch-text.ts'
+import { conditionLines, endLine, liveLine, plainLine } from './watch-text.ts'
 
 /** A migration that is watched, as it was seen last. */
 export interface Seen {
@@ -18,7 +18,7 @@ export interface WatchView {
   end(seen: readonly Seen[]): void
 }
 
-/** Between two lines about a migration in a log; a change of its state is told at once. */
+/** Between two lines about a migration in a log; a change of its state, or of what is in its way, is told at once. */
 const plainIntervalMs = 5_000
 
 const awayText = 'The platform does not answer; trying again.'
@@ -49,7 +49,12 @@ function liveView(terminal: Terminal): WatchView {
     height = shown.length
   }
   return {
-    show: (seen) => write(seen.map(({ info, rate }) => liveLine(info, rate, terminal.columns - 1))),
+    show: (seen) => {
+      const columns = terminal.columns - 1
+      write(
+        seen.flatMap(({ info, rate }) => [liveLine(info, rate, columns), ...conditionLines(info, columns)]),
+      )
+    },
     away: () => write([awayText]),
     end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
   }
@@ -57,7 +62,7 @@ function liveView(terminal: Terminal): WatchView {
 
 /** A line now and then. */
 function plainView(terminal: Terminal): WatchView {
-  const told = new Map<string, { state: string; atMs: number }>()
+  const told = new Map<string, { said: string; atMs: number }>()
   let isAway = false
   return {
     show: (seen) => {
@@ -65,8 +70,9 @@ function plainView(terminal: Terminal): WatchView {
       for (const { info, rate } of seen) {
         const last = told.get(info.id)
         const now = performance.now()
-        if (last?.state === info.state && now - last.atMs < plainIntervalMs) continue
-        told.set(info.id, { state: info.state, atMs: now })
+        const said = [info.state, ...info.conditions.map(({ reason }) => reason)].join()
+        if (last?.said === said && now - last.atMs < plainIntervalMs) continue
+        told.set(info.id, { said, atMs: now })
         terminal.out(`${plainLine(info, rate)}\n`)
       }
     },

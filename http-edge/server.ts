@@ -16,7 +16,7 @@ import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
-import { measure } from './measure.ts'
+import { measurer } from './measure.ts'
 import { tracedBy } from './trace.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
@@ -72,6 +72,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   app.decorateRequest('caller', null)
   app.decorateRequest('span', null)
+  app.decorateRequest('beganMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     done()
@@ -79,11 +80,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const challenge = options.takesPasswords
     ? ['Basic realm="Gantry migrator", charset="UTF-8"', 'Bearer']
     : 'Bearer'
-  app.addHook('onSend', (_, reply, payload, done) => {
+  const measure = measurer(options)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    measure(request, reply)
     if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
     done(null, payload)
   })
-  measure(app, options)
   addBodyParser(app)
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, toGantryError(error, options.log, request), request.id),
@@ -105,6 +107,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
 /** What every reply has. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
+  request.beganMs = performance.now()
   if (!isRequestId(request.id)) request.id = crypto.randomUUID()
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')

@@ -50,6 +50,10 @@ export const agentWork = agentResource('agent-work', {
       revision: Type.String({ maxLength: 64, description: 'Of the last answer; empty at first' }),
       holding: list(migration, maxAssignments),
       itemsInHand: Count('Items that it works on'),
+      moved: strict({
+        bytes: Count('Moved since it came, parts of large files included'),
+        files: Count('Moved since it came'),
+      }),
       problem: Type.Optional(Text('What keeps it from working')),
     }),
     output: strict({

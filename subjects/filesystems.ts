@@ -18,10 +18,16 @@ import {
 const fileSystemId = Name('Name of the filesystem')
 const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
 const scanOnly = Type.Optional(
-  Type.Boolean({ description: 'Sources: never watched for changes; default true' }),
+  Type.Boolean({
+    description:
+      'Sources: what a migration from it is that does not say so itself (scanOnlyMigration): true copies what is there, false goes on to follow changes; default true',
+  }),
 )
 const listenAndApplySourceChanges = Type.Optional(
-  Type.Boolean({ description: 'Targets: go on applying changes of the source after the scan; default true' }),
+  Type.Boolean({
+    description:
+      'Targets: whether live migrations to it follow changes for as long as they live (true) or until their scan is over (false); default true',
+  }),
 )
 const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
 

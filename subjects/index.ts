@@ -5,6 +5,7 @@ import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
 import { authenticationInternal } from './authentication-internal.ts'
 import { bandwidth } from './bandwidth.ts'
+import { cleanupEvents, cleanups } from './cleanups.ts'
 import type { Contract, EventContract } from './contract.ts'
 import { diagnostics } from './diagnostics.ts'
 import { exclusions } from './exclusions.ts'
@@ -46,6 +47,7 @@ export const resources = {
   agents,
   agentKeys,
   verifications,
+  cleanups,
   stats,
   diagnostics,
   exclusions,
@@ -82,4 +84,5 @@ export const eventContracts: readonly EventContract[] = [
   migrationEvents,
   settingsEvents,
   verificationEvents,
+  cleanupEvents,
 ].flatMap((events) => Object.values(events))

@@ -14,7 +14,7 @@ export const metricLimits = {
   helpLength: 200,
   /** Of one source: ids of people or files do not belong into labels. */
   seriesOfSource: 200,
-  /** Of all sources together; one takes at most 130 kB of memory and 160 kB of storage (ADR 19). */
+  /** Of all sources together; one takes at most 130 kB of memory and 160 kB of storage (ADR 20). */
   series: 1_000,
   /** In one report: all series of a source, twice. */
   measurements: 400,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { movedBy } from './agents.ts'
 import { definitions } from './contract.ts'
 import {
   actionPolicy,
@@ -7,7 +8,13 @@ import {
   migrationPriority,
   migrationStates,
 } from './migration-model.ts'
-import { maxPeriodSeconds, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import {
+  maxPeriodSeconds,
+  recurringSchedule,
+  recurringTimeZone,
+  recurringWindow,
+} from './migration-recurrence.ts'
+import { cleanupFields } from './source-cleanup.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
 const byId = strict({ migrationId })
@@ -115,8 +122,10 @@ export const migrationCommands = definitions({
     cli: { args: ['migrationId'] },
   },
   update: {
-    summary: 'Change the priority or the recurrence of a migration; what is not given stays',
-    description: 'A period takes the place of a schedule, and a schedule that of a period.',
+    summary:
+      'Change the priority, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
+    description:
+      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs.',
     input: strict({
       migrationId,
       migrationPriority: migrationPriority('as before'),
@@ -129,12 +138,21 @@ export const migrationCommands = definitions({
       ),
       recurringSchedule,
       recurringTimeZone,
+      recurringWindow,
+      movedBy: Type.Optional(movedBy),
+      ...cleanupFields,
     }),
     output: Migration,
     ...command,
     errors: ['NOT_FOUND'],
     http: [
       { server: 'migrator', method: 'PATCH', path: '/migrations/{migrationId}' },
+      {
+        server: 'migrator',
+        method: 'PUT',
+        path: '/migrations/{migrationId}/toggleDeletionMode',
+        query: ['deletionMode', 'delayedDeletionPeriod'],
+      },
       { server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' },
     ],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },

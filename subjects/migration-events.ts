@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { conditions } from './conditions.ts'
 import { events } from './contract.ts'
 import { migrationStates } from './migration-model.ts'
 import { Count, Name, strict, Uuid } from './schemas.ts'
@@ -13,7 +14,7 @@ const change = { ...fact, previous: Type.Enum(migrationStates, { description: 'S
 /** Every change of a state is one of these, and each is told once. */
 export const migrationEvents = events('migrations', {
   created: { summary: 'A migration was defined', payload: strict(fact) },
-  updated: { summary: 'Priority or recurrence of a migration were changed', payload: strict(fact) },
+  updated: { summary: 'Priority, recurrence or movers of a migration were changed', payload: strict(fact) },
   scheduled: {
     summary:
       'A migration waits for its turn: it was started, its time has come, or a more urgent one took its place',
@@ -36,5 +37,10 @@ export const migrationEvents = events('migrations', {
     payload: strict(change),
   },
   'region-added': { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
+  'conditions-changed': {
+    summary:
+      'Something keeps a migration from moving, or from learning of changes at once, or no longer does',
+    payload: strict({ ...fact, conditions }),
+  },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

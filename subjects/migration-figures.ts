@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { conditions } from './conditions.ts'
 import { changeFigures } from './migration-changes.ts'
 import { internalId, migrationId, migrationStates } from './migration-model.ts'
 import { Count, list, model, Path, strict, Timestamp } from './schemas.ts'
@@ -26,6 +27,7 @@ export const Info = model('MigrationProgress', {
   path: Path('Folder that is migrated'),
   state: Type.Enum(migrationStates),
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
+  conditions,
   progress: Progress,
 })
 export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { conditions } from './conditions.ts'
 import { LinkPolicy, Metadata, NotKept } from './migration-metadata.ts'
 import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
 import { movedBy } from './agents.ts'
@@ -6,6 +7,7 @@ import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { cleanupView } from './source-cleanup.ts'
 import { Deletions } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
@@ -71,6 +73,7 @@ export const Migration = model('Migration', {
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
   stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
+  conditions,
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
   scanOnlyMigration: Type.Boolean({ description: 'Copies what a scan finds, and does not follow changes' }),
@@ -78,6 +81,9 @@ export const Migration = model('Migration', {
   recurringPeriodSeconds: Type.Optional(Count('Seconds from the start of one scan to the start of the next')),
   recurringSchedule,
   recurringTimeZone,
+  recurringWindowSeconds: Type.Optional(
+    Count('Seconds from each time of the schedule on in which it may run; not there: until it is done'),
+  ),
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),
@@ -110,6 +116,7 @@ export const Migration = model('Migration', {
   failedPathCount: Count('Paths that did not arrive; see failures'),
   targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
   deletions: Type.Optional(Deletions),
+  ...cleanupView,
   comparisonPeriodSeconds,
   ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),

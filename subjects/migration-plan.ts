@@ -2,17 +2,15 @@ import { Type } from 'typebox'
 import { definitions } from './contract.ts'
 import { command } from './migration-commands.ts'
 import { internalId, Migration, migrationId } from './migration-model.ts'
-import { type PlanAction, planActionNames, planActions, type PlanCount, planCounts } from './plan-terms.ts'
-import { Count, list, model, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
+import { type PlanAction, planActionNames, planActions, planCounts } from './plan-terms.ts'
+import { countFields, list, model, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
 
 export const planStatuses = ['IN_PROGRESS', 'COMPLETE', 'CANCELLED'] as const
 
 /** Paths of each action that a plan shows. */
 export const maxSamples = 20
 
-const counts = Object.fromEntries(
-  Object.entries(planCounts).map(([name, description]) => [name, Count(description)]),
-) as Record<PlanCount, ReturnType<typeof Count>>
+const counts = countFields(planCounts)
 
 const actionHelp = (Object.keys(planActions) as PlanAction[])
   .map((action) => `${action}: ${planActions[action].toLowerCase()}`)

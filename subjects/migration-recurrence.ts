@@ -9,17 +9,26 @@ export const defaultTimeZone = 'UTC'
 export const maxPeriodSeconds = 366 * 24 * 3600
 
 /** Seconds, or a number with its unit, as the existing product's command line takes it. */
-export const recurringPeriod = Type.Optional(
-  Type.Union(
-    [
-      Type.Integer({ minimum: 0, maximum: maxPeriodSeconds }),
-      Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with its unit: 30S, 10M, 4H or 1D')),
-    ],
-    {
-      description:
-        'Time from the start of one scan to the start of the next: seconds, or 30S, 10M, 4H, 1D; default 0, at once',
-    },
-  ),
+const duration = (description: string) =>
+  Type.Optional(
+    Type.Union(
+      [
+        Type.Integer({ minimum: 0, maximum: maxPeriodSeconds }),
+        Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with its unit: 30S, 10M, 4H or 1D')),
+      ],
+      { description },
+    ),
+  )
+
+export const recurringPeriod = duration(
+  'Time from the start of one scan to the start of the next: seconds, or 30S, 10M, 4H, 1D; default 0, at once',
+)
+
+/** Shortest window, the grain of most schedules: to hand out work and take it back takes seconds. */
+export const minWindowSeconds = 60
+
+export const recurringWindow = duration(
+  'With a schedule: how long from each of its times on the migration may run, such as 8H. What is left then waits for the next time, and goes on where it was. Default 0: until it is done',
 )
 
 /** What they mean, in seconds. */

@@ -7,8 +7,14 @@ import { failureContracts } from './migration-failures.ts'
 import { Info, InfoList, RollingStats } from './migration-figures.ts'
 import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
 import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
-import { recurringPeriod, recurringSchedule, recurringTimeZone } from './migration-recurrence.ts'
+import {
+  recurringPeriod,
+  recurringSchedule,
+  recurringTimeZone,
+  recurringWindow,
+} from './migration-recurrence.ts'
 import { targetMatchFields } from './target-match.ts'
+import { cleanupFields } from './source-cleanup.ts'
 import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
 import { Count, list, Name, page, Path, strict } from './schemas.ts'
@@ -28,18 +34,24 @@ export const migrations = resource('migrations', {
       actionPolicy: actionPolicy('Overwrite'),
       movedBy: Type.Optional(movedBy),
       ...targetMatchFields,
+      ...cleanupFields,
+      autoSourceCleanupEnabled: Type.Optional(
+        Type.Boolean({ description: 'The same as deletionMode IMMEDIATE_DELETION, where that is not given' }),
+      ),
       metadata: Type.Optional(MetadataChoice),
       links: Type.Optional(LinkPolicy),
       autoStart: Type.Optional(Type.Boolean({ description: 'Start at once; default false' })),
       scanOnlyMigration: Type.Optional(
         Type.Boolean({
-          description: 'Copy what is there, and do not follow changes; default: as the source is (scanOnly)',
+          description:
+            'Copy what is there and be done (true), or go on to follow changes (false: a live migration); default: as the source says (its scanOnly)',
         }),
       ),
       recurringMigration: Type.Optional(Type.Boolean({ description: 'Scan again and again; default false' })),
       recurringPeriod,
       recurringSchedule,
       recurringTimeZone,
+      recurringWindow,
       migrationPriority: migrationPriority('NORMAL'),
       comparisonPeriodSeconds,
       ...migrationRules,

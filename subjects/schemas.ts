@@ -100,6 +100,12 @@ export const Timestamp = (description: string) =>
 export const Count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
+/** Counts by their names, with their descriptions. */
+export const countFields = <C extends string>(descriptions: Readonly<Record<C, string>>) =>
+  Object.fromEntries(
+    Object.entries<string>(descriptions).map(([name, description]) => [name, Count(description)]),
+  ) as Record<C, ReturnType<typeof Count>>
+
 /** Fields of every list: where the page starts and how long it is. */
 export const page = {
   limit: Type.Optional(

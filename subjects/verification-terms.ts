@@ -5,7 +5,8 @@ export const verificationLevels = {
   existence: 'paths and their types',
   size: 'existence, and sizes of files',
   time: 'size, and times of the last change',
-  metadata: 'time, permission bits and owners, as far as the migration keeps them',
+  metadata:
+    'time, also of folders and links, permission bits, owners, extended attributes, and where links lead, as far as the migration keeps them and both stores can hold them',
   digest: 'size, and content: by the digest that a store keeps, else every byte is read',
 } as const
 export type VerificationLevel = keyof typeof verificationLevels
@@ -59,7 +60,8 @@ export const verificationCounts = {
   fileSizeMismatches: 'Files with another size',
   fileDigestMismatches: 'Files with other content, and links that lead elsewhere',
   fileTimeMismatches: 'Files with another time of the last change',
-  metadataMismatches: 'Files and folders with other permission bits or another owner',
+  metadataMismatches:
+    'Paths with other permission bits, another owner or other extended attributes, and folders and links with another time',
   unreadablePaths: 'Paths that could not be compared',
   totalDiscrepancies: 'All that is not as it should be: the rows of the discrepancy reports',
   bytesRead: 'Bytes of content that were read',

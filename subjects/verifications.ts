@@ -1,19 +1,16 @@
 import { type Static, Type } from 'typebox'
 import { events, resource } from './contract.ts'
 import { from, Part } from './download.ts'
-import { internalId, migrationId } from './migration-model.ts'
-import { Count, list, model, Nothing, page, Path, strict, Text, Timestamp, Uuid } from './schemas.ts'
+import { migrationId } from './migration-model.ts'
+import { Count, countFields, list, model, Nothing, page, Path, strict, Uuid } from './schemas.ts'
 import {
-  type VerificationCount,
   verificationCounts,
   type VerificationLevel,
   verificationLevels,
   verificationReportNames,
   verificationReports,
 } from './verification-terms.ts'
-
-export const verificationStatuses = ['QUEUED', 'IN_PROGRESS', 'COMPLETE', 'CANCELLED'] as const
-export type VerificationStatus = (typeof verificationStatuses)[number]
+import { jobDeadlineMs, jobErrors, jobFields, jobStatuses, reportFile } from './walk-jobs.ts'
 
 /** Paths of one verification: they are looked at by a person, and wait in the record. */
 export const maxVerificationPaths = 100
@@ -45,50 +42,23 @@ const configuration = {
   ),
 }
 
-const counts = Object.fromEntries(
-  Object.entries(verificationCounts).map(([name, description]) => [name, Count(description)]),
-) as Record<VerificationCount, ReturnType<typeof Count>>
+const counts = countFields(verificationCounts)
 
 export const Verification = model('Verification', {
-  id: verificationId,
-  migrationId,
-  migrationInternalId: internalId,
-  status: Type.Enum(verificationStatuses),
+  ...jobFields('verification'),
   level: Type.Enum(levelNames),
-  message: Type.Optional(Text('Why it ended before its end')),
-  createdTimestamp: Count('Milliseconds since 1970'),
-  createdAt: Timestamp('The same as text'),
-  startedTimestamp: Type.Optional(Count('Milliseconds since 1970')),
-  startedAt: Type.Optional(Timestamp('The same as text')),
-  finishedTimestamp: Type.Optional(Count('Milliseconds since 1970')),
-  finishedAt: Type.Optional(Timestamp('The same as text')),
   paths: list(Path('What is verified, all that is below it included'), maxVerificationPaths),
   originalPaths: list(Path('The same as it was asked for'), maxVerificationPaths),
   verificationDepth: configuration.verificationDepth,
   ignoreAfterTimestamp: configuration.ignoreAfterTimestamp,
   ...counts,
-  rowsLeftOut: Count('Paths that are counted, and not in the full report for want of room'),
 })
 export type Verification = Static<typeof Verification>
 
-const ReportFile = model('VerificationReportFileMetadata', {
-  descriptor: strict({
-    name: Type.Enum(verificationReportNames, { description: '`reportId` of the download' }),
-    type: Type.Enum(verificationReportNames),
-    fileSuffix: Type.String({ maxLength: 10 }),
-  }),
-  size: Count('Bytes'),
-  created: Count('Milliseconds since 1970'),
-  checksum: Count('CRC-32'),
-})
+const ReportFile = reportFile('VerificationReportFileMetadata', verificationReportNames)
 
 const audit = { object: 'verificationId' } as const
 const byId = strict({ verificationId })
-const byIdErrors = ['NOT_FOUND'] as const
-const stateErrors = ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'] as const
-/** Ending a walk waits for the call to a store that each thread is in. */
-const commandDeadlineMs = 30_000
-
 export const verifications = resource('verifications', {
   create: {
     summary: 'Verify that the target has what the source has',
@@ -110,7 +80,7 @@ export const verifications = resource('verifications', {
       ...page,
       migrationId: Type.Optional(migrationId),
       migrationIds: Type.Optional(list(migrationId)),
-      states: Type.Optional(list(Type.Enum(verificationStatuses), verificationStatuses.length)),
+      states: Type.Optional(list(Type.Enum(jobStatuses), jobStatuses.length)),
     }),
     output: list(Verification),
     errors: [],
@@ -141,7 +111,7 @@ export const verifications = resource('verifications', {
     summary: 'One verification, with its figures so far',
     input: byId,
     output: Verification,
-    errors: byIdErrors,
+    errors: jobErrors.byId,
     http: [
       { server: 'migrator', method: 'GET', path: '/verifications/{verificationId}' },
       { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}' },
@@ -152,9 +122,9 @@ export const verifications = resource('verifications', {
     summary: 'End a verification that waits or is under way',
     input: byId,
     output: Verification,
-    errors: stateErrors,
+    errors: jobErrors.state,
     audit,
-    deadlineMs: commandDeadlineMs,
+    deadlineMs: jobDeadlineMs,
     http: [
       { server: 'migrator', method: 'POST', path: '/verifications/{verificationId}/cancel' },
       { server: 'platform', method: 'POST', path: '/api/v1/verifications/{verificationId}/cancel' },
@@ -165,7 +135,7 @@ export const verifications = resource('verifications', {
     summary: 'Forget a verification that has ended, and its reports',
     input: byId,
     output: Nothing,
-    errors: stateErrors,
+    errors: jobErrors.state,
     audit,
     http: [
       { server: 'migrator', method: 'DELETE', path: '/verifications/{verificationId}' },
@@ -177,7 +147,7 @@ export const verifications = resource('verifications', {
     summary: 'The reports of a verification that has ended',
     input: byId,
     output: list(ReportFile, verificationReportNames.length),
-    errors: byIdErrors,
+    errors: jobErrors.byId,
     http: [
       { server: 'migrator', method: 'GET', path: '/verifications/{verificationId}/reports' },
       { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' },
@@ -196,7 +166,7 @@ export const verifications = resource('verifications', {
       from,
     }),
     output: Part,
-    errors: stateErrors,
+    errors: jobErrors.state,
     http: [
       { server: 'migrator', method: 'GET', path: '/verifications/reports/{verificationId}' },
       { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/report' },
@@ -215,7 +185,7 @@ export const verificationEvents = events('verifications', {
     payload: strict({
       verificationId,
       migrationId,
-      status: Type.Enum(verificationStatuses),
+      status: Type.Enum(jobStatuses),
       totalDiscrepancies: counts.totalDiscrepancies,
     }),
   },

@@ -7,6 +7,7 @@ import { failed } from './azure-errors.ts'
 import { Folding } from './azure-folding.ts'
 import { blobName, refuseName, unlistableIn } from './azure-names.ts'
 import { type PropertyValues, readProperties } from './azure-properties.ts'
+import { removeBlob } from './azure-remove.ts'
 import { BlobFile } from './azure-source-file.ts'
 import { committedAs, maxBlobBytes, maxBlocks, newUpload, partBytes, readUpload } from './azure-upload.ts'
 import { textFromPath } from './path-text.ts'
@@ -61,6 +62,7 @@ export class Adls2Driver implements Driver {
     this.#property = property
     this.#place = `container ${options.containerName} of account ${options.accountName}`
     this.features = {
+      storeName: this.#place,
       symlinks: false,
       modes: true,
       folderTimesMove: false,
@@ -181,17 +183,20 @@ export class Adls2Driver implements Driver {
     const what = this.#what('remove', path)
     if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
     const blob = blobName(path)
-    if (blob === undefined) return false
-    const there = await this.#container.properties(blob, what)
-    if (there?.isFolder === false) return this.#container.deleteBlob(blob, there.etag, what)
-    // An empty folder is a marker, the other way to mark one, or both: nothing else is left of it.
-    const page = await this.#container.listPage({ prefix: `${blob}/`, marker: '', maxResults: 2 }, what)
-    const folding = new Folding(`${blob}/`)
-    if (folding.entries(page).length > 0) throw failed('unsupported', what(), 'the folder is not empty')
-    const other = folding.found ? await this.#container.properties(`${blob}/`, what) : undefined
-    if (other !== undefined) await this.#container.deleteBlob(`${blob}/`, other.etag, what)
-    if (there !== undefined) await this.#container.deleteBlob(blob, there.etag, what)
-    return there !== undefined || other !== undefined
+    return blob === undefined ? false : removeBlob(this.#container, blob, what)
+  }
+
+  async version(path: StorePath): Promise<string | undefined> {
+    const blob = blobName(path)
+    if (blob === undefined || blob === '') return undefined
+    const there = await this.#container.properties(blob, this.#what('version of', path))
+    return there?.isFolder === false ? there.etag : undefined
+  }
+
+  async removeVersion(path: StorePath, version: string): Promise<boolean> {
+    const blob = blobName(path)
+    if (blob === undefined || blob === '') return false
+    return this.#container.deleteBlob(blob, version, this.#what('remove', path))
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {

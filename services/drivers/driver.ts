@@ -109,6 +109,8 @@ export interface Features {
    * engine copies without going through `open` and `put`.
    */
   readonly localRoot?: Buffer
+  /** What the same paths are in, whoever has opened it: equal for equal stores. Not there with `localRoot`, which says it. */
+  readonly storeName?: string
   /** Symbolic links can be kept as links. */
   readonly symlinks: boolean
   /** Permission bits can be kept. */
@@ -172,6 +174,24 @@ export interface Driver {
   remove(path: StorePath): Promise<boolean>
 
   /**
+   * Version of the file or symbolic link that stands at the path, which is not followed: that of `SourceFile`, and every
+   * change from now on makes another. Undefined when nothing does, or a folder.
+   */
+  version(path: StorePath): Promise<string | undefined>
+
+  /**
+   * Removes a file or a symbolic link if it still is of this `version`. Throws `changed` when it is not; false when nothing
+   * is there, where the store tells the two apart.
+   */
+  removeVersion(path: StorePath, version: string): Promise<boolean>
+
+  /**
+   * Resolves when a loss of power can take away neither a file or link nor its name. Not there where all that the store
+   * has answered for is safe. Throws `gone`.
+   */
+  persist?(path: StorePath): Promise<void>
+
+  /**
    * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given (a time
    * of 0 says that there is none) is left. Throws `gone` when nothing is there, `unsupported` for a symbolic link.
    */
@@ -213,16 +233,19 @@ export class StoreError extends Error {
   readonly failure: FailureClass
   /** Milliseconds that the store asked to wait before the next try. */
   readonly retryAfterMs: number | undefined
+  /** Whether it is known to be of the store that something is written to. */
+  readonly isTargets: boolean
 
   constructor(
     failure: FailureClass,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number } = {},
+    options: { cause?: unknown; retryAfterMs?: number; isTargets?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'StoreError'
     this.failure = failure
     this.retryAfterMs = options.retryAfterMs
+    this.isTargets = options.isTargets ?? false
   }
 
   get retryable(): boolean {

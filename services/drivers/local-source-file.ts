@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, type BigIntStats } from 'node:fs'
+import { closeSync, fstatSync, lstatSync, type BigIntStats } from 'node:fs'
 import { StoreError, type FileAttributes, type SourceFile } from './driver.ts'
 import { permissionBits, specialBits } from './local-attributes.ts'
 import { locally } from './local-errors.ts'
@@ -12,6 +12,20 @@ import { changed, readFully } from './local-file.ts'
 export const versionOf = (stat: BigIntStats) => `${stat.ino}-${stat.size}-${stat.mtimeNs}-${stat.ctimeNs}`
 
 const nsInMs = 1_000_000n
+
+/** The clock of file systems goes on in steps of up to 10 ms: two changes within one may have the same time. */
+export const tickMs = 20
+
+/**
+ * The version of what stands at a path and is no folder, and whether a change at this moment might not make another one.
+ * Throws system errors.
+ */
+export function lookAtVersion(absolutePath: Buffer): { version: string; isFresh: boolean } | undefined {
+  const stat = lstatSync(absolutePath, { bigint: true, throwIfNoEntry: false })
+  if (stat === undefined || stat.isDirectory()) return undefined
+  const ageMs = BigInt(Date.now()) - stat.ctimeNs / nsInMs
+  return { version: versionOf(stat), isFresh: ageMs < BigInt(tickMs) }
+}
 
 /**
  * All attributes of a file or folder that was looked at.

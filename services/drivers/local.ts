@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
@@ -19,9 +20,10 @@ import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './lo
 import { checkRootFolder, dressFolder, makeFolder } from './local-folder.ts'
 import { followLink, openSource, readLink } from './local-links.ts'
 import { listFolder, statEntry } from './local-list.ts'
-import { removeEntry } from './local-remove.ts'
+import { persistEntry } from './local-persist.ts'
+import { removeEntry, removeVersion } from './local-remove.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
-import { attributesOf, LocalSourceFile } from './local-source-file.ts'
+import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './local-source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
 import { abortUpload, beginUpload, commitUpload, writePart } from './local-upload.ts'
 import { pathFromText } from './path-text.ts'
@@ -87,15 +89,10 @@ export class LocalDriver implements Driver {
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
-    try {
-      const absolute = this.#confine(path)
-      const stat = lstatSync(absolute, { throwIfNoEntry: false })
+    return orGone(undefined, () => {
+      const stat = lstatSync(this.#confine(path), { throwIfNoEntry: false })
       return stat === undefined ? undefined : statEntry(nameOf(path), stat)
-    } catch (error) {
-      // Nor is there anything below a folder that is not there, or below a file.
-      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return undefined
-      throw localError(error)
-    }
+    })
   }
 
   async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
@@ -109,9 +106,8 @@ export class LocalDriver implements Driver {
     path: StorePath,
     { extended = false, follow = false }: ReadOptions = {},
   ): Promise<FileAttributes | undefined> {
-    try {
-      const absolute = this.#confine(path)
-      const stat = lstatSync(absolute, { bigint: true })
+    return orGone(undefined, () => {
+      const stat = lstatSync(this.#confine(path), { bigint: true })
       if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
       const fd = openSource(this.#root, path, follow)
       try {
@@ -119,10 +115,7 @@ export class LocalDriver implements Driver {
       } finally {
         closeSync(fd)
       }
-    } catch (error) {
-      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return undefined
-      throw localError(error)
-    }
+    })
   }
 
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
@@ -156,13 +149,23 @@ export class LocalDriver implements Driver {
 
   async remove(path: StorePath): Promise<boolean> {
     if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
-    try {
-      return removeEntry(this.#confine(path))
-    } catch (error) {
-      // What is in a folder that is not there, or below a file, is gone too.
-      if (isErrno(error, 'ENOENT') || isNoFolder(error)) return false
-      throw localError(error)
-    }
+    return orGone(false, () => removeEntry(this.#confine(path)))
+  }
+
+  async version(path: StorePath): Promise<string | undefined> {
+    const look = () => orGone(undefined, () => lookAtVersion(this.#confine(path)))
+    const seen = look()
+    if (seen?.isFresh !== true) return seen?.version
+    await delay(tickMs)
+    return look()?.version
+  }
+
+  async removeVersion(path: StorePath, version: string): Promise<boolean> {
+    return orGone(false, () => removeVersion(this.#confine(path), version))
+  }
+
+  async persist(path: StorePath): Promise<void> {
+    locally(() => persistEntry(this.#confine(path)))
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
@@ -243,6 +246,16 @@ export class LocalDriver implements Driver {
 
   #beside(path: StorePath, name: Buffer): Buffer {
     return Buffer.concat([this.#root.absolute(path).subarray(0, -nameOf(path).length), name])
+  }
+}
+
+/** What work comes to; the other thing where nothing is, as below what is not there and below a file. */
+function orGone<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
+    throw localError(error)
   }
 }
 

@@ -9,6 +9,7 @@ export interface SentError {
   /** Of a StoreError. */
   readonly failure?: FailureClass
   readonly retryAfterMs?: number | undefined
+  readonly isTargets?: boolean
   /** Of a GantryError. */
   readonly code?: string
   readonly details?: unknown
@@ -18,21 +19,27 @@ export interface SentError {
 export function sendableError(error: unknown): SentError {
   if (!(error instanceof Error)) return { message: String(error), stack: undefined }
   const { message, stack } = error
-  if (error instanceof StoreError)
-    return { message, stack, failure: error.failure, retryAfterMs: error.retryAfterMs }
+  if (error instanceof StoreError) {
+    const { failure, retryAfterMs, isTargets } = error
+    return { message, stack, failure, retryAfterMs, isTargets }
+  }
   if (error instanceof GantryError) return { message, stack, code: error.code, details: error.details }
   return { message, stack }
 }
 
 /** The error that was sent: of its own class again, its stack that of the thread. */
-export function receivedError({ message, stack, failure, retryAfterMs, code, details }: SentError): Error {
+export function receivedError(sent: SentError): Error {
+  const { message, stack, failure, retryAfterMs, isTargets = false, code, details } = sent
   const error = restored()
   if (stack !== undefined) error.stack = stack
   return error
 
   function restored(): Error {
     if (failure !== undefined && Object.hasOwn(failureClasses, failure)) {
-      return new StoreError(failure, message, retryAfterMs === undefined ? {} : { retryAfterMs })
+      return new StoreError(failure, message, {
+        isTargets,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      })
     }
     return isErrorCode(code) ? new GantryError(code, message, { details }) : new Error(message)
   }

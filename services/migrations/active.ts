@@ -1,6 +1,7 @@
 import { Queue } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { PutOff } from '../../subjects/condition-terms.ts'
 import type { Movers } from '../../subjects/agents.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import type { Offers } from './agents/offers.ts'
@@ -104,6 +105,14 @@ export class ActiveMigration {
     if (queue.isNew) await progress.forget((migration) => migration === workId)
     const shelf = await Shelf.open(progress, workId, (sequence) => queue.has(sequence))
     return new ActiveMigration(options, queue, shelf)
+  }
+
+  /** What keeps the work from going on. */
+  get waits(): { readonly forStorage: boolean; readonly putOffs: readonly PutOff[] } {
+    return {
+      forStorage: this.#frontier.waitsForStorage || this.#queue.waitsForRoom,
+      putOffs: this.#loop.putOffs.reasons,
+    }
   }
 
   /** Whether nothing was ever put into the queue. */

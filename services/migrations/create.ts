@@ -5,6 +5,7 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { cleanupOf } from './cleanups/setting.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
 import { invalidField } from './invalid.ts'
@@ -18,6 +19,7 @@ import type { Recurrence } from './recurrence.ts'
 import { planOf } from './recurrence-input.ts'
 import type { MigrationKind } from './states.ts'
 import { entryFacts } from './transition.ts'
+import { requireMovers } from './update.ts'
 
 type Create = (typeof migrations)['create']
 
@@ -34,9 +36,10 @@ export const creator =
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
-    if (kind === 'live' && input.movedBy === 'AGENTS')
-      throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
+    requireMovers(kind, input.movedBy)
     const targetMatch = await targetMatchOf(dependencies, input, kind)
+    const links = input.links ?? defaultLinks
+    const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
     await requireUnique(records, { migrationId, path, source, target })
     await requireFolder(source, path)
     const asked = { migrationId, path, source, target }
@@ -53,7 +56,7 @@ export const creator =
       target,
       policy: policyOf(input.actionPolicy) ?? 'Overwrite',
       metadata: { ...defaultMetadata, ...input.metadata },
-      links: input.links ?? defaultLinks,
+      links,
       kind,
       priority: input.migrationPriority ?? 'NORMAL',
       state: autoStart ? 'SCHEDULED' : 'NONSCHEDULED',
@@ -71,6 +74,7 @@ export const creator =
       pathMappings,
       pendingRegions: [],
       ...(targetMatch === undefined ? {} : { targetMatch }),
+      ...(cleanup === undefined ? {} : { cleanup }),
     }
     await records.create(migrationId, record, [
       emission(migrationEvents.created, migrationId, factOf(record)),
@@ -87,7 +91,7 @@ const kindOf = (isScanOnly: boolean, recurrence: Recurrence | undefined): Migrat
 function recurrenceOf(input: Input<Create>): Recurrence | undefined {
   const { recurringMigration = false, scanOnlyMigration, recurringPeriod, ...plan } = input
   if (!recurringMigration) {
-    const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone'] as const
+    const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow'] as const
     const given = fields.find((field) => input[field] !== undefined)
     if (given !== undefined) throw invalidField(given, 'goes with recurringMigration=true')
     return undefined

@@ -1,4 +1,5 @@
 import type { Collection } from '../../broker/collection.ts'
+import type { Condition } from '../../subjects/conditions.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
@@ -17,10 +18,12 @@ export interface WithFigures {
   readonly failed: number
   /** Of a live migration that is worked on here. */
   readonly changes: ChangesView | undefined
+  readonly conditions: readonly Condition[]
 }
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (internalId: string) => ChangesView | undefined
+  readonly conditionsOf: (record: MigrationRecord) => Condition[]
 }
 
 interface FiguresOptions extends Stores {
@@ -64,7 +67,7 @@ export class Figures {
 
   /** @throws GantryError NOT_FOUND */
   async one(migrationId: string): Promise<WithFigures> {
-    const { progress, failures, changesOf } = this.#stores
+    const { progress, failures, changesOf, conditionsOf } = this.#stores
     const running = await progress.totals()
     const record = await this.record(migrationId)
     return {
@@ -72,12 +75,13 @@ export class Figures {
       counts: countsOf(record, running),
       failed: await failures.count(workIdOf(record)),
       changes: changesOf(record.internalId),
+      conditions: conditionsOf(record),
     }
   }
 
   /** All, or those whose names come after one. */
   async all(after?: string): Promise<WithFigures[]> {
-    const { progress, failures, changesOf } = this.#stores
+    const { progress, failures, changesOf, conditionsOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
     const all = await this.#records.list({
       limit: Number.POSITIVE_INFINITY,
@@ -88,6 +92,7 @@ export class Figures {
       counts: countsOf(record, running),
       failed: failed.get(workIdOf(record)) ?? 0,
       changes: changesOf(record.internalId),
+      conditions: conditionsOf(record),
     }))
   }
 

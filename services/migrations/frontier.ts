@@ -16,6 +16,8 @@ const maxWaitingTransfers = 1_000
 const maxStorageShare = 0.7
 /** How often a paused lister looks, in milliseconds; the movers need longer for what waits. */
 const checkMs = 100
+/** Who looks seldom sees that it waits, between two of its looks. */
+const heldMs = 2_000
 
 /** Holds listing back while the movers have enough to do. */
 export class Frontier {
@@ -23,6 +25,7 @@ export class Frontier {
   readonly #queue: Queue
   readonly #log: Log
   #isTight = false
+  #heldUntilMs = 0
 
   constructor(connection: NatsConnection, queue: Queue, log: Log) {
     this.#connection = connection
@@ -30,11 +33,20 @@ export class Frontier {
     this.#log = log
   }
 
+  /** Whether listing waits because there is too little storage. */
+  get waitsForStorage(): boolean {
+    return performance.now() < this.#heldUntilMs
+  }
+
   /** Resolves when more may be put into this lane of transfers. Rejects with the signal's reason. */
   async room(lane: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const waiting = await this.#queue.pendingIn(lane)
-      if (waiting === 0 || (waiting <= maxWaitingTransfers && !(await this.#storageIsTight()))) return
+      if (waiting === 0) return
+      if (waiting <= maxWaitingTransfers) {
+        if (!(await this.#storageIsTight())) return
+        this.#heldUntilMs = performance.now() + heldMs
+      }
       await delay(checkMs, undefined, { signal })
     }
   }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../broker/collection.ts'
-import type { Emission } from '../../broker/events.ts'
+import type { Condition } from '../../subjects/conditions.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -33,11 +33,14 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   ) => Promise<string | undefined>
   /** How a live migration that is worked on in this process follows its source. */
   readonly changesOf: (internalId: string) => ChangesView | undefined
+  /** Why a migration does not move. */
+  readonly conditionsOf: (record: MigrationRecord) => Condition[]
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
-  readonly publish: (emission: Emission) => Promise<void>
+  /** Removes from its target what writers that died had under construction for a migration. */
+  readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
   readonly plans: Pick<Plans, 'handlers'>
 }
 

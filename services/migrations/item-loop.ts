@@ -9,6 +9,7 @@ import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
 import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
+import { PutOffs } from './put-offs.ts'
 import { retriedFailure, retryMessageId } from './retries.ts'
 import type { WorkerBook } from './worker-book.ts'
 
@@ -51,6 +52,7 @@ export interface ItemLoopOptions {
 export class ItemLoop {
   readonly #options: ItemLoopOptions
   readonly #inHand: Set<number>
+  readonly putOffs = new PutOffs()
   #toldUntilMs = 0
 
   constructor(options: ItemLoopOptions) {
@@ -175,7 +177,13 @@ export class ItemLoop {
       await ledger.forget(retried)
       counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
-    if (putOff !== undefined) this.#tell(putOff)
+    this.putOffs.settle(item.messageId)
+    this.putOffs.settle(lane)
+    if (putOff !== undefined) {
+      // A live migration's own tries are items of their own: the next in the lane says how it goes.
+      this.putOffs.note(retry === undefined ? lane : retryId, putOff)
+      this.#tell(putOff.message)
+    }
     await book.count(item, lane === 'update' ? ofChanges(counts) : counts)
   }
 

@@ -34,6 +34,16 @@ export async function localFolder(spec: FilesystemSpec, path: string): Promise<B
   }
 }
 
+/** What the driver calls the store of a filesystem; undefined for a folder of the host. */
+export async function storeName(spec: FilesystemSpec): Promise<string | undefined> {
+  const driver = openDriver(spec)
+  try {
+    return driver.features.storeName
+  } finally {
+    await driver.close()
+  }
+}
+
 function resolved(path: Buffer): Buffer {
   try {
     return realpathSync.native(path, { encoding: 'buffer' })

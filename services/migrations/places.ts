@@ -21,6 +21,8 @@ export interface PlaceDependencies {
   readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
   /** The folder of this host that a path of a filesystem is, links resolved; undefined where it is none. */
   readonly localFolder: (fileSystemId: string, path: string) => Promise<Buffer | undefined>
+  /** What the store of a filesystem is called, whatever the filesystem is; undefined for a folder of a host. */
+  readonly storeName: (fileSystemId: string) => Promise<string | undefined>
 }
 
 /** The source when there is just one. @throws GantryError INVALID_INPUT */

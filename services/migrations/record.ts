@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
-import type { Upcaster } from '../../broker/collection.ts'
+import type { Upcaster } from '../../broker/envelope.ts'
 import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
   type ActionPolicy,
@@ -23,6 +23,9 @@ const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
 
 /** Folders that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
 export const maxPendingRegions = 100
+
+/** With the rest of the state's text it has to fit into that. */
+export const maxAbortCauseLength = 100
 
 /** A folder that is to be scanned again. */
 const PendingRegion = strict({
@@ -61,6 +64,8 @@ export const MigrationRecord = strict({
   state: Type.Enum(migrationStates),
   resumable: Type.Boolean(),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
+  /** Of one that was aborted because it failed again and again. */
+  abortCause: Type.Optional(Type.String({ maxLength: maxAbortCauseLength })),
   /** Grows with every beginning from the root; each has a queue, counts and failures of its own (`workIdOf`). */
   generation: Type.Integer({ minimum: 1 }),
   /** Whether the generation before ended before its work was done: its writers may have left something at the target. */
@@ -90,6 +95,12 @@ export const MigrationRecord = strict({
   targetMatch: Type.Optional(TargetMatch),
   /** Of the last scan that was over. */
   deletions: Type.Optional(Deletions),
+  /** Its source is cleaned up by itself so long after each completion. */
+  cleanup: Type.Optional(strict({ afterSeconds: Count('Seconds; 0 for at once') })),
+  /** The completion after which a cleanup was begun by itself. */
+  cleanedAfter: Type.Optional(Timestamp('When it was completed')),
+  /** Since when something that it brought may be at the target only. */
+  cleaned: Type.Optional(Timestamp('When its source was first cleaned up')),
   /** So many deletions somebody approved of. */
   approvedDeletions: Type.Optional(Count('Files and folders')),
 })
@@ -120,6 +131,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     counts: _counts,
     cutShort: wasCutShort,
     deletions: _deletions,
+    cleanedAfter: _cleaned,
     approvedDeletions: _approved,
     ...record
   } = current

@@ -1,4 +1,9 @@
-import { defaultTimeZone, maxPeriodSeconds, periodSeconds } from '../../subjects/migration-recurrence.ts'
+import {
+  defaultTimeZone,
+  maxPeriodSeconds,
+  minWindowSeconds,
+  periodSeconds,
+} from '../../subjects/migration-recurrence.ts'
 import { invalidField } from './invalid.ts'
 import { nextOf, type Recurrence } from './recurrence.ts'
 
@@ -7,6 +12,7 @@ interface Asked {
   readonly period?: number | string
   readonly recurringSchedule?: string
   readonly recurringTimeZone?: string
+  readonly recurringWindow?: number | string
 }
 
 /** A recurrence of which nothing is done yet. @throws GantryError INVALID_INPUT */
@@ -14,19 +20,29 @@ export function planOf({
   period,
   recurringSchedule: schedule,
   recurringTimeZone: timeZone,
+  recurringWindow: window = 0,
 }: Asked): Recurrence {
   const nothingDone = { count: 0, iterations: [] }
   if (schedule !== undefined) {
     if (period !== undefined) throw invalidField('recurringPeriod', 'does not go with recurringSchedule')
     requireSchedule(schedule, timeZone)
-    return { schedule, timeZone: timeZone ?? defaultTimeZone, ...nothingDone }
+    const plan = { schedule, timeZone: timeZone ?? defaultTimeZone, ...nothingDone }
+    const windowSeconds = secondsOf('recurringWindow', window)
+    if (windowSeconds === 0) return plan
+    if (windowSeconds < minWindowSeconds)
+      throw invalidField('recurringWindow', `must be 0 (none) or at least ${minWindowSeconds} seconds`)
+    return { ...plan, windowSeconds }
   }
+  if (window !== 0) throw invalidField('recurringWindow', 'goes with recurringSchedule')
   if (timeZone !== undefined) throw invalidField('recurringTimeZone', 'goes with recurringSchedule')
-  const seconds = periodSeconds(period ?? 0)
-  if (seconds > maxPeriodSeconds) {
-    throw invalidField('recurringPeriod', `must be at most ${maxPeriodSeconds} seconds`)
-  }
-  return { periodSeconds: seconds, ...nothingDone }
+  return { periodSeconds: secondsOf('recurringPeriod', period ?? 0), ...nothingDone }
+}
+
+/** @throws GantryError INVALID_INPUT for more than the longest period */
+function secondsOf(field: string, duration: number | string): number {
+  const seconds = periodSeconds(duration)
+  if (seconds > maxPeriodSeconds) throw invalidField(field, `must be at most ${maxPeriodSeconds} seconds`)
+  return seconds
 }
 
 /** @throws GantryError INVALID_INPUT for what is no schedule, or one that never comes */

@@ -11,6 +11,8 @@ export const Recurrence = strict({
   schedule: Type.Optional(Type.String({ maxLength: 200 })),
   /** IANA name, for the schedule. */
   timeZone: Type.Optional(Type.String({ maxLength: 60 })),
+  /** From each time of the schedule on; without it a scan runs until it is done. */
+  windowSeconds: Type.Optional(Count('Seconds')),
   /** In the record, so that a time that passed while the platform was down is made up for, once. */
   nextRun: Type.Optional(Timestamp('When the next scan is to begin')),
   /** Scans that were begun. */
@@ -33,11 +35,12 @@ export type Recurrence = Static<typeof Recurrence>
 type Outcome = Pick<Recurrence['iterations'][number], 'filesMigrated' | 'bytesMigrated' | 'failedPathCount'>
 
 /** The same plan, with nothing done yet. */
-export function unused({ periodSeconds, schedule, timeZone }: Recurrence): Recurrence {
+export function unused({ periodSeconds, schedule, timeZone, windowSeconds }: Recurrence): Recurrence {
   return {
     ...(periodSeconds === undefined ? {} : { periodSeconds }),
     ...(schedule === undefined ? {} : { schedule }),
     ...(timeZone === undefined ? {} : { timeZone }),
+    ...(windowSeconds === undefined ? {} : { windowSeconds }),
     count: 0,
     iterations: [],
   }
@@ -85,6 +88,38 @@ function nextTime(
 /** The next time of a cron schedule after a moment; null when there is none. @throws Error that says what is wrong with it */
 export const nextOf = (schedule: string, timeZone = defaultTimeZone, afterMs: number): Date | null =>
   new Cron(schedule, { timezone: timeZone }).nextRun(new Date(afterMs))
+
+type Plan = Pick<Recurrence, 'schedule' | 'timeZone' | 'windowSeconds'>
+
+/** Whether a moment is in a window of the schedule: from its beginning on, its end left out. Without windows all are. */
+export function isOpen({ schedule, timeZone, windowSeconds }: Plan, atMs: number): boolean {
+  if (schedule === undefined || windowSeconds === undefined) return true
+  const begins = nextOf(schedule, timeZone, atMs - windowSeconds * 1_000)
+  return begins !== null && begins.getTime() <= atMs
+}
+
+/**
+ * Whether a migration may run: in a window, and when somebody asked for it outside of one, from then on to the end of the
+ * next.
+ * @param askedMs when it was asked to run
+ */
+export function mayRun(recurrence: Plan, askedMs: number, nowMs: number): boolean {
+  const { schedule, timeZone } = recurrence
+  if (schedule === undefined || isOpen(recurrence, nowMs)) return true
+  if (isOpen(recurrence, askedMs)) return false
+  const next = nextOf(schedule, timeZone, askedMs)
+  return next === null || next.getTime() > nowMs
+}
+
+/** When the next window begins or ends, in milliseconds since 1970; undefined when there are none. */
+export function windowChangeMs(recurrence: Plan, nowMs: number): number | undefined {
+  const { schedule, timeZone, windowSeconds } = recurrence
+  if (schedule === undefined || windowSeconds === undefined) return undefined
+  const windowMs = windowSeconds * 1_000
+  if (!isOpen(recurrence, nowMs)) return nextOf(schedule, timeZone, nowMs)?.getTime()
+  const began = nextOf(schedule, timeZone, nowMs - windowMs)
+  return began === null ? undefined : began.getTime() + windowMs
+}
 
 const isUnderWay = ({ iterations }: Recurrence): boolean =>
   iterations.length > 0 && iterations.at(-1)?.completed === undefined

@@ -2,26 +2,29 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import { emission } from '../../broker/events.ts'
+import { insist } from '../../broker/insist.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Movers } from '../../subjects/agents.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
+import { abortedFor } from './abort.ts'
 import { ActiveMigration } from './active.ts'
 import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
-import type { Counts } from './engine/counts.ts'
+import type { WorkState } from './conditions.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
+import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
-import { ended } from './recurrence.ts'
 import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { scanned } from './scanned.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
 import { countsOf } from './view.ts'
-import { forgetWork, type WorkStores } from './work.ts'
+import { forgetScan, forgetWork, type WorkStores } from './work.ts'
 import type { CountListener } from './worker-book.ts'
 
 export interface RunnerOptions extends WorkStores {
@@ -47,20 +50,6 @@ const urgencies = {
   NORMAL: 'normal',
   LOW: 'low',
 } as const satisfies Record<MigrationPriority, Urgency>
-
-/** A migration that is worked on. */
-interface Followed {
-  /** Ends the present work on it. */
-  halt: AbortController
-  /** Grows with every change of its record. */
-  changes: number
-  /** The rules that are worked by (`rulesKey`). */
-  rules: string | undefined
-  /** The work that is under way. */
-  work: { readonly workId: string; readonly changed: (record: MigrationRecord) => void } | undefined
-  /** Of a live migration. */
-  following: Changes | undefined
-}
 
 /**
  * Works on every migration whose record says RUNNING or LIVE, and on no other: follows the records, and changes them only
@@ -100,28 +89,28 @@ export class Runner {
     return this.#followed.get(internalId)?.following?.view()
   }
 
+  /** How the work on each migration goes. */
+  states(): WorkState[] {
+    return Array.from(this.#followed.values(), stateOf)
+  }
+
   #follow(record: MigrationRecord): void {
     const { migrationId, internalId, state } = record
     const known = this.#followed.get(internalId)
     if (known !== undefined) {
       known.changes += 1
+      known.record = record
       this.#prioritise(record)
       const isAnother = known.work !== undefined && known.work.workId !== workIdOf(record)
-      // It goes on at once, by the rules that it has now.
-      const hasOthers = known.rules !== undefined && known.rules !== rulesKey(record)
+      // It goes on at once, by the settings that it has now.
+      const hasOthers = known.settings !== undefined && known.settings !== settingsKey(record)
       if (!isWorkedOn(state) || isAnother || hasOthers)
         known.halt.abort(new Error('the migration was stopped'))
       else known.work?.changed(record)
       return
     }
     if (!isActive(state) || this.#closing.signal.aborted) return
-    const followed: Followed = {
-      halt: new AbortController(),
-      changes: 0,
-      rules: undefined,
-      work: undefined,
-      following: undefined,
-    }
+    const followed = newFollowed(record)
     this.#followed.set(internalId, followed)
     const working = this.#keepWorking(migrationId, internalId, followed).finally(() =>
       this.#working.delete(working),
@@ -149,12 +138,12 @@ export class Runner {
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
+        if (await abortedFor(this.#options, { migrationId, internalId }, error, attempt)) break
+        followed.problem = problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
-        followed.work = undefined
-        followed.rules = undefined
-        followed.following = undefined
+        ended(followed)
       }
     }
     this.#followed.delete(internalId)
@@ -165,7 +154,7 @@ export class Runner {
     const { records, resolve, changes, failures, movedBy } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
-    followed.rules = rulesKey(record)
+    followed.settings = settingsKey(record)
     const workId = workIdOf(record)
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
@@ -176,6 +165,7 @@ export class Runner {
     const options = { ...who, spec, takeBack, signal, changes: followed.following }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
+    followed.active = { work: active, sinceMs: performance.now() }
     if (active.isNew && isLost(record)) return this.#lost(record)
     if (!record.seeded) {
       await active.seed()
@@ -184,7 +174,7 @@ export class Runner {
       )
     }
     await queueRegions(records, record, active, failures)
-    const scanned = () => this.#scanned(migrationId, workId)
+    const noteScanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
       let latest = record
@@ -197,11 +187,11 @@ export class Runner {
       // What changed while it was being opened, nobody was told.
       changed((await records.get(migrationId)) ?? record)
       await active.run(async () => {
-        if (latest.state === 'RUNNING') await scanned()
+        if (latest.state === 'RUNNING') await noteScanned()
       })
     } else if (await active.run()) {
       try {
-        if (await matchedTarget(this.#options, record, options.spec, signal)) await scanned()
+        if (await matchedTarget(this.#options, record, options.spec, signal)) await noteScanned()
         return
       } catch (error) {
         if (!signal.aborted) throw error
@@ -227,7 +217,7 @@ export class Runner {
 
   /** All that was in the queue is done. Nothing changes when somebody stopped it meanwhile, or asked for more. */
   async #scanned(migrationId: string, workId: string): Promise<void> {
-    const { records, connection, progress, failures, log } = this.#options
+    const { records, progress, failures, log } = this.#options
     const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(workId)])
     const record = await happen(
       records,
@@ -254,8 +244,7 @@ export class Runner {
       'The scan of a migration is over.',
     )
     if (!isBetweenScans(record.state)) return
-    await Queue.deleteByName(connection, workId)
-    await progress.forget((one) => one === workId)
+    await insist(() => forgetScan(this.#options, workId), this.#closing.signal)
   }
 
   /** The work was ended: by a stop, by somebody more urgent, by a reset, which leaves what nobody needs any more. */
@@ -275,26 +264,10 @@ export class Runner {
   }
 }
 
-/** Equal for equal rules. */
-const rulesKey = ({ exclusions = [], inclusions = [] }: MigrationRecord): string =>
-  JSON.stringify([exclusions, inclusions])
+/** Equal for equal rules and movers. */
+const settingsKey = ({ exclusions = [], inclusions = [], movedBy }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions, movedBy])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>
   seeded && (kind === 'live' || scanned === undefined)
-
-/** The record when its queue is empty. */
-function scanned(
-  current: MigrationRecord,
-  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
-  now: Date,
-): MigrationRecord {
-  const time = now.toISOString()
-  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
-  const { kind, recurrence } = current
-  if (kind === 'live') return record
-  if (recurrence === undefined) return { ...record, counts, completed: time }
-  const filesMigrated = counts.filesMigrated + counts.linksMigrated
-  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
-  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
-}

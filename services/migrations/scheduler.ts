@@ -10,13 +10,15 @@ export interface SchedulerOptions {
   readonly records: Collection<typeof MigrationRecord>
   /** How many migrations may run at once, 0 for any number. */
   readonly limit: () => Promise<number>
+  /** Begins what else is due by the records; resolves to when the next of it is, in milliseconds since 1970. */
+  readonly alsoDue: (records: readonly MigrationRecord[], nowMs: number) => Promise<number | undefined>
   readonly log: Log
 }
 
 /** Node's timers take no more; a later time is looked for again. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** Gives migrations their turn: whenever a record changes, when a recurrence is due, and when it is asked to look. */
+/** Gives migrations their turn: whenever a record changes, when a recurrence is due, when a window begins or ends, and when it is asked to look. */
 export class Scheduler {
   readonly #options: SchedulerOptions
   #watch: { stop(): Promise<void> } | undefined
@@ -50,7 +52,9 @@ export class Scheduler {
       return
     }
     const { internalId, state, priority, scheduled, recurrence } = record
-    const facts = [internalId, state, priority, scheduled, recurrence?.nextRun].join(' ')
+    const { nextRun, schedule, timeZone, windowSeconds } = recurrence ?? {}
+    const plan = [nextRun, schedule, timeZone, windowSeconds]
+    const facts = [internalId, state, priority, scheduled, ...plan].join(' ')
     if (this.#seen.get(token) === facts) return
     this.#seen.set(token, facts)
     void this.look()
@@ -83,14 +87,14 @@ export class Scheduler {
     this.#timer.unref()
   }
 
-  /** Resolves to the time until the next recurrence, in milliseconds. */
+  /** Resolves to the time until turns change by themselves, in milliseconds. */
   async #look(): Promise<number | undefined> {
-    const { records, limit } = this.#options
+    const { records, limit, alsoDue } = this.#options
     const all = await records.list({ limit: Number.POSITIVE_INFINITY })
     const now = Date.now()
     for (const turn of turnsOf(all, await limit(), now)) await this.#take(turn)
-    const due = nextDueMs(all)
-    return due === undefined || due <= now ? undefined : due - now
+    const due = [nextDueMs(all, now), await alsoDue(all, now)].filter((ms) => ms !== undefined && ms > now)
+    return due.length === 0 ? undefined : Math.min(...(due as number[])) - now
   }
 
   async #take({ migrationId, internalId, trigger }: Turn): Promise<void> {

@@ -16,6 +16,8 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
+import { startCleanups } from './cleanups/start.ts'
+import { Conditions } from './conditions.ts'
 import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
@@ -28,17 +30,15 @@ import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { MigrationMetrics } from './stats/metrics.ts'
 import { statsHandlers } from './stats/handlers.ts'
 import { StatsKeeper } from './stats/keeper.ts'
-import { localFolder, refusalAt } from './local-folder.ts'
+import { removeLeftovers } from './leftovers.ts'
+import { localFolder, refusalAt, storeName } from './local-folder.ts'
 import { engineMappings } from './mappings/frozen.ts'
 import { mappingHandlers } from './mappings/handlers.ts'
 import { RuleBook } from './rules/book.ts'
 import { exclusionHandlers, inclusionHandlers } from './rules/handlers.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
-import { verificationHandlers } from './verifications/index.ts'
-import { VerificationRecord } from './verifications/record.ts'
-import { ReportStore } from './verifications/reports.ts'
-import { Verifier } from './verifications/verifier.ts'
+import { startVerifications } from './verifications/start.ts'
 
 export interface MigrationsOptions {
   readonly connection: NatsConnection
@@ -48,6 +48,8 @@ export interface MigrationsOptions {
   /** Folder for reports; made when there are any. */
   readonly reportsFolder: string
   readonly metrics: MetricRegistry
+  /** The same for cleanups. */
+  readonly cleanupsFolder: string
   readonly log: Log
 }
 
@@ -55,7 +57,7 @@ const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEv
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations(options: MigrationsOptions) {
-  const { connection, sealer, events, maxFileBytes, reportsFolder, log } = options
+  const { connection, sealer, events, maxFileBytes, reportsFolder, cleanupsFolder, log } = options
   const metrics = new MigrationMetrics(options.metrics)
   const migrationRecords = {
     bucket: 'migrations',
@@ -64,10 +66,8 @@ export async function startMigrations(options: MigrationsOptions) {
     upcasters: recordUpcasters,
     events,
   }
-  const verificationRecords = { bucket: 'verifications', schema: VerificationRecord, version: 1, events }
-  const [records, verifications, progress, failures, rules, mappings] = await Promise.all([
+  const [records, progress, failures, rules, mappings] = await Promise.all([
     Collection.open(connection, migrationRecords),
-    Collection.open(connection, verificationRecords),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
     RuleBook.open(connection),
@@ -139,21 +139,44 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
-  const scheduler = new Scheduler({ records, limit, log })
-  const reports = new ReportStore(reportsFolder)
-  const verifier = new Verifier({
-    records: verifications,
-    reports,
-    spillFolder: reportsFolder,
+  const changesOf = (internalId: string) => runner.changesOf(internalId)
+  const publish = (emission: Emission) => events.publish(emission)
+  const conditions = new Conditions({
+    states: () => runner.states(),
+    waitsForAgent: (workId) => agents.offers.waits(workId),
+    limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
+    publish,
+    log,
+  })
+  const conditionsOf = (record: MigrationRecord) => conditions.of(record)
+  const figures = new Figures({ records, rules, progress, failures, changesOf, conditionsOf })
+  const localFolderOf = async (fileSystemId: string, path: string) =>
+    localFolder(await spec(fileSystemId), path)
+  const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
+  const findMigration = (migrationId: string) => figures.record(migrationId)
+  const verifications = await startVerifications({
+    connection,
+    events,
     mover,
+    folder: reportsFolder,
+    findMigration,
     resolve: async (migrationId, internalId) => {
       const record = await records.get(migrationId)
       return record?.internalId === internalId ? resolve(record) : undefined
     },
     log,
   })
-  const changesOf = (internalId: string) => runner.changesOf(internalId)
-  const figures = new Figures({ records, rules, progress, failures, changesOf })
+  const cleanups = await startCleanups({
+    connection,
+    events,
+    mover,
+    folder: cleanupsFolder,
+    findMigration,
+    resolve,
+    cleanables: { records, localFolder: localFolderOf, storeName: storeNameOf },
+    log,
+  })
+  const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
   const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
@@ -171,11 +194,14 @@ export async function startMigrations(options: MigrationsOptions) {
       const known = await call(connection, filesystems.list, { role: 'source' })
       return known.map(({ fileSystemId }) => fileSystemId)
     },
-    localFolder: async (fileSystemId: string, path: string) => localFolder(await spec(fileSystemId), path),
+    localFolder: localFolderOf,
+    storeName: storeNameOf,
     look: () => scheduler.look(),
     changesOf,
+    conditionsOf,
     forgetLimit: bandwidth.forget,
-    publish: (emission: Emission) => events.publish(emission),
+    removeLeftovers: (record: MigrationRecord) =>
+      removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
@@ -189,12 +215,8 @@ export async function startMigrations(options: MigrationsOptions) {
     deskHandlers: agents.deskHandlers,
     statsHandlers: statsHandlers(figures, stats),
     diagnosticsHandlers: diagnosticsHandlers({ connection, figures, rolling: stats.rolling, threads }),
-    verificationHandlers: verificationHandlers({
-      records: verifications,
-      reports,
-      verifier,
-      findMigration: (migrationId) => figures.record(migrationId),
-    }),
+    verificationHandlers: verifications.handlers,
+    cleanupHandlers: cleanups.handlers,
     exclusionHandlers: exclusionHandlers(dependencies),
     inclusionHandlers: inclusionHandlers(dependencies),
     mappingHandlers: mappingHandlers(dependencies),
@@ -202,18 +224,21 @@ export async function startMigrations(options: MigrationsOptions) {
       await bandwidth.run()
       agents.run()
       await runner.start()
+      conditions.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       stops.push(() => changes.unsubscribe())
       await scheduler.start()
-      await verifier.start()
+      await verifications.jobs.start()
+      await cleanups.jobs.start()
       await stats.start(figures)
       await metrics.start(records)
     },
     stop: async () => {
       for (const stop of stops) stop()
+      conditions.stop()
       await scheduler.stop()
       agents.stop()
-      await Promise.all([runner.stop(), verifier.stop(), plans.stop()])
+      await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
       await bandwidth.stop()
       metrics.stop()
       await stats.stop()

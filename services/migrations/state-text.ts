@@ -1,5 +1,6 @@
 import type { MigrationState } from '../../subjects/migration-model.ts'
 import type { MigrationRecord } from './record.ts'
+import { mayRun, windowChangeMs } from './recurrence.ts'
 
 const texts: Readonly<Record<MigrationState, string>> = {
   NONSCHEDULED: 'not started yet',
@@ -13,18 +14,32 @@ const texts: Readonly<Record<MigrationState, string>> = {
   WAITING_FOR_NEXT_RECURRENCE: 'waits for its next scan',
 }
 
+type Told = Pick<
+  MigrationRecord,
+  'state' | 'resumable' | 'deletions' | 'abortCause' | 'recurrence' | 'scheduled' | 'created'
+>
+
 /** The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived. */
-export function stateText(
-  { state, resumable, deletions }: Pick<MigrationRecord, 'state' | 'resumable' | 'deletions'>,
-  failedPathCount: number,
-): string {
-  const held = deletions?.isHeld === true && state === 'STOPPED' ? deletions : undefined
+export function stateText(record: Told, failedPathCount: number, nowMs: number): string {
   const text =
-    held !== undefined
-      ? `stopped before ${held.files} files and ${held.folders} folders of the target are deleted: see plan, then approve-deletions`
-      : state === 'STOPPED' && !resumable
-        ? 'stopped, and cannot go on'
-        : texts[state]
+    (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ?? texts[record.state]
   if (failedPathCount === 0) return text
   return `${text}, but ${failedPathCount} ${failedPathCount === 1 ? 'path' : 'paths'} did not arrive`
+}
+
+function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
+  if (deletions?.isHeld === true)
+    return `stopped before ${deletions.files} files and ${deletions.folders} folders of the target are deleted: see plan, then approve-deletions`
+  if (!resumable) return 'stopped, and cannot go on'
+  return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
+}
+
+function waitText({ state, recurrence, scheduled, created }: Told, nowMs: number): string | undefined {
+  if (state !== 'SCHEDULED' && state !== 'RECURRENCE_SCHEDULED') return undefined
+  if (recurrence === undefined || mayRun(recurrence, Date.parse(scheduled ?? created), nowMs))
+    return undefined
+  const opensMs = windowChangeMs(recurrence, nowMs)
+  return opensMs === undefined
+    ? undefined
+    : `waits for its next window, at ${new Date(opensMs).toISOString()}`
 }

@@ -6,17 +6,19 @@ export const migrationKinds = ['once', 'recurring', 'live'] as const
 export type MigrationKind = (typeof migrationKinds)[number]
 
 /** What people can ask for; `rescan` is for a folder that is to be scanned again. */
-const commands = ['start', 'resume', 'stop', 'reset', 'rescan', 'delete'] as const
+export const commands = ['start', 'resume', 'stop', 'reset', 'rescan', 'delete'] as const
 export type Command = (typeof commands)[number]
 
 /**
  * What else happens to a migration, and who says so. The scheduler: `due`, when the time of the next recurrence has come;
- * `admitted`, when it may run; `displaced`, when one of a higher priority takes its place. The runner: `scanned`, when its
- * queue has become empty after it was seeded; `held`, when there are more deletions then than may be made without
- * approval; `lost`, when its queue is not there any more though it cannot be done; `drained`, when a stopped one has nothing
- * in hand any more.
+ * `admitted`, when it may run; `displaced`, when one of a higher priority takes its place, or the window of its schedule is
+ * over. The runner: `scanned`, when its queue has become empty after it was seeded; `aborted`, when somebody has to decide
+ * before it goes on: there are more deletions than may be made without approval, or it fails again and again for a reason
+ * that does not pass; `lost`, when its queue is not there any more though it cannot be done; `drained`, when a stopped one
+ * has nothing in hand any more.
  */
-export type Happening = 'due' | 'admitted' | 'displaced' | 'scanned' | 'held' | 'lost' | 'drained'
+export const happenings = ['due', 'admitted', 'displaced', 'scanned', 'aborted', 'lost', 'drained'] as const
+export type Happening = (typeof happenings)[number]
 
 export type Trigger = Command | Happening
 type Next = MigrationState | 'gone'
@@ -47,14 +49,14 @@ const transitions: Record<MigrationState, Partial<Record<Trigger, Next | 'after 
   SCHEDULED: { admitted: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'SCHEDULED' },
   RUNNING: {
     scanned: 'after scan',
-    held: 'STOPPED',
+    aborted: 'STOPPED',
     lost: 'RUNNING',
     displaced: 'SCHEDULED',
     stop: 'STOPPING',
     reset: 'SCHEDULED',
     rescan: 'RUNNING',
   },
-  LIVE: { lost: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'RUNNING' },
+  LIVE: { aborted: 'STOPPED', lost: 'RUNNING', stop: 'STOPPING', reset: 'SCHEDULED', rescan: 'RUNNING' },
   STOPPING: { drained: 'STOPPED' },
   STOPPED: { start: 'SCHEDULED', resume: 'SCHEDULED', reset: 'SCHEDULED', delete: 'gone' },
   COMPLETED: { reset: 'SCHEDULED', rescan: 'SCHEDULED', delete: 'gone' },

@@ -1,36 +1,59 @@
+import type { Movers } from '../../subjects/agents.ts'
 import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { cleanupOf } from './cleanups/setting.ts'
 import { invalidField } from './invalid.ts'
 import type { MigrationRecord } from './record.ts'
 import { planned } from './recurrence.ts'
 import { planOf } from './recurrence-input.ts'
+import type { MigrationKind } from './states.ts'
 
 type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
 
-/** A record with its priority or recurrence changed. @throws GantryError INVALID_INPUT */
+/** A record with its priority, recurrence or movers changed. @throws GantryError INVALID_INPUT */
 export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
-  const { migrationPriority = current.priority } = changes
-  return { ...current, priority: migrationPriority, ...recurrenceOf(current, changes, nowMs) }
+  const { migrationPriority = current.priority, movedBy = current.movedBy } = changes
+  requireMovers(current.kind, changes.movedBy)
+  const { cleanup: before, ...rest } = current
+  const cleanup = cleanupOf(changes, current, before)
+  return {
+    ...rest,
+    priority: migrationPriority,
+    ...(movedBy === undefined ? {} : { movedBy }),
+    ...recurrenceOf(current, changes, nowMs),
+    ...(cleanup === undefined ? {} : { cleanup }),
+  }
+}
+
+/** @throws GantryError INVALID_INPUT for movers that a kind of migration cannot have */
+export function requireMovers(kind: MigrationKind, movedBy: Movers | undefined): void {
+  if (kind === 'live' && movedBy === 'AGENTS')
+    throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
 }
 
 function recurrenceOf(
   { recurrence, kind }: MigrationRecord,
-  { recurringPeriodSeconds, recurringSchedule, recurringTimeZone }: Changes,
+  { recurringPeriodSeconds, recurringSchedule, recurringTimeZone, recurringWindow }: Changes,
   nowMs: number,
 ): Pick<MigrationRecord, 'recurrence'> {
-  const given = Object.entries({ recurringPeriodSeconds, recurringSchedule, recurringTimeZone }).find(
-    ([, value]) => value !== undefined,
-  )
+  const given = Object.entries({
+    recurringPeriodSeconds,
+    recurringSchedule,
+    recurringTimeZone,
+    recurringWindow,
+  }).find(([, value]) => value !== undefined)
   if (given === undefined) return {}
   if (recurrence === undefined)
     throw invalidField(given[0], `is for recurring migrations; this one is ${kind}`)
   const schedule =
     recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
   const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)
+  const window = recurringWindow ?? (schedule === undefined ? undefined : recurrence.windowSeconds)
   const plan = planOf({
     ...(recurringPeriodSeconds === undefined ? {} : { period: recurringPeriodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(window === undefined ? {} : { recurringWindow: window }),
   })
   const { count, iterations } = recurrence
   return { recurrence: planned({ ...plan, count, iterations }, nowMs) }

@@ -4,6 +4,7 @@ import { actionPolicies, type Migration } from '../../subjects/migration-model.t
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
+import { cleanupSetting } from './cleanups/setting.ts'
 import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { WithFigures } from './figures.ts'
@@ -30,7 +31,7 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
-  { record, counts, failed, changes }: WithFigures,
+  { record, counts, failed, changes, conditions }: WithFigures,
   rules: RuleLists,
   iterations = maxIterations,
 ): Migration {
@@ -64,7 +65,8 @@ export function publicMigration(
     source,
     target,
     state,
-    stateText: stateText(record, failed),
+    stateText: stateText(record, failed, Date.now()),
+    conditions: [...conditions],
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
     scanOnlyMigration: kind !== 'live',
@@ -97,6 +99,7 @@ export function publicMigration(
       fileCount: counts.filesChanged,
       directoryCount: counts.foldersChanged,
     },
+    ...cleanupSetting(record),
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
     metadata,
@@ -141,18 +144,19 @@ function publicRules({ exclusions, inclusions }: RuleLists) {
 }
 
 function publicRecurrence(recurrence: Recurrence, iterations: number) {
-  const { periodSeconds, schedule, timeZone, nextRun } = recurrence
+  const { periodSeconds, schedule, timeZone, windowSeconds, nextRun } = recurrence
   return {
     ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
     ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
     ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(windowSeconds === undefined ? {} : { recurringWindowSeconds: windowSeconds }),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
   }
 }
 
 /** How far a migration is. */
-export function progressOf({ record, counts, failed, changes }: WithFigures): Info {
+export function progressOf({ record, counts, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
   const settled =
@@ -179,6 +183,7 @@ export function progressOf({ record, counts, failed, changes }: WithFigures): In
     path: record.path,
     state: record.state,
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
+    conditions: [...conditions],
     progress: {
       totalBytes: counts.bytesScanned,
       migratedBytes,

@@ -82,6 +82,14 @@ test('is everywhere within a second, and nowhere a second after it has left', as
   await brief.connection.close()
 })
 
+test('a shell completes its endpoints and their flags', async () => {
+  const offered = async (...words: string[]) =>
+    (await run('complete', '--', ...words)).out.split('\n').map((line) => line.split('\t')[0])
+  expect(await offered('weather', '')).toContain('forecast')
+  expect(await offered('weather', 'forecast', '--ci')).toContain('--city')
+  expect(await offered('wether', '')).not.toContain('forecast')
+})
+
 test('a word that is neither command nor extension is unknown', async () => {
   expect((await run('wether', 'forecast')).err).toBe(
     "error: unknown command 'wether'; see gantry --help (INVALID_INPUT)\n",

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../cli/watch-rate.ts'
-import { endLine, liveLine } from '../../cli/watch-text.ts'
+import { conditionLines, endLine, liveLine, plainLine } from '../../cli/watch-text.ts'
 import { watchView } from '../../cli/watch-view.ts'
 import { testTerminal } from './support.ts'
 
@@ -11,6 +11,7 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
   internalId: '5cc427cb-1599-4a55-be06-7a53109a9867',
   path: '/',
   state,
+  conditions: [],
   progress: {
     totalBytes: 4 * 2 ** 20,
     migratedBytes: 2 ** 20,
@@ -37,6 +38,21 @@ test('a live line has all that one wants to know', () => {
 
 test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {
   expect(liveLine(info('RUNNING', { failedPaths: 12 }), rate, columns).length).toBeLessThanOrEqual(columns)
+})
+
+test('a live migration says how far it is behind; what is in the way has lines of its own', () => {
+  const live = info('LIVE', { changeLagSeconds: 12.34, unscheduledEvents: 1_200, scheduledEvents: 34 })
+  expect(liveLine(live, { ...rate, etaSeconds: undefined }, 200)).toContain(
+    '  lag 12.3 s, 1,234 changes  follows changes',
+  )
+  const since = '2026-02-01T22:00:00.000Z'
+  const away = { reason: 'TARGET_UNREACHABLE', message: 'target: connection refused\u001b', since } as const
+  const turn = { reason: 'WAITS_FOR_TURN', message: 'No more migrations may run at once', since } as const
+  const waiting = { ...info('RUNNING'), conditions: [away, turn] }
+  const text = `TARGET_UNREACHABLE since ${since}: target: connection refused`
+  expect(conditionLines(waiting, 200)).toEqual([expect.stringContaining(`  ${text}`)])
+  expect(conditionLines(waiting, 40)[0]).toHaveLength(40)
+  expect(plainLine(waiting, rate)).toContain(text)
 })
 
 test.for([

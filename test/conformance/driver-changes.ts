@@ -49,6 +49,41 @@ export function entriesAreRemoved({ driver, missing, folder }: Suite): void {
       expect(await names('full')).toEqual(['inside'])
     })
 
+    test('takes a file away only in the version that was seen', async () => {
+      const { at, content, put } = await folder()
+      await put('file', 'one')
+      const opened = await driver().open(at('file'))
+      const version = await driver().version(at('file'))
+      expect(version).toBe(opened.version)
+      await opened.close()
+      await put('file', 'two')
+      expect(await failureOf(driver().removeVersion(at('file'), version!))).toBe('changed')
+      expect(await content('file')).toEqual(Buffer.from('two'))
+      const now = await driver().version(at('file'))
+      expect(now).not.toBe(version)
+      await driver().persist?.(at('file'))
+      expect(await driver().version(at('file'))).toBe(now)
+      expect(await driver().removeVersion(at('file'), now!)).toBe(true)
+      expect(await driver().stat(at('file'))).toBeUndefined()
+      const gone = driver().removeVersion(at('file'), now!)
+      expect([false, 'changed']).toContain(await gone.catch(() => failureOf(gone)))
+    })
+
+    test('nothing and a folder have no version, a link has its own', async () => {
+      const { at, put } = await folder()
+      await driver().makeFolder(at('full'), {})
+      await put('full/file', 'x')
+      for (const path of [at('full'), at('nothing'), at('nothing', 'below'), Buffer.alloc(0)])
+        expect(await driver().version(path)).toBeUndefined()
+      if (!driver().features.symlinks) return
+      await driver().makeLink?.(at('link'), Buffer.from('full/file'))
+      await driver().persist?.(at('link'))
+      const version = await driver().version(at('link'))
+      expect(version).not.toBe(await driver().version(at('full', 'file')))
+      expect(await driver().removeVersion(at('link'), version!)).toBe(true)
+      expect(await driver().version(at('full', 'file'))).toBeDefined()
+    })
+
     test('finds nothing below what is not there, or below a file', async () => {
       const { at, put } = await folder()
       await put('file', 'x')

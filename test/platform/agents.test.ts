@@ -190,6 +190,17 @@ test('a live migration is not left to agents', async () => {
   )
 })
 
+test('a migration that waits for agents is moved by the platform as soon as that is said', async () => {
+  const { completed, check, migrationId } = await start(1, 'AGENTS', 100)
+  expect(await platform.call(migrations.get, { migrationId })).toMatchObject({ state: 'RUNNING' })
+  const patched = await platform.rest('migrator', 'PATCH', `/migrations/${migrationId}`, {
+    body: { movedBy: 'SERVER' },
+  })
+  expect(patched.body).toMatchObject({ state: 'RUNNING', movedBy: 'SERVER' })
+  await completed
+  await check()
+})
+
 test('who moves files by default is a setting', async () => {
   expect(await platform.call(agents['get-settings'], {})).toEqual({ movedBy: 'ALL' })
   await platform.call(agents['put-settings'], { movedBy: 'SERVER' })

@@ -37,9 +37,18 @@ test('a target that goes away in the middle is waited for', { timeout: 120_000 }
         message.includes('is tried again') && String(details['reason']).includes('target: '),
     ),
   )
+  const conditions = async () => (await platform.call(migrations.get, { migrationId: 'one' })).conditions
+  // And whoever asks.
+  const away = async () => (await conditions()).find(({ reason }) => reason === 'TARGET_UNREACHABLE')
+  await until('the migration says it', away)
+  const [told] = [await away()]
+  expect(told?.message).toContain('target: ')
+  await until('it is told for longer', async () => Date.parse(told!.since) < Date.now() - 1_500)
+  expect((await away())?.since).toBe(told!.since)
   const before = await migrated()
   await using second = await startAzurite({ ...place, key: first.key })
   await completed.payload
+  await until('nothing is in the way', async () => (await conditions()).length === 0)
   const { progress, failures } = await outcomeOf(platform, 'one')
   expect(before).toBeLessThan(progress.filesScanned)
   expect(failures.filter(({ path }) => !path.startsWith('/links/'))).toEqual([])

@@ -10,7 +10,7 @@ import type { Mover } from '../engine/mover.ts'
 import { failureNotes } from '../failures.ts'
 import { ItemLoop } from '../item-loop.ts'
 import { firstLanesOf } from '../lanes.ts'
-import { WorkerBook } from '../worker-book.ts'
+import { type CountListener, WorkerBook } from '../worker-book.ts'
 import type { AgentDesk } from './agent-desk.ts'
 import { isSameFolder } from './same-folder.ts'
 import { isShared, shareOf } from './shares.ts'
@@ -25,6 +25,7 @@ export interface AgentMigrationOptions {
   readonly shares: readonly string[]
   readonly assignment: Assignment
   readonly limits: readonly Bucket[]
+  readonly onCount: CountListener
   /** Aborts when no more is to be taken, and what is in hand is to be finished. */
   readonly taking: AbortSignal
   readonly log: Log
@@ -72,7 +73,7 @@ export class AgentMigration {
   }
 
   async #work(): Promise<void> {
-    const { connection, desk, mover, threads, assignment, limits, taking, log } = this.#options
+    const { connection, desk, mover, threads, assignment, limits, taking, onCount, log } = this.#options
     const { migration } = assignment
     const { signal } = this.#end
     const { spec, queueCreated } = await this.#open()
@@ -88,7 +89,7 @@ export class AgentMigration {
         keeper: desk.keeperOf(migration, signal),
         asksAlways: true,
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
-        onCount: () => undefined,
+        onCount,
       }),
       room: (_, stop) => desk.room(migration, stop),
       failures: desk.failuresOf(migration, failureNotes(connection), signal),

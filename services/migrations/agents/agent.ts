@@ -13,6 +13,7 @@ import { Mover } from '../engine/mover.ts'
 import { AgentDesk } from './agent-desk.ts'
 import { AgentMigration } from './agent-migration.ts'
 import { shareOf } from './shares.ts'
+import { MovedSoFar } from './throughput.ts'
 
 /** What an agent that ends has in hand may take so long; then it is handed back. */
 const drainMs = 20_000
@@ -40,6 +41,7 @@ export class Agent {
   readonly #box = createSealedBox()
   readonly #mover: Mover
   readonly #buckets = new Buckets()
+  readonly #moved = new MovedSoFar()
   readonly #shares: string[]
   /** By work id. */
   readonly #migrations = new Map<string, AgentMigration>()
@@ -52,7 +54,7 @@ export class Agent {
     this.#options = options
     this.#desk = new AgentDesk(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
-    this.#mover = new Mover({ threads, log })
+    this.#mover = new Mover({ threads, log, onPart: (bytes) => this.#moved.part(bytes) })
     this.#buckets.set(ownLimit, { bytesPerSecond, requestsPerSecond: undefined })
   }
 
@@ -113,6 +115,7 @@ export class Agent {
       revision,
       holding: [...this.#migrations.keys()],
       itemsInHand: migrations.reduce((sum, { itemsInHand }) => sum + itemsInHand, 0),
+      moved: this.#moved.all,
     })
   }
 
@@ -143,6 +146,7 @@ export class Agent {
       assignment,
       limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
       taking: this.#taking.signal,
+      onCount: (counts) => this.#moved.item(counts),
     })
   }
 

@@ -102,6 +102,12 @@ export class Offers {
     return this.#offers.get(workId)
   }
 
+  /** Whether a migration is left to agents, and none is there that can do it. */
+  waits(workId: string): boolean {
+    const offer = this.#offers.get(workId)
+    return offer !== undefined && this.#isWaiting(offer)
+  }
+
   /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
   bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
     const offer = this.#offers.get(workId)
@@ -155,10 +161,15 @@ export class Offers {
     )
   }
 
+  #isWaiting(offer: OpenOffer): boolean {
+    const { movedBy, isClosing } = offer
+    if (movedBy !== 'AGENTS' || isClosing) return false
+    return !this.#roster.live().some((agent) => this.#canDo(agent, offer))
+  }
+
   #tellOfWaiting(): void {
     for (const offer of this.#offers.values()) {
-      if (offer.movedBy !== 'AGENTS' || this.#roster.live().some((agent) => this.#canDo(agent, offer)))
-        continue
+      if (!this.#isWaiting(offer)) continue
       this.#log.warn(
         { migration: offer.migrationId, folders: offer.localRoots },
         'A migration waits for a transfer agent: none is there that can reach both stores.',

@@ -117,6 +117,7 @@ export class Roster {
     if (known?.report.instance === report.instance) {
       const isSame = JSON.stringify(known.report.holding) === JSON.stringify(report.holding)
       known.report = report
+      known.throughput.says(report.moved)
       if (!isSame) this.changed()
       return known
     }
@@ -130,6 +131,7 @@ export class Roster {
       answeredMs: Date.now(),
       asking: 0,
     }
+    agent.throughput.says(report.moved)
     this.#live.set(report.name, agent)
     const problem = this.problemOf(agent)
     this.#log.info({ agent: report.name, host: report.host, problem }, 'A transfer agent has come.')
@@ -212,7 +214,7 @@ export class Roster {
       connected,
       migrations,
       itemsInHand,
-      ...throughput.lately(),
+      ...throughput.lately,
       transferredBytes: throughput.total.bytesMigrated,
       transferredFiles: throughput.total.filesMigrated + throughput.total.linksMigrated,
       transferFailures: throughput.total.failures,

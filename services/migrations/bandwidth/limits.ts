@@ -54,6 +54,22 @@ export class Limits {
     return places.map((place) => subjectToken(idOf(place)))
   }
 
+  /** The limits that hold for a migration at the moment, in words; undefined when none does. */
+  inWords(migrationId: string, target: string): string | undefined {
+    const now = new Date()
+    const words = this.tokensOf(migrationId, target)
+      .flatMap((token) => this.#policies.get(token) ?? [])
+      .flatMap((policy) => {
+        const { bytesPerSecond, requestsPerSecond } = ratesAt(policy, now)
+        const rates = [
+          ...(bytesPerSecond === undefined ? [] : [`${bytesPerSecond} bytes`]),
+          ...(requestsPerSecond === undefined ? [] : [`${requestsPerSecond} requests`]),
+        ]
+        return rates.length === 0 ? [] : [`${idOf(policy)} ${rates.join(' and ')} a second`]
+      })
+    return words.length === 0 ? undefined : words.join(', ')
+  }
+
   /** What each process may move under a limit: they are given equal parts. */
   partOf(token: string): Rates {
     const policy = this.#policies.get(token)

@@ -76,7 +76,9 @@ export class Account {
     { busy, warning }: { busy: Uint8Array[]; warning: string | undefined },
   ): ItemResult {
     const { counts, failures } = this.#outcome.result(undefined)
-    const putOff = this.#outcome.putOff ?? copied?.putOff ?? warning
+    const emptied =
+      warning === undefined ? undefined : ({ reason: 'SOURCE_EMPTY', message: warning } as const)
+    const putOff = this.#outcome.putOff ?? copied?.putOff ?? emptied
     return {
       counts,
       failures: [...failures, ...(copied?.failures ?? [])],

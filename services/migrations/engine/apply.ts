@@ -24,7 +24,7 @@ import { isMapped, mappedBelow, targetPath } from './mappings.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
 import { joinPath } from './paths.ts'
-import { mayRemoveAll, mayRemoveOwn, removeTree } from './remove-tree.ts'
+import { type MayRemove, mayRemoveAll, mayRemoveOwn, removalAtTarget, removeTree } from './remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 
 /** A folder whose entries are compared. */
@@ -245,7 +245,7 @@ export class Applying {
     const run = this.#run
     const path = joinPath(place.path, there.name)
     const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    if (await removeTree(run, targetPath(run, path), there, may, this.#account.counts)) return true
+    if (await this.#removeTree(targetPath(run, path), there, may)) return true
     const what = there.type === 'folder' ? 'a folder' : 'something else'
     const reason = `target: ${what} that was there before the migration is where this should go`
     this.#account.failedForGood(path, new StoreError('unsupported', reason))
@@ -256,16 +256,19 @@ export class Applying {
     const run = this.#run
     const path = joinPath(place.path, entry.name)
     const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    const { counts } = this.#account
-    await removeTree(run, targetPath(run, path), entry, may, counts)
+    await this.#removeTree(targetPath(run, path), entry, may)
     // What is below it, and goes elsewhere by a path mapping, is gone with it.
     for (const there of mappedBelow(run, path)) {
       const mapped = await atTarget(run.target.stat(there))
-      if (mapped !== undefined) await removeTree(run, there, mapped, mayRemoveOwn(run, there), counts)
+      if (mapped !== undefined) await this.#removeTree(there, mapped, mayRemoveOwn(run, there))
     }
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
+  }
+
+  #removeTree(there: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
+    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), there, entry)
   }
 
   #compare(path: StorePath): void {

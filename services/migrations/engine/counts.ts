@@ -1,3 +1,4 @@
+import type { PutOff } from '../../../subjects/condition-terms.ts'
 import type { FailureClass } from '../../drivers/driver.ts'
 
 /**
@@ -89,8 +90,8 @@ export interface ItemResult {
   failures: Failure[]
   /** An item with only what is worth another try, not before its own time. */
   retry?: Uint8Array<ArrayBuffer>
-  /** The last of the reasons for it, with its path, for the log. */
-  putOff?: string
+  /** The last of the reasons for it, with its path. */
+  putOff?: PutOff
   /** Of a live migration: encoded `Reconcile` items of what is to be looked at again, not before its own time. */
   again?: Uint8Array[]
   /** Encoded `Reconcile` items of large files that are copied by items of their own: until those are done, not once more. */

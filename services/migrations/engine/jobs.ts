@@ -2,6 +2,7 @@ import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
 import type { LargeCopy } from './large.ts'
 import type { MoveSpec } from './run.ts'
+import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
@@ -26,6 +27,7 @@ export type Job =
   | ({ readonly kind: 'reconcile' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
+  | ({ readonly kind: 'sweep' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
@@ -33,6 +35,7 @@ export type Job =
   | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
   | ({ readonly kind: 'plan'; readonly matchesTarget: boolean } & WalkJob)
   | ({ readonly kind: 'match'; readonly match: Match } & WalkJob)
+  | ({ readonly kind: 'clean'; readonly step: CleaningStep } & WalkJob)
 
 /** What it answers. */
 export type Reply =

@@ -9,6 +9,7 @@ import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
 import { isSlow } from './pace.ts'
 import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
+import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
@@ -32,6 +33,12 @@ const slowPartsAtOnce = 2
 /** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
 const partsPerThread = { local: 2, remote: 4 } as const
 
+export interface MoverOptions {
+  readonly threads?: number
+  readonly log: PoolLog
+  readonly onPart?: ((bytes: number) => void) | undefined
+}
+
 /**
  * Lists and copies files in worker threads. The calling thread only hands items over and stores what comes back; it is
  * never blocked.
@@ -39,10 +46,12 @@ const partsPerThread = { local: 2, remote: 4 } as const
 export class Mover implements AsyncDisposable {
   readonly #pool: ThreadPool
   readonly #log: PoolLog
+  readonly #onPart: MoverOptions['onPart']
 
-  /** @param options `threads`: default one for each core */
-  constructor({ threads, log }: { threads?: number; log: PoolLog }) {
+  /** @param options `threads`: default one for each core; `onPart`: told of each part of a large file that was copied */
+  constructor({ threads, log, onPart }: MoverOptions) {
     this.#log = log
+    this.#onPart = onPart
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
   }
 
@@ -103,6 +112,11 @@ export class Mover implements AsyncDisposable {
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
   }
 
+  /** Removes what died writers of an item left under construction: nobody will go on with it. Rejects as `scan` does. */
+  async sweep(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#pool.run({ kind: 'sweep', ...this.#itemJob(spec, item, true) }, { signal, priority: 'files' })
+  }
+
   /** Walks so many folders at once, one in each thread. */
   get walksAtOnce(): number {
     return this.#pool.size
@@ -143,6 +157,17 @@ export class Mover implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#walk({ kind: 'match', spec, match, folders }, take, signal)
+  }
+
+  /** Removes at the source what is at the target in folders, one level; like `compare`. What it found is told even if it ends early. */
+  async clean(
+    spec: MoveSpec,
+    step: CleaningStep,
+    folders: readonly string[],
+    take: (findings: Findings) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#walk({ kind: 'clean', spec, step, folders }, take, signal)
   }
 
   async #walk(job: Job, take: (findings: Findings) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -193,6 +218,7 @@ export class Mover implements AsyncDisposable {
     try {
       await concurrently(partsLeft(copy), atOnce, async (index) => {
         await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
+        this.#onPart?.(Math.min(copy.partBytes, copy.sizeBytes - index * copy.partBytes))
       })
       return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
     } catch (error) {

@@ -1,8 +1,9 @@
+import type { PutOff } from '../../../subjects/condition-terms.ts'
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
 import { noCounts, type Failure, type ItemResult } from './counts.ts'
 import { encodeItem, type Item } from './items.ts'
 import { textFromPath } from './paths.ts'
-import { backoffMs, isWorthRetry } from './retry.ts'
+import { backoffMs, isOutage, isWorthRetry } from './retry.ts'
 
 /** A store's message can hold whatever its server said; nobody reads more. */
 const maxMessageLength = 1_000
@@ -13,7 +14,7 @@ export class Outcome {
   readonly #failures: Failure[] = []
   readonly #attempt: number
   #waitMs = 0
-  #putOff: string | undefined
+  #putOff: PutOff | undefined
 
   constructor(attempt: number) {
     this.#attempt = attempt
@@ -28,7 +29,8 @@ export class Outcome {
     const known = storeError(error)
     if (isWorthRetry(known, this.#attempt)) {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
-      this.#putOff = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
+      const message = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
+      this.#putOff = { reason: reasonOf(known), message }
       return true
     }
     this.failedForGood(path, known, type)
@@ -56,7 +58,7 @@ export class Outcome {
   }
 
   /** The last of the reasons for another try, with its path. */
-  get putOff(): string | undefined {
+  get putOff(): PutOff | undefined {
     return this.#putOff
   }
 
@@ -68,6 +70,14 @@ export class Outcome {
     const retry = encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs })
     return { ...result, retry, ...(this.#putOff === undefined ? {} : { putOff: this.#putOff }) }
   }
+}
+
+/** Whether a store is the reason, or one path. */
+function reasonOf(error: StoreError): PutOff['reason'] {
+  if (!isOutage(error)) return 'TRYING_AGAIN'
+  const isAway = error.failure === 'unreachable'
+  if (error.isTargets) return isAway ? 'TARGET_UNREACHABLE' : 'TARGET_REFUSES'
+  return isAway ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSES'
 }
 
 /**
@@ -85,6 +95,6 @@ export function storeError(error: unknown): StoreError {
  */
 export function targetError(error: unknown): StoreError {
   const { failure, message, retryAfterMs } = storeError(error)
-  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  const options = { cause: error, isTargets: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   return new StoreError(failure === 'gone' ? 'io' : failure, `target: ${message}`, options)
 }

@@ -5,10 +5,10 @@ import type { Counts } from './counts.ts'
 import { isOwn } from './live.ts'
 import { isTaken } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
-import { joinPath } from './paths.ts'
+import { isName, joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
 
-/** Which entries of the target may go, by their paths there. */
+/** Which entries of a store may go, by their paths there. */
 export type MayRemove = (path: StorePath, entry: Entry) => boolean | Promise<boolean>
 
 /** All but what comes from elsewhere in the source, by a path mapping. */
@@ -26,47 +26,66 @@ export const mayRemoveOwn =
     if (entry.type === 'folder') return true
     // A listing tells little about what is neither file nor folder.
     const known = await atTarget(run.target.stat(path))
-    return known !== undefined && isOwn(run, known)
+    // What somebody else has removed meanwhile is in nobody's way.
+    return known === undefined || isOwn(run, known)
   }
 
+/** How a tree is removed. */
+export interface Removal {
+  /** The store that it goes from. */
+  readonly side: 'source' | 'target'
+  readonly mayRemove: MayRemove
+  /** Takes something away as it is, a folder with all that is in it; false for what is to be removed entry by entry. */
+  readonly takeAway?: (path: StorePath, entry: Entry) => Promise<boolean>
+  /** Called for each entry that is gone because of this. */
+  readonly removed: (entry: Entry, path: StorePath) => void
+}
+
+/** Counts what is removed at the target. */
+export const removalAtTarget = (mayRemove: MayRemove, counts: Counts): Removal => ({
+  side: 'target',
+  mayRemove,
+  removed: ({ type }) => counts[type === 'folder' ? 'foldersRemoved' : 'filesRemoved']++,
+})
+
 /**
- * Removes what stands at a path of the target, a folder with all that is in it. What may not go stays, and so do the
- * folders above it. Throws StoreErrors of the target: `changed` when somebody fills the folder meanwhile.
- * @param counts what was removed is added
+ * Removes what stands at a path of a store, a folder with all that is in it. What may not go stays, and so do the folders
+ * above it. Throws StoreErrors: `changed` when somebody fills the folder meanwhile.
  * @returns whether nothing is left
  */
 export async function removeTree(
   run: Run,
+  removal: Removal,
   path: StorePath,
   entry: Entry,
-  may: MayRemove,
-  counts: Counts,
 ): Promise<boolean> {
+  const { side, mayRemove, takeAway, removed } = removal
   run.stop.check()
-  if (!(await may(path, entry))) return false
-  if (entry.type !== 'folder') {
-    if (await atTarget(run.target.remove(path))) counts.filesRemoved++
+  if (!(await mayRemove(path, entry))) return false
+  if (await takeAway?.(path, entry)) {
+    removed(entry, path)
     return true
   }
-  if (!(await emptyFolder(run, path, may, counts))) return false
+  const isFolder = entry.type === 'folder'
+  if (isFolder && !(await emptyFolder(run, removal, path))) return false
   try {
-    if (await run.target.remove(path)) counts.foldersRemoved++
+    if (await run[side].remove(path)) removed(entry, path)
     return true
   } catch (error) {
     const known = storeError(error)
-    if (known.failure !== 'unsupported') throw targetError(known)
-    throw targetError(
-      new StoreError('changed', 'the folder was filled while it was removed', { cause: error }),
-    )
+    if (!isFolder || known.failure !== 'unsupported') throw errorAt(side, known)
+    const filled = new StoreError('changed', 'the folder was filled while it was removed', { cause: error })
+    throw errorAt(side, filled)
   }
 }
 
 /** Whether nothing is left in it. */
-async function emptyFolder(run: Run, folder: StorePath, may: MayRemove, counts: Counts): Promise<boolean> {
+async function emptyFolder(run: Run, removal: Removal, folder: StorePath): Promise<boolean> {
   let isEmpty = true
-  for await (const batch of listTarget(run, folder)) {
+  for await (const batch of listThere(run, removal.side, folder)) {
     await concurrently(batch, concurrencyOf(run), async (entry) => {
-      const isGone = await removeTree(run, joinPath(folder, entry.name), entry, may, counts)
+      const isGone =
+        isName(entry.name) && (await removeTree(run, removal, joinPath(folder, entry.name), entry))
       isEmpty &&= isGone
     })
     await nextTurn()
@@ -74,12 +93,16 @@ async function emptyFolder(run: Run, folder: StorePath, may: MayRemove, counts: 
   return isEmpty
 }
 
-/** The entries of a folder of the target; none when it is not there. */
-async function* listTarget({ target, stop }: Run, folder: StorePath): AsyncGenerator<Entry[]> {
+/** The entries of a folder; none when it is not there. */
+async function* listThere(run: Run, side: Removal['side'], folder: StorePath): AsyncGenerator<Entry[]> {
   try {
-    yield* target.list(folder, stop.signal)
+    yield* run[side].list(folder, run.stop.signal)
   } catch (error) {
     const known = storeError(error)
-    if (known.failure !== 'gone') throw targetError(known)
+    if (known.failure !== 'gone') throw errorAt(side, known)
   }
 }
+
+/** The target's errors say that they are the target's. */
+const errorAt = (side: Removal['side'], error: StoreError): StoreError =>
+  side === 'target' ? targetError(error) : error

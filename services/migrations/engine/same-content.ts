@@ -6,7 +6,7 @@ import { isKnown } from './known.ts'
 import { targetPath } from './mappings.ts'
 import { atTarget, type Run } from './run.ts'
 
-/** Read from each side at once: as much as a store gives with one request at little cost. */
+/** Read from each side at once, where no limit is lower: as much as a store gives with one request at little cost. */
 const chunkBytes = 4 * 1024 * 1024
 
 /** Whether the content of both sides is looked at before a file is copied. */
@@ -14,7 +14,8 @@ export const readsFirst = (policy: ActionPolicy): boolean => policy === 'SkipIfD
 
 /**
  * Size of a file whose content the target has already; undefined when it is to be copied. Where the target keeps a digest
- * of its own (Content-MD5) only the source is read, else both are, and compared byte by byte. Throws StoreErrors of the
+ * of its own (Content-MD5) only the source is read, else both are, and compared byte by byte; each byte that is read is paid
+ * for. Throws StoreErrors of the
  * source; a target that cannot be read says so when it is written to.
  */
 export async function sizeOfSame(run: Run, path: StorePath): Promise<number | undefined> {
@@ -36,6 +37,7 @@ async function isSame(run: Run, path: StorePath, file: SourceFile, { md5 }: Entr
   if (md5 !== undefined) {
     const digest = createHash('md5')
     await eachChunk(run, file.sizeBytes, async (offset, length) => {
+      await run.pace.pay(length)
       digest.update(await file.read(offset, length))
       return true
     })
@@ -50,6 +52,8 @@ async function isSame(run: Run, path: StorePath, file: SourceFile, { md5 }: Entr
   }
   try {
     return await eachChunk(run, file.sizeBytes, async (offset, length) => {
+      await run.pace.pay(length)
+      await run.pace.pay(length)
       // A buffer is valid until the next read of the same file.
       const [ours, theirs] = await Promise.all([file.read(offset, length), readOther(other, offset, length)])
       return theirs !== undefined && ours.equals(theirs)
@@ -70,13 +74,15 @@ async function readOther(other: SourceFile, offset: number, length: number): Pro
 
 /** Whether every chunk of a file is as it should be; ends with the first that is not. */
 async function eachChunk(
-  { stop }: Run,
+  { stop, pace }: Run,
   sizeBytes: number,
   isRight: (offset: number, length: number) => Promise<boolean>,
 ): Promise<boolean> {
-  for (let offset = 0; offset < sizeBytes; offset += chunkBytes) {
+  for (let offset = 0; offset < sizeBytes;) {
     stop.check()
-    if (!(await isRight(offset, Math.min(chunkBytes, sizeBytes - offset)))) return false
+    const length = Math.min(pace.pieceBytes(chunkBytes), sizeBytes - offset)
+    if (!(await isRight(offset, length))) return false
+    offset += length
     // Local reads are synchronous: the thread's other job should have its turn.
     await nextTurn()
   }

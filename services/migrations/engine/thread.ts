@@ -4,17 +4,18 @@ import { type ChildBatch, Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
 import { finishFolders } from './finish-folders.ts'
-import { malformed, type Item } from './items.ts'
+import { malformed, type Item, writtenFolders } from './items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
-import { boundsOf, openSpec, Stop, type MoveSpec, type Run } from './run.ts'
+import { boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
+import { Cleaner } from './walk/clean.ts'
 import { Comparer } from './walk/compare.ts'
 import { Matcher } from './walk/match.ts'
 import { Planner } from './walk/plan.ts'
@@ -92,6 +93,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
     case 'folders':
       return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
+    case 'sweep':
+      for (const folder of writtenFolders(decodeItem(job.item)))
+        sweep(run, storePath(run, folder), () => true)
+      return { kind: 'done' }
     case 'begin': {
       const item = itemOf(job.item, 'large')
       const result = await skipLarge(run, item)
@@ -107,8 +112,13 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'compare':
     case 'plan':
     case 'match':
-      await walk(run, judgeOf(job, run), job.folders, (findings) => hand({ type: 'findings', findings }))
+    case 'clean': {
+      const judge = judgeOf(job, run)
+      // What was done is told though the job is to end; it takes longer to do than to tell.
+      const tell = judge.acts === true ? async (batch: Batch) => sendBatch(id, batch) : hand
+      await walk(run, judge, job.folders, (findings) => tell({ type: 'findings', findings }))
       return { kind: 'done' }
+    }
     case 'abandon':
       break
   }
@@ -124,6 +134,8 @@ function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Ju
       return new Planner(run, job.matchesTarget)
     case 'match':
       return new Matcher(run, job.match)
+    case 'clean':
+      return new Cleaner(run, job.step)
   }
 }
 

@@ -3,12 +3,11 @@ import type { Handlers, Input } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
-import { pathFromText } from '../../drivers/path-text.ts'
-import { isWithin } from '../engine/paths.ts'
 import type { Figures } from '../figures.ts'
 import type { MigrationDependencies } from '../index.ts'
 import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
 import { invalidField } from '../invalid.ts'
+import { areNested, storePlace } from '../overlap.ts'
 import { factOf, type MigrationRecord } from '../record.ts'
 import type { MigrationKind } from '../states.ts'
 import { command, entryFacts } from '../transition.ts'
@@ -45,25 +44,21 @@ export async function targetMatchOf(
   }
 }
 
+type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
+
 type Written = Moved &
-  Pick<MigrationRecord, 'migrationId'> & { readonly targetMatch?: MigrationRecord['targetMatch'] | undefined }
+  Pick<MigrationRecord, 'migrationId' | 'cleaned'> & {
+    readonly targetMatch?: MigrationRecord['targetMatch'] | undefined
+  }
 
 /**
  * What one migration brings is only at the target for another, which must not delete it.
  * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
  */
-export async function requireOwnTarget(
-  { records, localFolder }: Pick<MigrationDependencies, 'records' | 'localFolder'>,
-  asked: Written,
-): Promise<void> {
+export async function requireOwnTarget(dependencies: Matching, asked: Written): Promise<void> {
+  const { records } = dependencies
   const placesOf = async (migration: Written) =>
-    Promise.all(
-      targetsOf(migration).map(async (path) => ({
-        store: migration.target,
-        path: pathFromText(path),
-        folder: await localFolder(migration.target, path),
-      })),
-    )
+    Promise.all(targetsOf(migration).map((path) => storePlace(dependencies, migration.target, path)))
   const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
   const others = all.filter(
     (other) =>
@@ -87,11 +82,13 @@ export async function requireOwnTarget(
 }
 
 /** @throws GantryError INVALID_INPUT when what is at the target only cannot be deleted once, for a scan */
-export async function requireMatchable(
-  dependencies: Pick<MigrationDependencies, 'records' | 'localFolder'>,
-  record: MigrationRecord,
-): Promise<void> {
+export async function requireMatchable(dependencies: Matching, record: MigrationRecord): Promise<void> {
   refuseLive(record.kind)
+  if (record.cleaned !== undefined)
+    throw invalidField(
+      'targetMatch',
+      'would delete what the migration has brought: its source was cleaned up',
+    )
   await requireOwnTarget(dependencies, { ...record, targetMatch: record.targetMatch ?? {} })
 }
 
@@ -99,27 +96,16 @@ function refuseLive(kind: MigrationKind): void {
   if (kind !== 'live') return
   throw invalidField(
     'targetMatch',
-    'does not go with a live migration, which deletes what is deleted at the source',
+    'does not go with a live migration, which removes what is removed at the source, and leaves what the target had before: a one-time migration with targetMatch, run and deleted before the live one is made, removes that',
   )
 }
 
-/** With one source and no mappings, what one brings the other has in its source too. */
+/** With one source and no mappings, what one brings the other has in its source too, unless that was cleaned up. */
 const isOfOneTree = (one: Written, other: Written): boolean =>
-  one.source === other.source && [one, other].every((migration) => engineMappings(migration) === undefined)
-
-interface Place {
-  readonly store: string
-  readonly path: Buffer
-  /** Of a host. */
-  readonly folder: Buffer | undefined
-}
-
-function areNested(one: Place, other: Place): boolean {
-  const either = (a: Buffer, b: Buffer) => isWithin(a, b) || isWithin(b, a)
-  if (one.folder !== undefined && other.folder !== undefined)
-    return either(one.folder.subarray(1), other.folder.subarray(1))
-  return one.store === other.store && either(one.path, other.path)
-}
+  one.source === other.source &&
+  [one, other].every(
+    (migration) => engineMappings(migration) === undefined && migration.cleaned === undefined,
+  )
 
 export function targetMatchHandlers(
   { records, look }: Pick<MigrationDependencies, 'records' | 'look'>,

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
@@ -11,9 +11,12 @@ import {
 } from '../../../services/migrations/agents/spec-bytes.ts'
 import { packRules } from '../../../services/migrations/engine/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
-import { Throughput } from '../../../services/migrations/agents/throughput.ts'
+import { MovedSoFar, Throughput } from '../../../services/migrations/agents/throughput.ts'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
+import { largeFileBytes } from '../../../services/migrations/engine/items.ts'
+import { Mover } from '../../../services/migrations/engine/mover.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { createMove } from './engine/move-folder.ts'
 
 test('a folder is known again, empty, as it is, and while much happens in it', () => {
   using folder = createFolder('one', 'two')
@@ -23,6 +26,9 @@ test('a folder is known again, empty, as it is, and while much happens in it', (
   writeFileSync(join(folder.one, 'a'), 'a')
   const witness = witnessOf(folder.one)
   writeFileSync(join(folder.one, 'b'), 'b')
+  expect(isSameFolder(folder.one, witness)).toBe(true)
+  // Where files are being put all the time, nothing is as it was a moment ago.
+  utimesSync(join(folder.one, 'a'), 1, 1)
   expect(isSameFolder(folder.one, witness)).toBe(true)
 })
 
@@ -82,11 +88,33 @@ test('an agent is told all of a migration but its limits, rules in memory that i
   expect(fingerprintOf({ ...spec, generation: 3 })).not.toBe(fingerprintOf(spec))
 })
 
-test('throughput is that of the last ten seconds, and the total that of all', () => {
+test('throughput is what was said lately, and the total that of items that are counted', () => {
   const throughput = new Throughput()
-  throughput.add({ ...noCounts(), bytesMigrated: 5_000, filesMigrated: 10 }, 1_000)
-  throughput.add({ ...noCounts(), bytesMigrated: 5_000, linksMigrated: 10 }, 9_000)
-  expect(throughput.lately(10_000)).toEqual({ bytesPerSecond: 1_000, filesPerSecond: 2 })
-  expect(throughput.lately(15_000)).toEqual({ bytesPerSecond: 500, filesPerSecond: 1 })
+  throughput.says({ bytes: 0, files: 0 }, 0)
+  expect(throughput.lately).toEqual({ bytesPerSecond: 0, filesPerSecond: 0 })
+  throughput.says({ bytes: 5_000, files: 10 }, 5_000)
+  expect(throughput.lately).toEqual({ bytesPerSecond: 1_000, filesPerSecond: 2 })
+  for (const atMs of [10_000, 15_000]) throughput.says({ bytes: 15_000, files: 10 }, atMs)
+  expect(throughput.lately).toEqual({ bytesPerSecond: 1_000, filesPerSecond: 0 })
+  for (const atMs of [20_000, 25_000]) throughput.says({ bytes: 15_000, files: 10 }, atMs)
+  expect(throughput.lately).toEqual({ bytesPerSecond: 0, filesPerSecond: 0 })
+  throughput.add({ ...noCounts(), bytesMigrated: 5_000, filesMigrated: 10 })
+  throughput.add({ ...noCounts(), bytesMigrated: 5_000, linksMigrated: 10 })
   expect(throughput.total).toMatchObject({ bytesMigrated: 10_000, filesMigrated: 10, linksMigrated: 10 })
+})
+
+test('of a large file the parts are what was moved, and the whole is not counted again', async () => {
+  const moved = new MovedSoFar()
+  const logged: object[] = []
+  const onPart = (bytes: number) => moved.part(bytes)
+  await using mover = new Mover({ threads: 1, log: { error: (fields) => logged.push(fields) }, onPart })
+  await using move = createMove({}, mover)
+  writeFileSync(join(move.from, 'large'), Buffer.alloc(largeFileBytes + 1, 'x'))
+  writeFileSync(join(move.from, 'small'), 'small')
+  const { counts } = await move.run()
+  const large = { ...noCounts(), filesMigrated: 1, bytesMigrated: largeFileBytes + 1 }
+  expect(moved.all).toEqual({ bytes: large.bytesMigrated, files: 0 })
+  moved.item(large)
+  moved.item({ ...noCounts(), filesMigrated: 1, bytesMigrated: 5 })
+  expect(moved.all).toEqual({ bytes: counts.bytesMigrated, files: counts.filesMigrated })
 })

@@ -3,10 +3,13 @@ import { changed } from '../../../services/migrations/update.ts'
 import {
   begun,
   ended,
+  isOpen,
+  mayRun,
   nextOf,
   type Recurrence,
   trackerOf,
   unused,
+  windowChangeMs,
 } from '../../../services/migrations/recurrence.ts'
 import { planOf } from '../../../services/migrations/recurrence-input.ts'
 import { maxIterations, periodSeconds } from '../../../subjects/migration-recurrence.ts'
@@ -71,6 +74,46 @@ describe('a schedule', () => {
   })
 })
 
+describe('a window', () => {
+  const plan = (window: number | string, schedule = '0 22 * * *') =>
+    planOf({ recurringSchedule: schedule, recurringTimeZone: 'Europe/Berlin', recurringWindow: window })
+
+  test('begins with each time of the schedule, in its time zone, and its end is no part of it', () => {
+    const nightly = plan('8H')
+    expect(nightly).toMatchObject({ windowSeconds: 28_800 })
+    expect(isOpen(nightly, ms('20:59:59.999'))).toBe(false)
+    expect(isOpen(nightly, ms('21:00:00'))).toBe(true)
+    expect(isOpen(nightly, ms('04:59:59.999'))).toBe(true)
+    expect(isOpen(nightly, ms('05:00:00'))).toBe(false)
+    expect(windowChangeMs(nightly, ms('04:00:00.500'))).toBe(ms('05:00:00'))
+    expect(windowChangeMs(nightly, ms('05:00:00'))).toBe(ms('21:00:00'))
+    expect(unused(nightly)).toEqual(nightly)
+  })
+
+  test('may overlap with the next', () => {
+    const always = plan('90M', '0 * * * *')
+    expect(isOpen(always, ms('10:45:00'))).toBe(true)
+    expect(mayRun(always, ms('01:00:00'), ms('10:30:00'))).toBe(true)
+  })
+
+  test('without one it may run at any time', () => {
+    expect(plan(0).windowSeconds).toBeUndefined()
+    expect(isOpen(plan(0), ms('12:00:00'))).toBe(true)
+    expect(windowChangeMs(plan(0), ms('12:00:00'))).toBeUndefined()
+    expect(mayRun(planOf({ period: 60 }), ms('10:00:00'), ms('12:00:00'))).toBe(true)
+  })
+
+  test('is lasting in a change, until it is changed itself or the schedule goes', () => {
+    const recurring = migrationRecord({ kind: 'recurring', recurrence: plan('8H') })
+    const windowAfter = (changes: Parameters<typeof changed>[1]) =>
+      changed(recurring, changes, ms('10:00:00')).recurrence?.windowSeconds
+    expect(windowAfter({ recurringSchedule: '0 20 * * *' })).toBe(28_800)
+    expect(windowAfter({ recurringWindow: '1H' })).toBe(3_600)
+    expect(windowAfter({ recurringWindow: 0 })).toBeUndefined()
+    expect(windowAfter({ recurringPeriodSeconds: 60 })).toBeUndefined()
+  })
+})
+
 describe('what cannot be is refused, by its field', () => {
   test.each([
     [{ recurringSchedule: 'every night' }, 'recurringSchedule must be as cron has it'],
@@ -82,6 +125,11 @@ describe('what cannot be is refused, by its field', () => {
     ],
     [{ recurringSchedule: '0 0 * * *', period: 60 }, 'recurringPeriod does not go with recurringSchedule'],
     [{ recurringTimeZone: 'UTC', period: 60 }, 'recurringTimeZone goes with recurringSchedule'],
+    [{ recurringWindow: '8H', period: 60 }, 'recurringWindow goes with recurringSchedule'],
+    [
+      { recurringWindow: 59, recurringSchedule: '0 0 * * *' },
+      'recurringWindow must be 0 (none) or at least 60',
+    ],
     [{ period: '9999D' }, 'recurringPeriod must be at most'],
   ])('%j', (asked, message) => {
     expect(() => planOf(asked)).toThrow(message)
@@ -132,6 +180,13 @@ describe('a change', () => {
 
   test('of the priority leaves the rest', () => {
     expect(changed(recurring, { migrationPriority: 'HIGH' }, 0)).toEqual({ ...recurring, priority: 'HIGH' })
+  })
+
+  test('of the movers leaves the rest, and a live one is moved by the platform', () => {
+    expect(changed(recurring, { movedBy: 'AGENTS' }, 0)).toEqual({ ...recurring, movedBy: 'AGENTS' })
+    const live = migrationRecord({ kind: 'live' })
+    expect(changed(live, { movedBy: 'SERVER' }, 0)).toEqual({ ...live, movedBy: 'SERVER' })
+    expect(() => changed(live, { movedBy: 'AGENTS' }, 0)).toThrow('movedBy the platform itself follows')
   })
 
   test('of a recurrence that there is none of is refused', () => {

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   allowedIn,
+  commands,
+  happenings,
   isActive,
   isBetweenScans,
   isWorkedOn,
@@ -15,8 +17,6 @@ import {
 import { type MigrationState, migrationStates } from '../../../subjects/migration-model.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 
-const commands = ['start', 'resume', 'stop', 'reset', 'rescan', 'delete'] as const
-const happenings = ['due', 'admitted', 'displaced', 'scanned', 'lost', 'drained'] as const
 const triggers = [...commands, ...happenings] satisfies Trigger[]
 
 const short = {
@@ -35,16 +35,16 @@ const short = {
 
 /** Every state with what each trigger makes of it; `-` is not allowed, `*` is by the kind: done, wait or live. */
 const table = `
-       start resume stop reset rescan delete due admitted displaced scanned lost drained
-non    sch   -      -    non   -      gone   -   -        -         -       -    -
-sch    -     -      ing  sch   sch    -      -   run      -         -       -    -
-run    -     -      ing  sch   run    -      -   -        sch       *       run  -
-live   -     -      ing  sch   run    -      -   -        -         -       run  -
-ing    -     -      -    -     -      -      -   -        -         -       -    stop
-stop   sch   sch    -    sch   -      gone   -   -        -         -       -    -
-done   -     -      -    sch   sch    gone   -   -        -         -       -    -
-wait   rec   -      ing  sch   sch    -      rec -        -         -       -    -
-rec    -     -      ing  sch   -      -      -   run      -         -       -    -
+      start resume stop reset rescan delete due admitted displaced scanned aborted lost drained
+non   sch   -      -    non   -      gone   -   -        -         -       -       -    -
+sch   -     -      ing  sch   sch    -      -   run      -         -       -       -    -
+run   -     -      ing  sch   run    -      -   -        sch       *       stop    run  -
+live  -     -      ing  sch   run    -      -   -        -         -       stop    run  -
+ing   -     -      -    -     -      -      -   -        -         -       -       -    stop
+stop  sch   sch    -    sch   -      gone   -   -        -         -       -       -    -
+done  -     -      -    sch   sch    gone   -   -        -         -       -       -    -
+wait  rec   -      ing  sch   sch    -      rec -        -         -       -       -    -
+rec   -     -      ing  sch   -      -      -   run      -         -       -       -    -
 `
   .trim()
   .split('\n')

@@ -8,6 +8,7 @@ import {
   workIdOf,
 } from '../../../services/migrations/record.ts'
 import { admitted } from '../../../services/migrations/scheduler.ts'
+import { stateText } from '../../../services/migrations/state-text.ts'
 import { next } from '../../../services/migrations/states.ts'
 import { nextDueMs, turnsOf } from '../../../services/migrations/turns.ts'
 import {
@@ -98,8 +99,81 @@ test('a recurrence is due when its time has come, also long ago', () => {
   expect(turns([at('2026-02-01T00:00:00.000Z')], 0)).toHaveLength(1)
   expect(turns([at('2025-02-01T00:00:00.000Z')], 0)).toHaveLength(1)
   expect(turns([at('2026-02-01T00:00:00.001Z')], 0)).toEqual([])
-  expect(nextDueMs([at('2026-02-01T00:00:00.001Z'), at('2026-02-02T00:00:00.000Z')])).toBe(now + 1)
-  expect(nextDueMs([])).toBeUndefined()
+  expect(nextDueMs([at('2026-02-01T00:00:00.001Z'), at('2026-02-02T00:00:00.000Z')], now)).toBe(now + 1)
+  expect(nextDueMs([], now)).toBeUndefined()
+})
+
+describe('a schedule with windows', () => {
+  /** From ten in the evening to six. */
+  const nightly = { schedule: '0 22 * * *', timeZone: 'UTC', windowSeconds: 8 * 3_600 }
+  const ms = (iso: string) => Date.parse(`2026-02-${iso}:00.000Z`)
+  const recurring = (state: string, scheduled: string, nextRun?: string) =>
+    migrationRecord({
+      kind: 'recurring',
+      state: state as MigrationRecord['state'],
+      scheduled: new Date(ms(scheduled)).toISOString(),
+      recurrence: {
+        ...nightly,
+        count: 1,
+        iterations: [],
+        ...(nextRun === undefined ? {} : { nextRun: new Date(ms(nextRun)).toISOString() }),
+      },
+    })
+  const at = (record: MigrationRecord, iso: string) =>
+    turnsOf([record], 0, ms(iso)).map(({ trigger }) => trigger)
+  const nextAt = (record: MigrationRecord, iso: string) => nextDueMs([record], ms(iso))
+
+  test('ends a run with its window, and goes on with the next', () => {
+    const running = recurring('RUNNING', '01T22:00')
+    expect(at(running, '02T05:59')).toEqual([])
+    expect(nextAt(running, '01T23:00')).toBe(ms('02T06:00'))
+    expect(at(running, '02T06:00')).toEqual(['displaced'])
+    const waiting = recurring(next(running, 'displaced') as string, '01T22:00')
+    expect(waiting.state).toBe('SCHEDULED')
+    expect(at(waiting, '02T06:00')).toEqual([])
+    expect(nextAt(waiting, '02T06:00')).toBe(ms('02T22:00'))
+    expect(at(waiting, '02T22:00')).toEqual(['admitted'])
+    expect(at(recurring('RUNNING', '01T22:00'), '03T06:00')).toEqual(['displaced'])
+  })
+
+  test('leaves its place to others meanwhile', () => {
+    const other = record('low 1')
+    const running = { ...recurring('RUNNING', '01T22:00'), priority: 'HIGH' } as const
+    expect(turnsOf([running, other], 1, ms('02T07:00')).map(({ trigger }) => trigger)).toEqual([
+      'displaced',
+      'admitted',
+    ])
+  })
+
+  test('what was asked for outside of a window runs at once, to the end of the next', () => {
+    const waiting = recurring('SCHEDULED', '01T12:00')
+    expect(at(waiting, '01T12:00')).toEqual(['admitted'])
+    const running = recurring('RUNNING', '01T12:00')
+    for (const time of ['01T21:59', '01T22:00', '02T05:59']) expect(at(running, time)).toEqual([])
+    expect(at(running, '02T06:00')).toEqual(['displaced'])
+  })
+
+  test('who did not get a turn in its window waits for the next', () => {
+    const waiting = recurring('RECURRENCE_SCHEDULED', '01T22:00')
+    expect(at(waiting, '02T05:00')).toEqual(['admitted'])
+    expect(at(waiting, '02T07:00')).toEqual([])
+  })
+
+  test('a time that was missed is due with the next window, or in what is left of its own', () => {
+    const missed = recurring('WAITING_FOR_NEXT_RECURRENCE', '01T06:00', '01T22:00')
+    expect(at(missed, '02T03:00')).toEqual(['due'])
+    expect(at(missed, '02T07:00')).toEqual([])
+    expect(nextAt(missed, '02T07:00')).toBe(ms('02T22:00'))
+    expect(nextAt(missed, '01T12:00')).toBe(ms('01T22:00'))
+  })
+
+  test('says in words when it goes on', () => {
+    const waiting = recurring('SCHEDULED', '01T22:00')
+    expect(stateText(waiting, 0, ms('02T07:00'))).toBe(
+      'waits for its next window, at 2026-02-02T22:00:00.000Z',
+    )
+    expect(stateText(waiting, 0, ms('02T05:00'))).toBe('waits for its turn')
+  })
 })
 
 const anyRecord = fc

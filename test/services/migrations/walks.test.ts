@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ReportStore } from '../../../services/migrations/verifications/reports.ts'
+import { verificationReports } from '../../../subjects/verification-terms.ts'
+import { ReportStore } from '../../../services/migrations/walks/reports.ts'
 import { FolderStack } from '../../../services/migrations/walks/folder-stack.ts'
 import { walkAll } from '../../../services/migrations/walks/walk-all.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -75,7 +76,10 @@ test('a walk ends with the first failure, and when it is told to', async () => {
 
 test('reports are bounded: what comes after a full one is counted, and the oldest make room', async () => {
   using folder = createFolder('reports')
-  const store = new ReportStore(join(folder.reports, 'below'), { maxFileBytes: 100, maxBytes: 250 })
+  const store = new ReportStore(join(folder.reports, 'below'), verificationReports, {
+    maxFileBytes: 100,
+    maxBytes: 250,
+  })
   const line = `${'x'.repeat(39)}\n`
   for (const id of ['first', 'second', 'third']) {
     const writer = await store.write(id)

@@ -5,12 +5,12 @@ import {
   type VerificationLevel,
   verificationReports,
 } from '../../../../subjects/verification-terms.ts'
-import type { Entry, Owner, StorePath } from '../../../drivers/driver.ts'
-import { defaultMetadata } from '../../../../subjects/migration-metadata.ts'
+import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
 import { storePath, type Run } from '../run.ts'
+import { attributesDifference, type Both, momentOf, timeDifference } from './compare-attributes.ts'
 import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
@@ -23,11 +23,6 @@ export interface Comparison {
   /** Milliseconds since 1970; what was changed later is left out. Not there: nothing is. */
   readonly ignoreAfterMs?: number
 }
-
-/** Times are compared at microseconds: to set one loses up to 100 ns, and a double near today's steps by 244. */
-const timeToleranceMs = 0.0015
-/** Bits that a copy keeps. */
-const comparedModeBits = 0o777
 
 type Row = Readonly<Record<(typeof rowFields)[number], string | number | undefined>>
 const rowFields = [
@@ -50,6 +45,8 @@ interface Verdict {
   readonly result: ScanResult
   readonly detail?: string
 }
+
+const match: Verdict = { result: 'MATCH' }
 
 /** Compares what stands on both sides, and writes a row for each path. */
 export class Comparer implements Judge {
@@ -109,46 +106,40 @@ export class Comparer implements Judge {
     if (source.type !== target.type)
       return { result: 'TYPE_MISMATCH', detail: `${source.type} at the source, ${target.type} at the target` }
     const { level } = this.#comparison
-    if (level === 'existence') return { result: 'MATCH' }
+    if (level === 'existence') return match
     if (source.sizeBytes !== target.sizeBytes)
       return {
         result: 'SIZE_MISMATCH',
         detail: `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`,
       }
+    const both = { source, target, at: storePath(this.#run, path), there: pair.there }
     switch (level) {
       case 'size':
-        return { result: 'MATCH' }
+        return match
       case 'time':
-        return timeVerdict(source, target) ?? { result: 'MATCH' }
+        return timeVerdict(both) ?? match
       case 'metadata':
-        return timeVerdict(source, target) ?? this.#metadataVerdict(source, target) ?? { result: 'MATCH' }
+        return timeVerdict(both) ?? (await this.#metadataVerdict(both, found))
       case 'digest':
-        return this.#contentVerdict(path, { source, target, there: pair.there }, found)
+        return this.#contentVerdict(both, found)
     }
   }
 
-  /** What the migration does not keep is not missed. */
-  #metadataVerdict(source: Entry, target: Entry): Verdict | undefined {
-    const { modes, owners } = this.#run.spec.metadata ?? defaultMetadata
-    return (
-      (modes ? modeVerdict(source, target) : undefined) ?? (owners ? ownerVerdict(source, target) : undefined)
-    )
+  async #metadataVerdict(both: Both, found: Collected): Promise<Verdict> {
+    // Where a link leads is what it has for content, which no time tells.
+    const verdict = both.source.type === 'symlink' ? await this.#contentVerdict(both, found) : match
+    if (verdict !== match) return verdict
+    const detail = await attributesDifference(this.#run, both)
+    return detail === undefined ? match : { result: 'METADATA_MISMATCH', detail }
   }
 
-  async #contentVerdict(
-    path: StorePath,
-    pair: { source: Entry; target: Entry; there: StorePath },
-    found: Collected,
-  ): Promise<Verdict> {
-    const { source, there } = pair
-    const at = storePath(this.#run, path)
-    if (source.type !== 'file' && source.type !== 'symlink') return { result: 'MATCH' }
-    const { difference, bytesRead } =
-      source.type === 'file'
-        ? await compareContent(this.#run, at, pair)
-        : await compareLinks(this.#run, at, there)
+  async #contentVerdict(both: Both, found: Collected): Promise<Verdict> {
+    const { type } = both.source
+    if (type !== 'file' && type !== 'symlink') return match
+    const compare = type === 'file' ? compareContent : compareLinks
+    const { difference, bytesRead } = await compare(this.#run, both)
     count(found, 'bytesRead', bytesRead)
-    return difference === undefined ? { result: 'MATCH' } : { result: 'DIGEST_MISMATCH', detail: difference }
+    return difference === undefined ? match : { result: 'DIGEST_MISMATCH', detail: difference }
   }
 
   #row(
@@ -181,42 +172,11 @@ const typeNames = { file: 'FILE', folder: 'DIRECTORY', symlink: 'LINK', other: '
 
 const isFolder = (entry: Entry | undefined): boolean => entry?.type === 'folder'
 
-/** A store that gives no time says 0. */
-const momentOf = (entry: Entry | undefined): string | undefined =>
-  entry === undefined || entry.modifiedMs === 0 ? undefined : new Date(entry.modifiedMs).toISOString()
-
-/** Times of folders and links are not carried over. */
-function timeVerdict(source: Entry, target: Entry): Verdict | undefined {
-  if (source.type !== 'file' || source.modifiedMs === 0 || target.modifiedMs === 0) return undefined
-  if (Math.abs(source.modifiedMs - target.modifiedMs) <= timeToleranceMs) return undefined
-  return {
-    result: 'TIME_MISMATCH',
-    detail: `${momentOf(source)} at the source, ${momentOf(target)} at the target`,
-  }
+/** Those of folders and links are metadata like others: they tell nothing of content. */
+function timeVerdict({ source, target }: Both): Verdict | undefined {
+  const detail = source.type === 'file' ? timeDifference(source, target) : undefined
+  return detail === undefined ? undefined : { result: 'TIME_MISMATCH', detail }
 }
-
-function modeVerdict(source: Entry, target: Entry): Verdict | undefined {
-  if (source.type === 'symlink' || source.mode === undefined || target.mode === undefined) return undefined
-  const [one, other] = [source.mode & comparedModeBits, target.mode & comparedModeBits]
-  return one === other
-    ? undefined
-    : {
-        result: 'METADATA_MISMATCH',
-        detail: `mode ${octal(one)} at the source, ${octal(other)} at the target`,
-      }
-}
-
-function ownerVerdict({ owner }: Entry, { owner: its }: Entry): Verdict | undefined {
-  if (owner === undefined || its === undefined) return undefined
-  if (owner.uid === its.uid && owner.gid === its.gid) return undefined
-  const text = ({ uid, gid }: Owner) => `${uid}:${gid}`
-  return {
-    result: 'METADATA_MISMATCH',
-    detail: `owner ${text(owner)} at the source, ${text(its)} at the target`,
-  }
-}
-
-const octal = (mode: number): string => mode.toString(8).padStart(3, '0')
 
 const count = (found: Collected, name: VerificationCount, more = 1): void => found.count(name, more)
 

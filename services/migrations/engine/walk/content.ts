@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Entry, SourceFile, StorePath } from '../../../drivers/driver.ts'
+import type { SourceFile, StorePath } from '../../../drivers/driver.ts'
 import { linksOf } from '../metadata.ts'
 import { atTarget, type Run } from '../run.ts'
+import type { Both } from './compare-attributes.ts'
 
-/** Read at once from each store. */
+/** Read at once from each store, where no limit is lower. */
 const chunkBytes = 1024 * 1024
 
 /** What a comparison of content came to. */
@@ -16,13 +17,12 @@ export interface ContentComparison {
 
 /**
  * Compares the content of two files of the same size, and reads no more than it must: nothing when both stores keep a
- * digest, one file when one of them does, else both up to the first difference. Throws StoreErrors.
- * @param at path in the source
+ * digest, one file when one of them does, else both up to the first difference. Each byte that is read is paid for. Throws
+ * StoreErrors.
  */
 export async function compareContent(
   run: Run,
-  at: StorePath,
-  { source, target, there }: { source: Entry; target: Entry; there: StorePath },
+  { source, target, at, there }: Both,
 ): Promise<ContentComparison> {
   const { sizeBytes } = source
   if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
@@ -42,7 +42,8 @@ export async function compareContent(
 }
 
 /** Compares where two symbolic links lead. Throws StoreErrors. */
-export async function compareLinks(run: Run, at: StorePath, there: StorePath): Promise<ContentComparison> {
+export async function compareLinks(run: Run, { at, there }: Both): Promise<ContentComparison> {
+  await run.pace.pay(0)
   const [source, target] = await Promise.all([
     run.source.readLink?.(at),
     run.target.readLink === undefined ? undefined : atTarget(run.target.readLink(there)),
@@ -68,9 +69,12 @@ async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile)
 
 async function md5Of(run: Run, file: SourceFile): Promise<string> {
   const hash = createHash('md5')
-  for (let offset = 0; offset < file.sizeBytes; offset += chunkBytes) {
+  for (let offset = 0; offset < file.sizeBytes;) {
     run.stop.check()
-    hash.update(await file.read(offset, Math.min(chunkBytes, file.sizeBytes - offset)))
+    const length = Math.min(run.pace.pieceBytes(chunkBytes), file.sizeBytes - offset)
+    await run.pace.pay(length)
+    hash.update(await file.read(offset, length))
+    offset += length
     await nextTurn()
   }
   return hash.digest('base64')
@@ -78,14 +82,17 @@ async function md5Of(run: Run, file: SourceFile): Promise<string> {
 
 async function compareBytes(run: Run, from: SourceFile, to: SourceFile): Promise<ContentComparison> {
   const sizeBytes = Math.min(from.sizeBytes, to.sizeBytes)
-  for (let offset = 0; offset < sizeBytes; offset += chunkBytes) {
+  for (let offset = 0; offset < sizeBytes;) {
     run.stop.check()
-    const length = Math.min(chunkBytes, sizeBytes - offset)
+    const length = Math.min(run.pace.pieceBytes(chunkBytes), sizeBytes - offset)
+    await run.pace.pay(length)
+    await run.pace.pay(length)
     const [source, target] = await Promise.all([from.read(offset, length), atTarget(to.read(offset, length))])
     if (!source.equals(target)) {
       const at = offset + firstDifference(source, target)
       return { difference: `other content from byte ${at} on`, bytesRead: 2 * (offset + length) }
     }
+    offset += length
     await nextTurn()
   }
   const difference = from.sizeBytes === to.sizeBytes ? undefined : 'the size has changed meanwhile'

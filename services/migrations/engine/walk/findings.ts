@@ -32,6 +32,11 @@ export class Collected {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + more)
   }
 
+  /** Whether there is more than folders that are to be walked through. */
+  get hasTold(): boolean {
+    return this.#lines.size > 0 || this.#counts.size > 0
+  }
+
   get isMuch(): boolean {
     return this.#length >= sentLength
   }

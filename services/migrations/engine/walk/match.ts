@@ -1,11 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
-import { concurrently } from '../concurrently.ts'
+import { noCounts } from '../counts.ts'
 import { isTaken } from '../mappings.ts'
-import { storeError, targetError } from '../outcome.ts'
-import { isName, joinPath, textFromPath } from '../paths.ts'
-import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
+import { matchFolder } from '../match-folder.ts'
+import { joinPath, relativePath, textFromPath } from '../paths.ts'
+import { removeTree } from '../remove-tree.ts'
+import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash, moveToTrash } from './trash.ts'
@@ -33,6 +34,7 @@ export type MatchCount = 'filesDeleted' | 'bytesDeleted' | 'foldersDeleted'
  * nothing that the source has by now, and no folder that one of these is in.
  */
 export class Matcher implements Judge {
+  readonly acts = true
   readonly #run: Run
   readonly #match: Match
 
@@ -51,8 +53,11 @@ export class Matcher implements Judge {
       target !== undefined &&
       !isTrash(there) &&
       (await this.#run.source.stat(this.#at(path))) === undefined
-    )
+    ) {
       await this.#remove(target, path, there, found)
+      // That has moved the time of the folder it was in.
+      await matchFolder(this.#run, parentOf(this.#at(path)), noCounts())
+    }
     return undefined
   }
 
@@ -61,60 +66,41 @@ export class Matcher implements Judge {
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
   }
 
+  /** What was removed moved its time, be it by a process that died before it got here. */
+  async left(path: StorePath): Promise<void> {
+    // What the store does not keep was counted when the folder was finished.
+    await matchFolder(this.#run, this.#at(path), noCounts())
+  }
+
   #at(path: StorePath): StorePath {
     return storePath(this.#run, path)
   }
 
-  /** @returns whether nothing is left */
-  async #remove(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const { target, stop, rules, spec } = this.#run
-    stop.check()
+  async #remove(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<void> {
+    const { rules, spec, target } = this.#run
     const { trash } = this.#match
     // A folder goes into the trash as it is when nothing in it can be meant to stay.
-    if (trash !== undefined && (entry.type !== 'folder' || (rules ?? spec.mappings) === undefined)) {
-      await atTarget(moveToTrash(target, there, trash))
-      countDeleted(found, entry)
+    const goesWhole = (rules ?? spec.mappings) === undefined
+    const takeAway = async (at: StorePath, { type }: Entry) => {
+      if (trash === undefined || (type === 'folder' && !goesWhole)) return false
+      await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    if (entry.type === 'folder' && !(await this.#empty(path, there, found))) return false
-    try {
-      if (await target.remove(there)) countDeleted(found, entry)
-      return true
-    } catch (error) {
-      const { failure } = storeError(error)
-      if (entry.type !== 'folder' || failure !== 'unsupported') throw targetError(error)
-      throw targetError(
-        new StoreError('changed', 'the folder was filled while it was deleted', { cause: error }),
-      )
-    }
+    const mayRemove = (at: StorePath, one: Entry) =>
+      this.#mayGo(at, joinPath(path, relativePath(there, at)), one)
+    const removed = (one: Entry) => countDeleted(found, one)
+    await removeTree(this.#run, { side: 'target', mayRemove, takeAway, removed }, there, entry)
   }
 
-  /** Whether nothing is left in a folder. */
-  async #empty(path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const folderRules = this.#run.rules?.inFolder(this.#at(path))
-    let isEmpty = true
-    for await (const batch of this.#list(there)) {
-      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
-        const inside = joinPath(there, entry.name)
-        const mayGo =
-          isName(entry.name) &&
-          !isTemporaryName(entry.name) &&
-          !isTaken(this.#run, inside) &&
-          typeof (folderRules?.verdict(entry) ?? 'taken') !== 'object'
-        const isGone = mayGo && (await this.#remove(entry, joinPath(path, entry.name), inside, found))
-        if (!isGone) isEmpty = false
-      })
-      await nextTurn()
-    }
-    return isEmpty
-  }
-
-  async *#list(there: StorePath): AsyncGenerator<Entry[]> {
-    try {
-      yield* this.#run.target.list(there, this.#run.stop.signal)
-    } catch (error) {
-      if (storeError(error).failure !== 'gone') throw targetError(error)
-    }
+  /** @param path where it would come from */
+  #mayGo(there: StorePath, path: StorePath, entry: Entry): boolean {
+    const name = nameOf(there)
+    const folderRules = this.#run.rules?.inFolder(parentOf(this.#at(path)))
+    return (
+      !isTemporaryName(name) &&
+      !isTaken(this.#run, there) &&
+      typeof (folderRules?.verdict({ ...entry, name }) ?? 'taken') !== 'object'
+    )
   }
 }
 

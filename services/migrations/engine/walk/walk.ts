@@ -11,10 +11,14 @@ import { decodeFolder, encodeFolder, type Side, type WalkFolder } from './walk-f
 
 /** Looks at what stands at a path, and says on which sides a folder there is to be walked through. */
 export interface Judge {
+  /** Whether it changes what it looks at: then all that it found counts, however the walk goes on, and no path comes twice. */
+  readonly acts?: boolean
   /** @param path relative to the migration's path */
   pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined>
   /** A path that could not be looked at. */
   unreadable(path: StorePath, reason: string, found: Collected): void
+  /** A folder of both sides whose entries were all looked at. */
+  left?(path: StorePath): Promise<void>
 }
 
 /** Somebody waits for the end: what does not answer by then is told as it is. */
@@ -35,10 +39,15 @@ export async function walk(
   send: (findings: Findings) => Promise<void>,
 ): Promise<void> {
   const all = new Collected()
-  await concurrently(folders.map(decodeFolder), concurrencyOf(run), async (folder) => {
-    await new FolderWalk(run, judge, send).walk(folder, all)
-    if (all.isMuch) await send(all.empty())
-  })
+  try {
+    await concurrently(folders.map(decodeFolder), concurrencyOf(run), async (folder) => {
+      await new FolderWalk(run, judge, send).walk(folder, all)
+      if (all.isMuch) await send(all.empty())
+    })
+  } catch (error) {
+    if (judge.acts === true) await send(all.empty())
+    throw error
+  }
   await send(all.empty())
 }
 
@@ -65,6 +74,7 @@ class FolderWalk {
         all.take(found)
         return
       } catch (error) {
+        if (this.#judge.acts === true) this.#keep(found, all)
         this.#run.stop.check()
         const known = storeError(error)
         // It was there when its parent was listed: what is there now decides.
@@ -81,7 +91,15 @@ class FolderWalk {
     }
   }
 
+  /** Of what was done nothing is done again. */
+  #keep(found: Collected, all: Collected): void {
+    if (!found.hasTold) return
+    this.#isSent = true
+    all.take(found)
+  }
+
   async #folder(folder: WalkFolder, found: Collected): Promise<void> {
+    await this.#run.pace.pay(0)
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
         this.#run.stop.check()
@@ -89,10 +107,12 @@ class FolderWalk {
         else this.#judge.unreadable(folder.path, unusable, found)
         await this.#turn()
       })
-      if (!found.isMuch) continue
+      // A process that is killed takes with it what was done and not told.
+      if (!found.isMuch && !(this.#judge.acts === true && found.hasTold)) continue
       this.#isSent = true
       await this.#send(found.empty())
     }
+    if (folder.side === 'both') await this.#judge.left?.(folder.path)
   }
 
   /** A path that somebody has asked for, or a folder that is no longer where it was. */

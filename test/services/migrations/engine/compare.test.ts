@@ -1,9 +1,11 @@
-import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, lutimesSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { newBucket, setRates } from '../../../../services/migrations/engine/bucket.ts'
 import { packRules } from '../../../../services/migrations/engine/rules.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
+import { listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { compareAll, differences } from './compare-folder.ts'
 import { createMove } from './move-folder.ts'
 
@@ -61,6 +63,7 @@ test('each level finds what it looks at, and only digests read content', async (
     bytesRead: 0,
   })
   expect((await found('metadata')).differences).toEqual([
+    'DIGEST_MISMATCH /link',
     'METADATA_MISMATCH /b',
     'SIZE_MISMATCH /four',
     'TIME_MISMATCH /a/one',
@@ -71,6 +74,73 @@ test('each level finds what it looks at, and only digests read content', async (
     // Files of one size are read on both sides.
     bytesRead: 2 * ('first'.length + 'second'.length + 'third'.length),
   })
+})
+
+/** What the metadata of a path differ in, by path. */
+async function metadataDifferences({ mover, spec }: Awaited<ReturnType<typeof copied>>) {
+  const { rows } = await compareAll(mover, spec, { level: 'metadata' })
+  const different = rows.filter(({ scanResult }) => scanResult === 'METADATA_MISMATCH')
+  return Object.fromEntries(different.map(({ sourcePath, detail }) => [sourcePath, detail]))
+}
+
+test('times of folders and links are metadata, that of a store’s root is not', async () => {
+  await using move = await copied()
+  utimesSync(join(move.to, 'a/deep'), 1, 1)
+  lutimesSync(join(move.to, 'link'), 2, 2)
+  utimesSync(move.to, 3, 3)
+  expect(await metadataDifferences(move)).toEqual({
+    '/a/deep': expect.stringMatching('^time .*Z at the source, 1970-01-01T00:00:01.000Z at the target$'),
+    '/link': expect.stringMatching('^time .*Z at the source, 1970-01-01T00:00:02.000Z at the target$'),
+  })
+  const { rows } = await compareAll(move.mover, move.spec, { level: 'time' })
+  expect(rows.filter(({ scanResult }) => scanResult !== 'MATCH')).toEqual([])
+})
+
+const noExtended = whyNoExtended()
+test(
+  noExtended === undefined
+    ? 'extended attributes are compared where the migration keeps them'
+    : `extended attributes (not shown here: ${noExtended})`,
+  async () => {
+    if (noExtended !== undefined) return
+    await using move = createMove({ metadata: { modes: true, owners: true, attributes: true } })
+    mkdirSync(join(move.from, 'folder'))
+    for (const name of ['file', 'same']) {
+      writeFileSync(join(move.from, name), name)
+      setExtended(join(move.from, name), { 'user.one': 'ünï', 'user.two': Buffer.from([0, 255]) })
+    }
+    setExtended(join(move.from, 'folder'), { 'user.folder': '' })
+    await move.run()
+    expect(await metadataDifferences(move)).toEqual({})
+    setExtended(join(move.to, 'file'), { 'user.one': 'other', 'user.new': 'x' })
+    setExtended(join(move.to, 'folder'), { 'system.posix_acl_default': listWithUser(1002, 7) })
+    expect(await metadataDifferences(move)).toEqual({
+      '/file': 'extended attributes user.new, user.one',
+      '/folder': 'extended attributes system.posix_acl_default',
+    })
+    const without = {
+      ...move,
+      spec: { ...move.spec, metadata: { modes: true, owners: true, attributes: false } },
+    }
+    expect(await metadataDifferences(without)).toEqual({})
+  },
+)
+
+test('what is read counts under the limits of the migration', async () => {
+  const limit = newBucket()
+  setRates(limit, { bytesPerSecond: 100_000, requestsPerSecond: undefined })
+  await using move = createMove()
+  writeFileSync(join(move.from, 'file'), Buffer.alloc(30_000, 'x'))
+  await move.run()
+  const spec = { ...move.spec, limits: [limit] }
+  const begun = performance.now()
+  const { counts } = await compareAll(move.mover, spec, { level: 'digest' })
+  expect(counts).toMatchObject({ bytesRead: 60_000 })
+  // A fifth of a second is free at the beginning.
+  expect(performance.now() - begun).toBeGreaterThan(350)
+  const compared = await move.run({}, { ...spec, policy: 'SkipIfDigestMatch' })
+  expect(compared.counts.filesSkipped).toBe(1)
+  expect(performance.now() - begun).toBeGreaterThan(900)
 })
 
 test('what is on one side only is found with all that is in it, and so is a file in place of a folder', async () => {
@@ -141,8 +211,15 @@ test(
     const sizes = { none: 0, small: 100_000, large: 20_000_000 }
     for (const [name, size] of Object.entries(sizes))
       writeFileSync(join(move.from, name), Buffer.alloc(size, name))
+    mkdirSync(join(move.from, 'folder'))
+    utimesSync(join(move.from, 'folder'), 1, 1)
     await move.run()
     const { mover, spec } = move
+    const attributes = { modes: true, owners: true, attributes: true }
+    // It has folders' times, and no extended attributes.
+    expect(
+      differences(await compareAll(mover, { ...spec, metadata: attributes }, { level: 'metadata' })),
+    ).toEqual([])
     const compared = await compareAll(mover, spec, { level: 'digest' })
     expect(differences(compared)).toEqual([])
     // The service keeps no digest of what went in parts: that is read on both sides.

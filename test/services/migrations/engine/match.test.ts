@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
@@ -124,6 +133,8 @@ test('what is at the target only goes, but nothing that is excluded, and no fold
     foldersDeleted: 2,
   })
   expect(undeleted).toEqual([])
+  // What went from it has moved its time.
+  expect(statSync(join(move.to, 'kept')).mtimeMs).toBeCloseTo(statSync(join(move.from, 'kept')).mtimeMs, 2)
 })
 
 test('a source that is not there deletes nothing', async () => {

@@ -84,5 +84,5 @@ export async function tryOnce(
     async ({ regions }) => void (retried += regions.length),
     signal,
   )
-  return { retried, reason: putOff }
+  return { retried, reason: putOff?.message }
 }

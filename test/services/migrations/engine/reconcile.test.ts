@@ -298,6 +298,21 @@ describe('what a migration is told to do', () => {
     expect(move.listed()).toEqual(['b.tmp', 'cache', 'cache/theirs', 'kept'])
   })
 
+  test('what is renamed to a name that is left out goes from the target, and comes back with another', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
+    mkdirSync(move.from('folder'))
+    for (const path of ['file', 'folder/in']) writeFileSync(move.from(path), 'x')
+    await move.apply(everything)
+    renameSync(move.from('file'), move.from('file.tmp'))
+    renameSync(move.from('folder'), move.from('cache'))
+    await move.apply(changed('', { names: ['file', 'file.tmp', 'folder', 'cache'] }))
+    expect(move.listed()).toEqual([])
+    renameSync(move.from('file.tmp'), move.from('other'))
+    renameSync(move.from('cache'), move.from('folder'))
+    await move.apply(changed('', { names: ['file.tmp', 'other', 'folder', 'cache'] }))
+    expect(move.listed()).toEqual(['folder', 'folder/in', 'other'])
+  })
+
   test('of what it is confined to, folders on the way are made when they hold something', async () => {
     using move = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
     for (const path of ['a/empty', 'a/full/deep', 'other']) mkdirSync(move.from(path), { recursive: true })

@@ -1,18 +1,25 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { crc32 } from 'node:zlib'
 import { maxPartLength, type Part } from '../../../subjects/download.ts'
-import {
-  type VerificationReport,
-  verificationReportNames,
-  verificationReports,
-} from '../../../subjects/verification-terms.ts'
-import { csvHead } from '../engine/walk/compare.ts'
+
+/** One of the reports of a job. */
+interface ReportKind {
+  readonly file: string
+  /** Media type. */
+  readonly type: string
+  /** What stands in it before anything is found. */
+  readonly head?: string
+}
+
+/** The reports of a job by their names: FULL has all lines, and what is left out of it is counted; SUMMARY is made at the end. */
+export type ReportKinds<N extends string> = Readonly<Record<N | 'FULL' | 'SUMMARY', ReportKind>>
 
 /** A report as it is on disk. */
-export interface ReportFile {
-  readonly type: VerificationReport
+export interface ReportFile<N extends string = string> {
+  readonly type: N | 'FULL' | 'SUMMARY'
   readonly sizeBytes: number
   readonly createdMs: number
   /** CRC-32. */
@@ -22,40 +29,52 @@ export interface ReportFile {
 export interface ReportLimits {
   /** Largest file of a report; what comes after it is counted. */
   readonly maxFileBytes: number
-  /** All reports of verifications that have ended; the oldest go first. */
+  /** All reports of jobs that have ended; the oldest go first. */
   readonly maxBytes: number
 }
 
 /** A file of the largest has some two million paths; together they are what a disk of the platform can spare. */
 export const reportLimits: ReportLimits = { maxFileBytes: 512 * 2 ** 20, maxBytes: 4 * 2 ** 30 }
 
-/** Reports that are written while folders are compared; the summary is written at the end. */
-const written = verificationReportNames.filter((name) => name !== 'SUMMARY')
-
 /**
- * The reports of verifications, in a folder for each below the platform's own. Not in the broker: its storage is what the
- * work of all migrations needs, and a report has a line for each path. Lost with the disk is only what can be made again.
+ * The reports of jobs of one sort, in a folder for each below the platform's own. Not in the broker: its storage is what the
+ * work of all migrations needs, and a report has a line for each path.
  */
-export class ReportStore {
+export class ReportStore<N extends string> {
   readonly #folder: string
+  readonly #kinds: ReportKinds<N>
   readonly #limits: ReportLimits
 
-  constructor(folder: string, limits = reportLimits) {
+  constructor(folder: string, kinds: ReportKinds<N>, limits = reportLimits) {
     this.#folder = folder
+    this.#kinds = kinds
     this.#limits = limits
   }
 
-  /** Begins the reports of a verification, in place of what is there of it. */
-  async write(id: string): Promise<ReportWriter> {
+  /**
+   * Begins the reports of a job, in place of what is there of it.
+   * @param again what a line of its full report of before comes to in the new reports; without it, nothing
+   */
+  async write(
+    id: string,
+    again?: (line: string) => Readonly<Record<string, string>>,
+  ): Promise<ReportWriter<N>> {
     const folder = this.#of(id)
-    rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    return ReportWriter.open(folder, this.#limits.maxFileBytes)
+    const writer = await ReportWriter.open<N>(folder, this.#kinds, this.#limits.maxFileBytes)
+    const before = join(folder, this.#kinds.FULL.file)
+    if (again !== undefined && existsSync(before)) {
+      for await (const line of createInterface({ input: createReadStream(before) })) {
+        await writer.append(again(line))
+      }
+    }
+    writer.begin()
+    return writer
   }
 
   /** One part of a report, of whole lines; undefined when there is no such report. */
-  async read(id: string, name: VerificationReport, from: number): Promise<Part | undefined> {
-    const { file, type } = verificationReports[name]
+  async read(id: string, name: N | 'FULL' | 'SUMMARY', from: number): Promise<Part | undefined> {
+    const { file, type } = this.#kinds[name]
     const path = join(this.#of(id), file)
     if (!existsSync(path)) return undefined
     await using handle = await open(path)
@@ -71,18 +90,23 @@ export class ReportStore {
     }
   }
 
+  suffixOf(name: N | 'FULL' | 'SUMMARY'): string {
+    const { file } = this.#kinds[name]
+    return file.slice(file.lastIndexOf('.'))
+  }
+
   remove(id: string): void {
     rmSync(this.#of(id), { recursive: true, force: true })
   }
 
-  /** Ids of the verifications that have reports here. */
+  /** Ids of the jobs that have reports here. */
   ids(): string[] {
     return existsSync(this.#folder) ? readdirSync(this.#folder) : []
   }
 
   /**
    * Removes the reports that there is no room for.
-   * @param ended ids of verifications that have ended, the oldest first
+   * @param ended ids of jobs that have ended, the oldest first
    * @returns those whose reports were removed
    */
   makeRoom(ended: readonly string[]): string[] {
@@ -109,47 +133,66 @@ export class ReportStore {
   }
 }
 
-interface OpenReport {
-  readonly type: VerificationReport
+interface OpenReport<N extends string> {
+  readonly type: N | 'FULL'
+  readonly file: string
   readonly handle: FileHandle
   sizeBytes: number
   checksum: number
   isFull: boolean
 }
 
-/** Reports of one verification that are being written. */
-export class ReportWriter {
+/** Reports of one job that are being written. */
+export class ReportWriter<N extends string> {
   readonly #folder: string
-  readonly #reports: readonly OpenReport[]
+  readonly #kinds: ReportKinds<N>
+  readonly #reports: readonly OpenReport<N>[]
   readonly #maxFileBytes: number
   /** Paths that the full report has no room for. */
   leftOut = 0
 
-  private constructor(folder: string, reports: readonly OpenReport[], maxFileBytes: number) {
+  private constructor(
+    folder: string,
+    kinds: ReportKinds<N>,
+    reports: readonly OpenReport<N>[],
+    maxFileBytes: number,
+  ) {
     this.#folder = folder
+    this.#kinds = kinds
     this.#reports = reports
     this.#maxFileBytes = maxFileBytes
   }
 
-  static async open(folder: string, maxFileBytes: number): Promise<ReportWriter> {
+  static async open<N extends string>(
+    folder: string,
+    kinds: ReportKinds<N>,
+    maxFileBytes: number,
+  ): Promise<ReportWriter<N>> {
+    const names = (Object.keys(kinds) as (keyof typeof kinds)[]).filter((name) => name !== 'SUMMARY')
     const reports = await Promise.all(
-      written.map(async (type) => ({
-        type,
-        handle: await open(join(folder, verificationReports[type].file), 'w', 0o600),
+      names.map(async (type) => ({
+        type: type as N | 'FULL',
+        file: kinds[type].file,
+        handle: await open(nextOf(folder, kinds[type].file), 'w', 0o600),
         sizeBytes: 0,
         checksum: 0,
         isFull: false,
       })),
     )
-    const writer = new ReportWriter(folder, reports, maxFileBytes)
-    await writer.append({ [verificationReports.DISCREPANCIES_CSV.file]: csvHead })
+    const writer = new ReportWriter<N>(folder, kinds, reports, maxFileBytes)
+    await writer.append(Object.fromEntries(names.map((name) => [kinds[name].file, kinds[name].head])))
     return writer
   }
 
+  /** Puts them in place of those that were there before. */
+  begin(): void {
+    for (const { file } of this.#reports) renameSync(nextOf(this.#folder, file), join(this.#folder, file))
+  }
+
   /** @param lines whole lines by the file of the report */
-  async append(lines: Readonly<Record<string, string>>): Promise<void> {
+  async append(lines: Readonly<Record<string, string | undefined>>): Promise<void> {
     for (const report of this.#reports) {
-      const text = lines[verificationReports[report.type].file]
+      const text = lines[report.file]
       if (text === undefined) continue
       const bytes = Buffer.from(text)
       // Once it is full nothing more goes in: a report that goes on after a gap says something else than it shows.
@@ -165,16 +208,19 @@ export class ReportWriter {
   }
 
   /** Ends the reports. */
-  async close(): Promise<ReportFile[]> {
+  async close(): Promise<ReportFile<N>[]> {
     await Promise.all(this.#reports.map(({ handle }) => handle.close()))
     const createdMs = Date.now()
     return this.#reports.map(({ type, sizeBytes, checksum }) => ({ type, sizeBytes, createdMs, checksum }))
   }
 
   /** Adds the report that tells of all, once the others are closed. */
-  async summarise(summary: object): Promise<ReportFile> {
+  async summarise(summary: object): Promise<ReportFile<N>> {
     const text = Buffer.from(`${JSON.stringify(summary, undefined, 2)}\n`)
-    await writeFile(join(this.#folder, verificationReports.SUMMARY.file), text, { mode: 0o600 })
+    await writeFile(join(this.#folder, this.#kinds.SUMMARY.file), text, { mode: 0o600 })
     return { type: 'SUMMARY', sizeBytes: text.length, createdMs: Date.now(), checksum: crc32(text) }
   }
 }
+
+/** Where a report is until it is as far as the one of before. */
+const nextOf = (folder: string, file: string): string => join(folder, `${file}.next`)

@@ -1,0 +1,67 @@
+/**
+ * A million files through the whole platform: cost a file against 200,000 and against rclone, and the memory of the
+ * platform. `node bench/scale.ts [part of a name …]`; GANTRY_BENCH_DIR needs four million free inodes, nothing of which is
+ * deleted before the end.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectWithToken } from '../broker/connection.ts'
+import { startChild } from './child.ts'
+import { rclone, sameStart } from './copies.ts'
+import { print } from './figures.ts'
+import { byGantry } from './migrate.ts'
+import { residentMb } from './process.ts'
+import { type Source, sources } from './sources.ts'
+
+/** One round each: a million files take longer than what varies between rounds. */
+async function measure(source: Source, folder: string, withPeer: boolean) {
+  const from = join(folder, source.name)
+  source.make(from)
+  await using platform = await startChild('platform.ts')
+  const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
+  const connection = await connectWithToken(tcpUrl, operatorToken)
+  const seconds: number[] = []
+  for (const { name, copy } of [byGantry(connection), ...(withPeer ? [rclone] : [])]) {
+    await sameStart(from)
+    const started = performance.now()
+    await copy(from, `${from}-${name}`)
+    seconds.push((performance.now() - started) / 1_000)
+  }
+  await connection.close()
+  const [own = 0, peer = 0] = seconds
+  return { own, peer, perFileUs: (own * 1e6) / source.fileCount, rssMb: residentMb(platform.pid).highest }
+}
+
+/** @param wanted parts of the names of the sources to be measured; all without any */
+export async function benchScale(wanted: readonly string[] = []): Promise<void> {
+  const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
+  const base = await measure(sources.empty, folder, false)
+  const isWanted = ({ name }: Source) => wanted.length === 0 || wanted.some((part) => name.includes(part))
+  for (const source of [sources.million, sources.millionInOne].filter(isWanted)) {
+    const { own, peer, perFileUs, rssMb } = await measure(source, folder, true)
+    print(`Scale: ${source.name}`, [
+      {
+        name: 'times as fast as rclone',
+        value: (peer / own).toFixed(2),
+        aim: '≥ 2.2',
+        details: `gantry ${own.toFixed(1)} s, rclone ${peer.toFixed(1)} s`,
+      },
+      {
+        name: `cost of a file ÷ that of ${sources.empty.name}`,
+        value: (perFileUs / base.perFileUs).toFixed(2),
+        aim: '≤ 1.1',
+        details: `${perFileUs.toFixed(1)} and ${base.perFileUs.toFixed(1)} µs`,
+      },
+      {
+        name: 'highest resident memory of the platform',
+        value: `${rssMb.toFixed(0)} MB`,
+        aim: '< 200 MB',
+        details: 'nats-server apart',
+      },
+    ])
+  }
+  rmSync(folder, { recursive: true, force: true })
+}
+
+if (import.meta.main) await benchScale(process.argv.slice(2))

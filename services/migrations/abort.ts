@@ -1,0 +1,37 @@
+import type { Collection } from '../../broker/collection.ts'
+import type { Log } from '../../broker/log.ts'
+import { type ErrorCode, isGantryError } from '../../subjects/errors.ts'
+import { maxAbortCauseLength, type MigrationRecord } from './record.ts'
+import { happen } from './transition.ts'
+
+/** Errors that do not pass by themselves, as of a filesystem that is gone. */
+const unrecoverable: readonly ErrorCode[] = ['INVALID_INPUT', 'NOT_FOUND', 'UNSUPPORTED']
+/** So often in a row they are believed: a second, in which a filesystem that is being changed is there again. */
+const maxAttempts = 5
+
+/**
+ * Stops a migration that has failed again and again for a reason that does not pass, so that somebody sees to it; it can
+ * go on then. Returns whether it did. Never rejects.
+ * @param attempt which one failed, from 1 on
+ */
+export async function abortedFor(
+  { records, log }: { readonly records: Collection<typeof MigrationRecord>; readonly log: Log },
+  { migrationId, internalId }: Pick<MigrationRecord, 'migrationId' | 'internalId'>,
+  error: unknown,
+  attempt: number,
+): Promise<boolean> {
+  if (attempt < maxAttempts || !unrecoverable.some((code) => isGantryError(error, code))) return false
+  const abortCause = (error instanceof Error ? error.message : String(error)).slice(0, maxAbortCauseLength)
+  try {
+    await happen(records, migrationId, 'aborted', (current) =>
+      current.internalId === internalId
+        ? { ...current, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
+        : undefined,
+    )
+  } catch (err) {
+    log.warn({ err, migration: migrationId }, 'That a migration was stopped cannot be stored; trying on.')
+    return false
+  }
+  log.error({ err: error, migration: migrationId }, 'A migration cannot go on, and was stopped.')
+  return true
+}

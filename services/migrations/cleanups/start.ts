@@ -1,0 +1,75 @@
+import { Collection } from '../../../broker/collection.ts'
+import type { NatsConnection } from '../../../broker/connection.ts'
+import { emission, type Events } from '../../../broker/events.ts'
+import type { Log } from '../../../broker/log.ts'
+import { cleanupReports } from '../../../subjects/cleanup-terms.ts'
+import { cleanupEvents } from '../../../subjects/cleanups.ts'
+import { type CleanupRow, cleanupHead, reported } from '../engine/walk/clean.ts'
+import { Collected } from '../engine/walk/findings.ts'
+import type { MigrationRecord } from '../record.ts'
+import { ReportStore } from '../walks/reports.ts'
+import { WalkJobs } from '../walks/walk-jobs.ts'
+import { clean, type CleaningOptions } from './clean.ts'
+import { cleanupsDue } from './due.ts'
+import { cleanupHandlers } from './index.ts'
+import { CleanupRecord, publicCleanup } from './record.ts'
+
+export interface CleanupsOptions extends CleaningOptions {
+  readonly connection: NatsConnection
+  readonly events: Events
+  /** @throws GantryError NOT_FOUND */
+  readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
+  readonly log: Log
+}
+
+/** Opens the cleanups; `jobs` works on them, `due` begins those whose time has come. */
+export async function startCleanups(options: CleanupsOptions) {
+  const { connection, events, folder, cleanables, log } = options
+  const records = await Collection.open(connection, {
+    bucket: 'cleanups',
+    schema: CleanupRecord,
+    version: 1,
+    events,
+  })
+  const reports = new ReportStore(folder, {
+    ...cleanupReports,
+    REMOVED_CSV: { ...cleanupReports.REMOVED_CSV, head: cleanupHead },
+    KEPT_CSV: { ...cleanupReports.KEPT_CSV, head: cleanupHead },
+  })
+  const jobs = new WalkJobs({
+    name: 'cleanup',
+    records,
+    reports,
+    work: (record, work) => clean(options, record, work),
+    view: (record) => publicCleanup(record),
+    finished: ({ id, migrationId, status, counts }) =>
+      emission(cleanupEvents.finished, id, {
+        cleanupId: id,
+        migrationId,
+        status,
+        filesRemoved: counts?.['filesRemoved'] ?? 0,
+        filesKept: counts?.['filesKept'] ?? 0,
+      }),
+    again: stillTrue,
+    log,
+  })
+  const due = cleanupsDue({ records: cleanables.records, cleanups: records, wake: () => jobs.wake() })
+  return { handlers: cleanupHandlers({ ...options, records, reports, jobs }), jobs, due }
+}
+
+/** What was removed stays removed; what was kept is looked at again. */
+function stillTrue(line: string) {
+  const found = new Collected()
+  const row = parsed(line)
+  if (row?.result === 'REMOVED') reported(row, found)
+  return found.empty()
+}
+
+/** The last line may be cut off where a process was killed. */
+function parsed(line: string): CleanupRow | undefined {
+  try {
+    return JSON.parse(line) as CleanupRow
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,136 @@
+import { type Emission, emission } from '../../broker/events.ts'
+import type { Log } from '../../broker/log.ts'
+import { type ConditionReason, conditionReasons, type PutOff } from '../../subjects/condition-terms.ts'
+import type { Condition } from '../../subjects/conditions.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
+import { maxTextLength } from '../../subjects/schemas.ts'
+import type { ChangesView } from './changes/following.ts'
+import { factOf, type MigrationRecord, workIdOf } from './record.ts'
+
+/** How the work on a migration goes, as whoever does it knows. */
+export interface WorkState {
+  readonly record: MigrationRecord
+  readonly forStorage: boolean
+  readonly putOffs: readonly PutOff[]
+  readonly changes: ChangesView | undefined
+  readonly problem: string | undefined
+}
+
+export interface ConditionsOptions {
+  /** Of all migrations that are worked on here. */
+  readonly states: () => readonly WorkState[]
+  /** Whether a migration is left to agents, and none is there that can do it. */
+  readonly waitsForAgent: (workId: string) => boolean
+  /** The limits on bandwidth that hold for a migration, in words; undefined when none does. */
+  readonly limitsOf: (migrationId: string, target: string) => string | undefined
+  readonly publish: (emission: Emission) => Promise<void>
+  readonly log: Log
+}
+
+/** What is asked about is in memory; a person does not see the difference. */
+const lookEveryMs = 1_000
+
+interface Known {
+  readonly record: MigrationRecord
+  readonly conditions: readonly Condition[]
+}
+
+/** Knows why migrations that are worked on do not move, or not as they could, and tells of each change. */
+export class Conditions {
+  readonly #options: ConditionsOptions
+  /** By internal id. */
+  #known = new Map<string, Known>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ConditionsOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.look(), lookEveryMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Those of a migration, of its work and of its record. */
+  of(record: MigrationRecord): Condition[] {
+    return [...recordConditions(record), ...(this.#known.get(record.internalId)?.conditions ?? [])]
+  }
+
+  /** Asks how all goes, and tells of what has changed. */
+  look(): void {
+    const before = this.#known
+    const now = new Map<string, Known>()
+    for (const state of this.#options.states()) {
+      const { record } = state
+      const found = this.#found(state)
+      const known = before.get(record.internalId)
+      if (found.length > 0) now.set(record.internalId, { record, conditions: merged(found, known) })
+    }
+    this.#known = now
+    for (const [id, { record, conditions }] of now)
+      if (reasonsOf(conditions) !== reasonsOf(before.get(id)?.conditions ?? []))
+        this.#tell(record, conditions)
+    for (const [id, { record }] of before) if (!now.has(id)) this.#tell(record, [])
+  }
+
+  #found({ record, forStorage, putOffs, changes, problem }: WorkState): PutOff[] {
+    const { waitsForAgent, limitsOf } = this.#options
+    const limits = limitsOf(record.migrationId, record.target)
+    const isComparing = changes?.detection === 'comparing' && changes.reason !== undefined
+    return [
+      ...(waitsForAgent(workIdOf(record)) ? [plain('WAITS_FOR_AGENT')] : []),
+      ...(forStorage ? [plain('WAITS_FOR_STORAGE')] : []),
+      ...(limits === undefined ? [] : [said('BANDWIDTH_LIMITED', limits)]),
+      ...putOffs,
+      ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
+      ...(isComparing ? [said('COMPARING', changes.reason)] : []),
+    ]
+  }
+
+  /** Not kept with a change: who follows these missed one sees the next, and can ask. */
+  #tell(record: MigrationRecord, conditions: readonly Condition[]): void {
+    const { publish, log } = this.#options
+    const { migrationId } = record
+    publish(
+      emission(migrationEvents['conditions-changed'], migrationId, {
+        ...factOf(record),
+        conditions: [...conditions],
+      }),
+    ).catch((err: unknown) => log.debug({ err, migration: migrationId }, 'Its conditions could not be told.'))
+  }
+}
+
+/** What a record says of itself, whoever works on it. */
+export function recordConditions({ state, scheduled, created, deletions }: MigrationRecord): Condition[] {
+  if (state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED')
+    return [{ ...plain('WAITS_FOR_TURN'), since: scheduled ?? created }]
+  if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
+  const { files, folders, time } = deletions
+  return [{ ...said('WAITS_FOR_APPROVAL', `${files} files and ${folders} folders`), since: time }]
+}
+
+const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })
+
+const said = (reason: ConditionReason, message: string): PutOff => ({
+  reason,
+  message: `${conditionReasons[reason]}: ${message}`.slice(0, maxTextLength),
+})
+
+/** The same as before keeps its time. */
+function merged(found: readonly PutOff[], before: Known | undefined): Condition[] {
+  const now = new Date().toISOString()
+  return found.map(({ reason, message }) => ({
+    reason,
+    message: message.slice(0, maxTextLength),
+    since: before?.conditions.find((one) => one.reason === reason)?.since ?? now,
+  }))
+}
+
+const reasonsOf = (conditions: readonly Condition[]): string =>
+  conditions
+    .map(({ reason }) => reason)
+    .toSorted()
+    .join()

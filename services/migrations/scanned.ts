@@ -1,0 +1,19 @@
+import type { Counts } from './engine/counts.ts'
+import type { MigrationRecord } from './record.ts'
+import { ended } from './recurrence.ts'
+
+/** The record when its queue is empty. */
+export function scanned(
+  current: MigrationRecord,
+  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
+  now: Date,
+): MigrationRecord {
+  const time = now.toISOString()
+  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { kind, recurrence } = current
+  if (kind === 'live') return record
+  if (recurrence === undefined) return { ...record, counts, completed: time }
+  const filesMigrated = counts.filesMigrated + counts.linksMigrated
+  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
+  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
+}

@@ -1,0 +1,109 @@
+import { GantryError } from '../../../subjects/errors.ts'
+import type { Part } from '../../../subjects/download.ts'
+import { maxPageLength } from '../../../subjects/schemas.ts'
+import { byAge, hasEnded, type JobRecord } from './job-record.ts'
+import type { ReportStore } from './reports.ts'
+import type { JobRecords, WalkJobs } from './walk-jobs.ts'
+
+export interface JobHandlersOptions<R extends JobRecord, N extends string, V> {
+  /** What a job of this sort is called in messages. */
+  readonly name: string
+  readonly records: JobRecords<R>
+  readonly reports: ReportStore<N>
+  readonly jobs: Pick<WalkJobs<R, N>, 'cancel' | 'countsOf'>
+  /** @param running counts of one that is under way */
+  readonly view: (record: R, running?: Readonly<Record<string, number>>) => V
+}
+
+/** So many are kept; the oldest that has ended goes first. A page of the list holds them all. */
+const maxKept = maxPageLength
+
+/** What people ask of jobs, and tell them. */
+export function jobHandlers<R extends JobRecord, N extends string, V>({
+  name,
+  records,
+  reports,
+  jobs,
+  view,
+}: JobHandlersOptions<R, N, V>) {
+  const find = async (id: string): Promise<R> => {
+    const record = await records.get(id)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no ${name} ${id}`)
+    return record
+  }
+  const shown = (record: R) => view(record, jobs.countsOf(record.id))
+  const all = () => records.list({ limit: Number.POSITIVE_INFINITY })
+  const forget = async (id: string) => {
+    await records.delete(id, requireEnded)
+    reports.remove(id)
+  }
+
+  return {
+    find,
+    shown,
+    /** Makes room for one more. */
+    forgetOldest: async (): Promise<void> => {
+      const known = await all()
+      const tooMany = Math.max(0, known.length - maxKept + 1)
+      for (const { id } of known.filter(hasEnded).toSorted(byAge).slice(0, tooMany)) await forget(id)
+    },
+    list: async (
+      { after, limit = maxPageLength }: { after?: string; limit?: number },
+      isWanted: (record: R) => boolean,
+    ): Promise<V[]> => {
+      const newestFirst = (await all()).toSorted(byAge).toReversed()
+      const start = after === undefined ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1
+      return newestFirst.slice(start).filter(isWanted).slice(0, limit).map(shown)
+    },
+    get: async (id: string): Promise<V> => {
+      // Its figures first: they are forgotten when it ends, and then its record has them.
+      const counts = jobs.countsOf(id)
+      return view(await find(id), counts)
+    },
+    cancel: async (id: string): Promise<V> => {
+      const record = await find(id)
+      if (hasEnded(record)) {
+        throw new GantryError('NOT_ALLOWED_IN_STATE', `${id} is ${record.status}: it has ended`)
+      }
+      await records.update(id, (current) =>
+        current.status === 'QUEUED'
+          ? { ...current, status: 'CANCELLED', finished: new Date().toISOString() }
+          : undefined,
+      )
+      await jobs.cancel(id)
+      return shown(await find(id))
+    },
+    delete: async (id: string) => {
+      await find(id)
+      await forget(id)
+      return {}
+    },
+    reports: async (id: string) => {
+      const { reports: files = [] } = await find(id)
+      return files.map(({ type, sizeBytes, createdMs, checksum }) => {
+        const known = type as N
+        return {
+          descriptor: { name: known, type: known, fileSuffix: reports.suffixOf(known) },
+          size: sizeBytes,
+          created: createdMs,
+          checksum,
+        }
+      })
+    },
+    report: async (id: string, reportId: N, from = 0): Promise<Part> => {
+      requireEnded(await find(id))
+      const part = await reports.read(id, reportId, from)
+      if (part !== undefined) return part
+      throw new GantryError(
+        'NOT_FOUND',
+        `the reports of ${id} are gone: there was no more room for them, or it was cancelled before it began`,
+      )
+    },
+  }
+}
+
+function requireEnded(record: JobRecord): void {
+  if (hasEnded(record)) return
+  const { id, status } = record
+  throw new GantryError('NOT_ALLOWED_IN_STATE', `${id} is ${status}: wait for its end, or cancel it first`)
+}

@@ -1,0 +1,28 @@
+/** Words of what keeps a migration from moving, as plain data: the engine's threads use them without the schemas. */
+
+export const conditionReasons = {
+  WAITS_FOR_TURN: 'No more migrations may run at once',
+  WAITS_FOR_APPROVAL: 'It deletes more at the target than it may without approval',
+  WAITS_FOR_AGENT: 'Only transfer agents are to move it, and none is there that can',
+  WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',
+  BANDWIDTH_LIMITED: 'Limits hold at the moment',
+  SOURCE_UNREACHABLE: 'The source does not answer',
+  SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials, or too much asked of it',
+  SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
+  TARGET_UNREACHABLE: 'The target does not answer',
+  TARGET_REFUSES:
+    'The target takes nothing at the moment: wrong credentials, no room, or too much asked of it',
+  TRYING_AGAIN: 'Some paths failed, and are tried again',
+  CANNOT_GO_ON: 'The work on it broke off, and is begun again',
+  COMPARING:
+    'Changes at the source are not told, but found by comparing it with the target from time to time',
+} as const
+export type ConditionReason = keyof typeof conditionReasons
+export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]
+
+/** Why something of a migration is tried again later. */
+export interface PutOff {
+  readonly reason: ConditionReason
+  /** The last that was said of it, for a person. */
+  readonly message: string
+}

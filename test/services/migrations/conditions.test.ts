@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import type { Emission } from '../../../broker/events.ts'
+import type { PutOff } from '../../../subjects/condition-terms.ts'
+import { Conditions, type WorkState } from '../../../services/migrations/conditions.ts'
+import { PutOffs } from '../../../services/migrations/put-offs.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
+import { testLog } from '../../support/platform.ts'
+
+const record = migrationRecord({ state: 'RUNNING' })
+const well: WorkState = { record, forStorage: false, putOffs: [], changes: undefined, problem: undefined }
+
+/** Conditions of migrations whose work goes as the test says. */
+function watched() {
+  const now = { states: [well] as WorkState[], agent: false, limit: undefined as string | undefined }
+  const told: Emission[] = []
+  const conditions = new Conditions({
+    states: () => now.states,
+    waitsForAgent: () => now.agent,
+    limitsOf: () => now.limit,
+    publish: async (emission) => void told.push(emission),
+    log: testLog,
+  })
+  const reasons = () => conditions.of(record).map(({ reason }) => reason)
+  const look = () => {
+    conditions.look()
+    return reasons()
+  }
+  return { now, told, conditions, look }
+}
+
+const away: PutOff = { reason: 'TARGET_UNREACHABLE', message: '/a: target: connection refused' }
+
+const comparing = {
+  detection: 'comparing',
+  reason: 'no room to watch',
+  lagSeconds: 3,
+  unscheduled: 1,
+  scheduled: 0,
+} as const
+
+test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, string[]]>([
+  ['nothing is in the way', {}, {}, []],
+  ['there is no room', { forStorage: true }, {}, ['WAITS_FOR_STORAGE']],
+  ['the target is away', { putOffs: [away] }, {}, ['TARGET_UNREACHABLE']],
+  ['no agent is there', {}, { agent: true }, ['WAITS_FOR_AGENT']],
+  ['a limit holds', {}, { limit: 'global 1 bytes a second' }, ['BANDWIDTH_LIMITED']],
+  ['the work breaks off', { problem: 'the source is gone' }, {}, ['CANNOT_GO_ON']],
+  ['it fell back to comparing', { changes: comparing }, {}, ['COMPARING']],
+  ['it is told of changes', { changes: { ...comparing, detection: 'watching', reason: undefined } }, {}, []],
+  ['several are', { putOffs: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
+])('what is known becomes reasons: %s', ([, state, others, expected]) => {
+  const { now, look } = watched()
+  now.states = [{ ...well, ...state }]
+  Object.assign(now, others)
+  expect(look()).toEqual(expected)
+})
+
+test('a change of reasons is told once, another message is not; a reason keeps its time', () => {
+  const { now, told, conditions, look } = watched()
+  look()
+  expect(told).toEqual([])
+  now.states = [{ ...well, putOffs: [away] }]
+  look()
+  const [{ since } = { since: '' }] = conditions.of(record)
+  now.states = [{ ...well, putOffs: [{ ...away, message: '/b: target: timed out' }] }]
+  look()
+  expect(conditions.of(record)).toEqual([{ ...away, message: '/b: target: timed out', since }])
+  expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([1])
+  expect(told[0]?.subject).toContain('events.v1.migrations.conditions-changed.')
+  // Its work has ended.
+  now.states = []
+  expect(look()).toEqual([])
+  expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([1, 0])
+})
+
+test('a record says by itself that it waits for its turn, or for approval', () => {
+  const { conditions } = watched()
+  const scheduled = '2026-02-01T22:00:00.000Z'
+  expect(conditions.of(migrationRecord({ state: 'SCHEDULED', scheduled }))).toMatchObject([
+    { reason: 'WAITS_FOR_TURN', since: scheduled },
+  ])
+  const deletions = { isHeld: true, files: 3, folders: 1, bytes: 9, percent: 50, time: scheduled }
+  expect(conditions.of(migrationRecord({ state: 'STOPPED', deletions }))).toMatchObject([
+    { reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('3 files and 1 folders') },
+  ])
+})
+
+test('what was put off is known until it is done; of each reason what was said last', () => {
+  const putOffs = new PutOffs()
+  putOffs.note('1.retry', away)
+  putOffs.note('2.retry', { ...away, message: 'later' })
+  putOffs.note('region', { reason: 'TRYING_AGAIN', message: 'one' })
+  expect(putOffs.reasons).toEqual([
+    { ...away, message: 'later' },
+    { reason: 'TRYING_AGAIN', message: 'one' },
+  ])
+  putOffs.settle('region')
+  putOffs.settle('1.retry')
+  putOffs.settle(undefined)
+  expect(putOffs.reasons).toEqual([{ ...away, message: 'later' }])
+  putOffs.settle('2.retry')
+  expect(putOffs.reasons).toEqual([])
+})
