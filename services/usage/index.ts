@@ -117,11 +117,10 @@ export function usageHandlers({
   }
 }
 
-const recordOf = ({ sequence, entry: { by: _, timeMs, ...rest } }: Entry): UsageRecord => ({
-  id: sequence,
-  time: new Date(timeMs).toISOString(),
-  ...rest,
-})
+const recordOf = ({ sequence, entry }: Entry): UsageRecord => {
+  const { timeMs, prefix, dimension, quantity, owner, key } = entry
+  return { id: sequence, time: new Date(timeMs).toISOString(), prefix, dimension, quantity, owner, key }
+}
 
 function summedUp(entries: readonly Entry[]): Total[] {
   const totals = new Map<string, Total>()

@@ -93,17 +93,17 @@ const hello = () => ask('greeter/hello', { name: 'Ada' })
 /** Calls all the time, until it is stopped; the outcomes of each caller in order. */
 function callAllTheTime() {
   const outcomes: string[][] = Array.from({ length: callers }, () => [])
-  let isOver = false
+  const over = new AbortController()
   const all = Promise.all(
     outcomes.map(async (mine) => {
-      while (!isOver) mine.push(await wait())
+      while (!over.signal.aborted) mine.push(await wait())
     }),
   )
   return {
     answered: () => outcomes.flat().filter((outcome) => outcome === 'ok').length,
     failures: () => outcomes.map((mine) => mine.filter((outcome) => outcome !== 'ok')),
     stop: async () => {
-      isOver = true
+      over.abort()
       await all
     },
   }
