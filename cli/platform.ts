@@ -28,6 +28,7 @@ import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { startObservability } from '../services/observability/start.ts'
 import { platformHandlers } from '../services/platform/index.ts'
+import { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
@@ -187,8 +188,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     shutdown.push(() => migrations.stop())
+    const usage = await startUsage(platform, maxFileBytes)
     services.push(
-      ...serveAll(platform, { access, trail, filesystems, migrations, extensions, observability }, serving),
+      ...serveAll(
+        platform,
+        { access, trail, filesystems, migrations, extensions, observability, usage },
+        serving,
+      ),
       serve(
         platform,
         resources.platform,
