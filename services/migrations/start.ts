@@ -47,9 +47,9 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   /** Folder for reports; made when there are any. */
   readonly reportsFolder: string
-  readonly metrics: MetricRegistry
   /** The same for cleanups. */
   readonly cleanupsFolder: string
+  readonly metrics: MetricRegistry
   readonly log: Log
 }
 
