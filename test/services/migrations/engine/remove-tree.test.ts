@@ -16,7 +16,12 @@ import { createRun } from './runs.ts'
 class WithVanishing extends RemoteFolder {
   override async *list(path: StorePath): AsyncGenerator<Entry[]> {
     for await (const batch of super.list(path, new AbortController().signal)) {
-      const bare = batch.map(({ createdMs: _, ...entry }) => entry)
+      const bare = batch.map(({ name, type, sizeBytes, modifiedMs }) => ({
+        name,
+        type,
+        sizeBytes,
+        modifiedMs,
+      }))
       const [first] = bare
       yield first === undefined ? bare : [...bare, { ...first, name: Buffer.from('vanished') }]
     }
