@@ -231,7 +231,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await verifications.jobs.start()
       await cleanups.jobs.start()
       await stats.start(figures)
-      await metrics.start(records)
+      await metrics.start(records, () => runner.states())
     },
     stop: async () => {
       for (const stop of stops) stop()
