@@ -8,6 +8,8 @@ export default defineConfig({
     exclude: ['test/crash/**', 'test/peers/**'],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
     pool: 'forks',
+    // Each mostly waits for other processes: one less than there are cores, as usual, would leave half of a small machine idle.
+    maxWorkers: '100%',
     // Bounds for a machine that does a lot beside; a test takes seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,

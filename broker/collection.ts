@@ -1,39 +1,30 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
-import { type KV, Kvm } from '@nats-io/kv'
-import { type NatsConnection, nuid } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { subjectToken } from '../subjects/names.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
-import { check } from '../subjects/validate.ts'
+import { Bucket } from './bucket.ts'
+import { decode, encode, type Envelope, parseEnvelope, type Versioned } from './envelope.ts'
 import type { Emission, Events } from './events.ts'
 import { GroupIndex } from './group-index.ts'
-import { isApiError, jetStreamCodes, lastOfEach, followLast, storageError } from './jetstream.ts'
+import { followLast } from './jetstream.ts'
+import { Outbox } from './outbox.ts'
 
-/** A document of an older version, brought one version up. */
-export type Upcaster = (document: unknown) => unknown
-
-export interface CollectionOptions<S extends TSchema> {
-  /** Name of the bucket: letters, digits, `-`, `_`. */
-  readonly bucket: string
-  /** Shape of the current version; checked on write and on read. */
-  readonly schema: S
-  /** Version of the shape; a stored document of an older one passes the upcasters from its version on. */
-  readonly version: number
-  readonly upcasters?: Readonly<Record<number, Upcaster>>
+export interface CollectionOptions<S extends TSchema> extends Versioned<S> {
   /** Where facts about changes go. */
   readonly events?: Events
   /** The group by which a value is found with others, which never changes; undefined for a value without one. */
   readonly groupOf?: (value: Static<S>) => string | undefined
 }
 
-/** What is stored: the document, and facts that were not yet published when the writer died. */
-interface Envelope {
-  v: number
-  id: string
-  doc: unknown
-  outbox?: Emission[]
+/** A value as it is stored, with facts that were not published yet. */
+interface Current<S extends TSchema> {
+  readonly id: string
+  readonly value: Static<S>
+  readonly outbox: readonly Emission[]
+  readonly revision: number
 }
 
 /** Writers that collide this often on one key do not take turns but fight; something is wrong. */
@@ -46,27 +37,29 @@ const maxPauseMs = 10
  * to the next and repeats it when somebody else was faster, so callers never see revisions.
  */
 export class Collection<S extends TSchema> {
-  readonly #kv: KV
+  readonly #bucket: Bucket
   readonly #js: JetStreamClient
-  readonly #connection: NatsConnection
   readonly #options: CollectionOptions<S>
   readonly #groups: GroupIndex
+  readonly #outbox: Outbox
 
-  private constructor(kv: KV, connection: NatsConnection, options: CollectionOptions<S>) {
-    this.#kv = kv
+  private constructor(bucket: Bucket, connection: NatsConnection, options: CollectionOptions<S>) {
+    this.#bucket = bucket
     this.#js = jetstream(connection)
-    this.#connection = connection
     this.#options = options
-    this.#groups = new GroupIndex(kv, connection, options.bucket)
+    this.#groups = new GroupIndex(bucket.kv, connection, options.bucket)
+    this.#outbox = new Outbox(bucket, connection, options.events)
   }
 
-  /** Opens the bucket, makes it if need be, completes its groups, and publishes what a writer that died left in an outbox. */
+  /**
+   * Opens the bucket, makes it if need be, completes its groups, and publishes what a writer that died left in an outbox. A record that is
+   * none is set aside.
+   */
   static async open<S extends TSchema>(
     connection: NatsConnection,
     options: CollectionOptions<S>,
   ): Promise<Collection<S>> {
-    const kv = await new Kvm(connection).create(options.bucket, { history: 1 })
-    const collection = new Collection<S>(kv, connection, options)
+    const collection = new Collection<S>(await Bucket.open(connection, options.bucket), connection, options)
     if (options.events !== undefined) await collection.#relayAll()
     if (options.groupOf !== undefined) await collection.#groupAll()
     return collection
@@ -102,33 +95,28 @@ export class Collection<S extends TSchema> {
 
   async #all(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
-    await this.#eachEnvelope((envelope) => values.set(envelope.id, this.#decode(envelope)))
+    await this.#bucket.each((envelope) => {
+      if (envelope.gone !== true) values.set(envelope.id, decode(this.#options, envelope))
+    })
     return values
   }
 
   /** @throws GantryError ALREADY_EXISTS */
   async create(id: string, value: Static<S>, emit: readonly Emission[] = []): Promise<void> {
-    const envelope = this.#encode(id, value, emit)
-    try {
-      await this.#group(id, value)
-      const revision = await this.#kv.create(subjectToken(id), JSON.stringify(envelope))
-      await this.#relay(id, envelope, revision)
-    } catch (error) {
-      if (isApiError(error, jetStreamCodes.wrongLastSequence)) {
-        throw new GantryError('ALREADY_EXISTS', `${id} exists already`, { cause: error })
-      }
-      throw storageError(error)
+    const envelope = encode(this.#options, id, value, emit)
+    await this.#group(id, value)
+    for (;;) {
+      const revision = await this.#bucket.store(envelope, 0)
+      if (revision !== undefined) return this.#outbox.relay({ envelope, revision })
+      // What is deleted, and not told yet, must be told first.
+      if (!(await this.#bury(id))) throw new GantryError('ALREADY_EXISTS', `${id} exists already`)
     }
   }
 
   /** Writes a value that has one writer only, whatever is there. */
   async put(id: string, value: Static<S>): Promise<void> {
-    try {
-      await this.#group(id, value)
-      await this.#kv.put(subjectToken(id), JSON.stringify(this.#encode(id, value, [])))
-    } catch (error) {
-      throw storageError(error)
-    }
+    await this.#group(id, value)
+    await this.#bucket.put(encode(this.#options, id, value))
   }
 
   /**
@@ -145,15 +133,13 @@ export class Collection<S extends TSchema> {
       if (current === undefined) throw new GantryError('NOT_FOUND', `there is no ${id}`)
       const next = change(current.value)
       if (next === undefined) return current.value
-      const envelope = this.#encode(id, next, [...current.outbox, ...emit(next)])
-      try {
-        const revision = await this.#kv.update(subjectToken(id), JSON.stringify(envelope), current.revision)
-        await this.#relay(id, envelope, revision)
+      const envelope = encode(this.#options, id, next, [...current.outbox, ...emit(next)])
+      const revision = await this.#bucket.store(envelope, current.revision)
+      if (revision !== undefined) {
+        await this.#outbox.relay({ envelope, revision })
         return next
-      } catch (error) {
-        if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
-        await delay(Math.random() * Math.min(attempt, maxPauseMs))
       }
+      await delay(Math.random() * Math.min(attempt, maxPauseMs))
     }
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
   }
@@ -177,21 +163,21 @@ export class Collection<S extends TSchema> {
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
   }
 
-  /** Removes the value if `allowed` says so of the current one. @throws GantryError NOT_FOUND, and what `allowed` throws */
-  async delete(id: string, allowed: (current: Static<S>) => void = () => undefined): Promise<Static<S>> {
+  /**
+   * Removes the value if `allowed` says so of the current one, once the facts about that are told.
+   * @throws GantryError NOT_FOUND, and what `allowed` throws
+   */
+  async delete(
+    id: string,
+    allowed: (current: Static<S>) => void = () => undefined,
+    emit: (last: Static<S>) => readonly Emission[] = () => [],
+  ): Promise<Static<S>> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const current = await this.#read(id)
       if (current === undefined) throw new GantryError('NOT_FOUND', `there is no ${id}`)
       allowed(current.value)
-      // With the value would go what its last writer did not live to tell.
-      await this.#publish(current.outbox)
-      try {
-        await this.#kv.delete(subjectToken(id), { previousSeq: current.revision })
-        return current.value
-      } catch (error) {
-        if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw storageError(error)
-        await delay(Math.random() * Math.min(attempt, maxPauseMs))
-      }
+      if (await this.#remove(current, emit(current.value))) return current.value
+      await delay(Math.random() * Math.min(attempt, maxPauseMs))
     }
     throw new GantryError('CONFLICT', `${id} is being changed by others all the time`)
   }
@@ -213,59 +199,41 @@ export class Collection<S extends TSchema> {
     const prefix = `$KV.${this.#options.bucket}.`
     return followLast(this.#js, `KV_${this.#options.bucket}`, `${prefix}*`, (message) => {
       const token = message.subject.slice(prefix.length)
-      const deleted = Boolean(message.headers?.get('KV-Operation'))
-      onChange(token, deleted ? undefined : this.#decode(message.json<Envelope>()))
+      if (message.headers?.get('KV-Operation')) return onChange(token, undefined)
+      const envelope = parseEnvelope(message.string())
+      if (envelope === undefined) return
+      onChange(token, envelope.gone === true ? undefined : decode(this.#options, envelope))
     })
   }
 
-  async #read(id: string): Promise<{ value: Static<S>; outbox: Emission[]; revision: number } | undefined> {
-    const entry = await this.#kv.get(subjectToken(id))
-    if (entry === null || entry.operation !== 'PUT') return undefined
-    const envelope = entry.json<Envelope>()
-    return { value: this.#decode(envelope), outbox: envelope.outbox ?? [], revision: entry.revision }
+  async #read(id: string): Promise<Current<S> | undefined> {
+    const stored = await this.#bucket.get(id)
+    if (stored === undefined || stored.envelope.gone === true) return undefined
+    const { envelope, revision } = stored
+    return { id, value: decode(this.#options, envelope), outbox: envelope.outbox ?? [], revision }
   }
 
-  #encode(id: string, value: Static<S>, outbox: readonly Emission[]): Envelope {
-    const { schema, version, bucket } = this.#options
-    const envelope: Envelope = { v: version, id, doc: check(schema, value, `${bucket}/${id}`) }
-    // The fact's own id makes a second publication of it a duplicate that the stream drops.
-    if (outbox.length > 0)
-      envelope.outbox = outbox.map((emission) => ({ messageId: nuid.next(), ...emission }))
-    return envelope
+  /** False when somebody else was faster. */
+  async #remove({ id, value, outbox, revision }: Current<S>, facts: readonly Emission[]): Promise<boolean> {
+    // With the value would go what its last writer did not live to tell.
+    const all = [...outbox, ...facts]
+    if (all.length === 0 || this.#options.events === undefined) return this.#bucket.remove(id, revision)
+    const envelope: Envelope = { ...encode(this.#options, id, value, all), gone: true }
+    const stored = await this.#bucket.store(envelope, revision)
+    if (stored !== undefined) await this.#outbox.relay({ envelope, revision: stored })
+    return stored !== undefined
   }
 
-  #decode(envelope: Envelope): Static<S> {
-    const { schema, version, bucket, upcasters } = this.#options
-    let { doc } = envelope
-    for (let from = envelope.v; from < version; from++) {
-      const upcast = upcasters?.[from]
-      if (upcast === undefined)
-        throw new Error(`${bucket}/${envelope.id}: no way from version ${from} to ${from + 1}`)
-      doc = upcast(doc)
-    }
-    if (envelope.v > version) throw new Error(`${bucket}/${envelope.id} was written by a newer release`)
-    return check(schema, doc, `${bucket}/${envelope.id}`)
-  }
-
-  /** Publishes the facts of a change that is stored, then forgets them; whoever changes the value next carries them on. */
-  async #relay(id: string, envelope: Envelope, revision: number): Promise<void> {
-    if (envelope.outbox === undefined || this.#options.events === undefined) return
-    await this.#publish(envelope.outbox)
-    const { outbox: _published, ...rest } = envelope
-    try {
-      await this.#kv.update(subjectToken(id), JSON.stringify(rest), revision)
-    } catch (error) {
-      if (!isApiError(error, jetStreamCodes.wrongLastSequence)) throw error
-    }
-  }
-
-  async #publish(outbox: readonly Emission[]): Promise<void> {
-    for (const emission of outbox) await this.#options.events?.publish(emission)
+  /** Tells of a value that is deleted, and removes it; false when there is one that is not. */
+  async #bury(id: string): Promise<boolean> {
+    const stored = await this.#bucket.get(id)
+    if (stored?.envelope.gone === true) await this.#outbox.settle(stored)
+    return stored === undefined || stored.envelope.gone === true
   }
 
   async #group(id: string, value: Static<S>): Promise<void> {
     const group = this.#options.groupOf?.(value)
-    if (group !== undefined) await this.#groups.add(group, id)
+    if (group !== undefined) await this.#bucket.persist(() => this.#groups.add(group, id))
   }
 
   async #groupAll(): Promise<void> {
@@ -275,20 +243,12 @@ export class Collection<S extends TSchema> {
 
   async #relayAll(): Promise<void> {
     const left: string[] = []
-    await this.#eachEnvelope((envelope) => {
-      if (envelope.outbox !== undefined) left.push(envelope.id)
+    await this.#bucket.each((envelope) => {
+      if (envelope.outbox !== undefined || envelope.gone === true) left.push(envelope.id)
     })
     for (const id of left) {
-      const entry = await this.#kv.get(subjectToken(id))
-      if (entry?.operation === 'PUT') await this.#relay(id, entry.json<Envelope>(), entry.revision)
+      const stored = await this.#bucket.get(id)
+      if (stored !== undefined) await this.#outbox.settle(stored)
     }
-  }
-
-  /** Every document that is stored, as it is stored. */
-  #eachEnvelope(take: (envelope: Envelope) => void): Promise<void> {
-    const { bucket } = this.#options
-    return lastOfEach(this.#connection, `KV_${bucket}`, `$KV.${bucket}.*`, (message) => {
-      if (!message.headers?.get('KV-Operation')) take(message.json<Envelope>())
-    })
   }
 }

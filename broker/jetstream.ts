@@ -16,7 +16,6 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node'
-import { GantryError } from '../subjects/errors.ts'
 
 /** Error codes of the JetStream API that decisions are made on. */
 export const jetStreamCodes = {
@@ -93,8 +92,14 @@ export async function lastOfEach(
   }
 }
 
-/** Where a message that a consumer delivered is in its stream: $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>… */
-export const sequenceOf = ({ reply = '' }: Msg): number => Number(reply.split('.').at(-5))
+/**
+ * Where a message that a consumer delivered is in its stream: $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>…,
+ * with the domain and the account before the stream where there are more than nine tokens.
+ */
+export function sequenceOf({ reply = '' }: Pick<Msg, 'reply'>): number {
+  const tokens = reply.split('.')
+  return Number(tokens[tokens.length > 9 ? 7 : 5])
+}
 
 /** Number of messages that were there, at most a batch. */
 async function readBatch(
@@ -149,11 +154,3 @@ export async function followLast(
     },
   }
 }
-
-/** What a caller is told when there is no room; any other error as it is. */
-export const storageError = (error: unknown): unknown =>
-  isStorageFull(error)
-    ? new GantryError('STORAGE_FULL', 'the platform’s storage is full: raise max_file in messaging.config', {
-        cause: error,
-      })
-    : error

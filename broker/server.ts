@@ -37,6 +37,11 @@ export interface BrokerServer {
   readonly logFile: string
   /** Process id of nats-server itself, which changes when it was restarted. */
   pid(): number | undefined
+  /**
+   * The platform is stopping, and still needs it: should it end now, by a signal that was for all processes at once, it is
+   * not started again, and `onEnd` is called.
+   */
+  expectEnd(onEnd: () => void): void
   stop(): Promise<void>
 }
 
@@ -73,6 +78,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
 
   let started = false
   let stopping = false
+  let ended = false
+  let whenEnded: (() => void) | undefined
   let child: ChildProcess
   const run = async (): Promise<void> => {
     child = spawn('/bin/sh', ['-c', watchdog, 'sh', options.binary, '-c', configFile], {
@@ -84,14 +91,17 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     child.once('exit', (code, signal) => {
       // The first start is reported to whoever asked for it, and not repeated.
       if (stopping || !started) return
-      log.error({ code, signal, logFile }, 'nats-server ended; starting it again.')
-      setTimeout(() => void restart(), restartDelayMs)
+      ended = true
+      whenEnded?.()
+      setTimeout(() => void restart({ code, signal }), restartDelayMs)
     })
     await ready(child, { host, port, name: serverName(options.identity), logFile })
   }
-  const restart = async (): Promise<void> => {
-    if (stopping) return
+  const restart = async (end: { code: number | null; signal: NodeJS.Signals | null }): Promise<void> => {
+    if (stopping || whenEnded !== undefined) return
+    log.error({ ...end, logFile }, 'nats-server ended; starting it again.')
     try {
+      ended = false
       await run()
       log.info({}, 'nats-server is back.')
     } catch (error) {
@@ -114,6 +124,10 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
     logFile,
     pid: () => readPid(pidFile),
+    expectEnd: (onEnd) => {
+      whenEnded = onEnd
+      if (ended) onEnd()
+    },
     stop,
   }
 }

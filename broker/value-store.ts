@@ -3,7 +3,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GantryError } from '../subjects/errors.ts'
 import { idOfToken, subjectToken } from '../subjects/names.ts'
-import { isApiError, isNotFound, jetStreamCodes, lastOfEach, sequenceOf, storageError } from './jetstream.ts'
+import { isApiError, isNotFound, isStorageFull, jetStreamCodes, lastOfEach, sequenceOf } from './jetstream.ts'
 
 /** A deletion is told of for so long; then nothing is left of the key. */
 const deletionLife = '24h'
@@ -156,5 +156,12 @@ const conflict = (key: string, revision: number) =>
   })
 
 function throwStorageError(error: unknown): never {
-  throw storageError(error)
+  if (!isStorageFull(error)) throw error
+  throw new GantryError(
+    'STORAGE_FULL',
+    'the platform’s storage is full: raise max_file in messaging.config',
+    {
+      cause: error,
+    },
+  )
 }

@@ -1,5 +1,7 @@
 import type { AuditTrail } from '../broker/audit-trail.ts'
 import type { NatsConnection } from '../broker/connection.ts'
+import type { Log } from '../broker/log.ts'
+import { namesSetAside, setAsideBucket } from '../broker/set-aside.ts'
 import { storageUse } from '../broker/storage.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import type { platform } from '../subjects/platform.ts'
@@ -26,6 +28,33 @@ export async function storageComponent(connection: NatsConnection): Promise<Comp
       message: `the broker’s storage does not answer: ${(error as Error).message}`,
     }
   }
+}
+
+/** Whether all that is stored can be read. */
+export async function recordsComponent(connection: NatsConnection): Promise<Component> {
+  const name = 'records'
+  try {
+    const names = await namesSetAside(connection)
+    return names.length === 0
+      ? { name, healthy: true }
+      : { name, healthy: false, message: setAsideText(names) }
+  } catch (error) {
+    return { name, healthy: false, message: `the broker does not answer: ${(error as Error).message}` }
+  }
+}
+
+/** Says in the log what cannot be read. */
+export async function tellOfSetAside(connection: NatsConnection, log: Log): Promise<void> {
+  const names = await namesSetAside(connection)
+  if (names.length > 0) log.error({ names }, setAsideText(names))
+}
+
+/** More of them say no more. */
+const maxNames = 5
+
+function setAsideText(names: readonly string[]): string {
+  const some = names.slice(0, maxNames).join(', ') + (names.length > maxNames ? ', …' : '')
+  return `Stored records cannot be read, and were set aside in the bucket ${setAsideBucket}: ${some}. Make anew what they were of, then remove them there.`
 }
 
 /** Whether changes can be recorded. */

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AuditTrail } from '../broker/audit-trail.ts'
 import { addressMarks } from '../broker/client-address.ts'
-import { connectAs, type NatsConnection } from '../broker/connection.ts'
+import { connectAs } from '../broker/connection.ts'
 import { Events } from '../broker/events.ts'
 import { readTextFile, writeSecretFile } from '../broker/files.ts'
 import type { Log } from '../broker/log.ts'
@@ -29,13 +29,15 @@ import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { startObservability } from '../services/observability/start.ts'
 import { platformHandlers } from '../services/platform/index.ts'
+import { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
-import { auditComponent, storageComponent } from './components.ts'
+import { auditComponent, recordsComponent, storageComponent, tellOfSetAside } from './components.ts'
 import { serveAll } from './serve-all.ts'
+import { Shutdown } from './shutdown.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */
@@ -68,10 +70,7 @@ export interface Platform {
  * @throws ConfigError in one line when the configuration or the machine does not allow it
  */
 export async function startPlatform({ home, natsServer, log }: PlatformOptions): Promise<Platform> {
-  const stops: (() => Promise<unknown>)[] = []
-  const stop = async () => {
-    for (const step of stops.splice(0).toReversed()) await step()
-  }
+  const shutdown = new Shutdown(log)
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
@@ -89,13 +88,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       messaging,
       log,
     })
-    stops.push(() => broker.stop())
+    shutdown.pushBroker(broker)
 
     const connect = async (account: Parameters<typeof connectAs>[0], name: string, pub?: string[]) => {
       const capabilities =
         pub === undefined ? {} : { capabilities: { pub: { allow: pub }, sub: { allow: [] } } }
       const connection = await connectAs(account, { url: broker.tcpUrl, identity, name, ...capabilities })
-      stops.push(() => closeConnection(connection))
+      shutdown.pushConnection(connection)
       return connection
     }
     const publicSubjects = contracts
@@ -125,7 +124,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       retentionMs: auditRetentionMs,
       log,
     })
-    stops.push(() => trail.close())
+    shutdown.push(() => trail.close())
     const events = await Events.open(platform, messaging)
     const metrics = new MetricRegistry()
     const access = await startAccess({
@@ -142,18 +141,18 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       metrics,
       log,
     })
-    stops.push(() => access.stop())
+    shutdown.push(() => access.stop())
 
     const marks = addressMarks(identity)
     const { onRefusal } = access
     const extensions = await startExtensions({ connections: { platform, system }, identity, log })
-    stops.push(() => extensions.stop())
+    shutdown.push(() => extensions.stop())
     const onViolation = (violation: Violation) => {
       access.onViolation(violation)
       extensions.onViolation(violation)
     }
     const violations = await watchViolations(broker.logFile, { marks, onViolation, log })
-    stops.push(() => violations.stop())
+    shutdown.push(() => violations.stop())
 
     const observability = await startObservability({
       connection: platform,
@@ -163,7 +162,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       about: { version, instance: identity.instance },
       log,
     })
-    stops.push(() => observability.stop())
+    shutdown.push(() => observability.stop())
     const { beginSpan } = observability
     const serving = {
       identity,
@@ -174,11 +173,11 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       beginSpan,
     }
     const services: Service[] = []
-    stops.push(() => Promise.all(services.map((service) => service.stop())))
-    stops.push(async () => extensions.hangUp())
+    shutdown.push(() => Promise.all(services.map((service) => service.stop())))
+    shutdown.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
     const filesystems = await startFilesystems({ connection: platform, sealer, log })
-    stops.push(async () => filesystems.stop())
+    shutdown.push(async () => filesystems.stop())
     const migrations = await startMigrations({
       connection: platform,
       sealer,
@@ -189,14 +188,15 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       cleanupsFolder: join(home, 'cleanups'),
       log,
     })
-    stops.push(() => migrations.stop())
+    shutdown.push(() => migrations.stop())
+    const usage = await startUsage(platform, maxFileBytes)
     const { webhookHosts } = config
     const alerts = await startAlerts({ connection: platform, sealer, events, webhookHosts, log })
-    stops.push(() => alerts.stop())
+    shutdown.push(() => alerts.stop())
     services.push(
       ...serveAll(
         platform,
-        { access, trail, filesystems, migrations, extensions, observability, alerts },
+        { access, trail, filesystems, migrations, extensions, observability, usage, alerts },
         serving,
       ),
       serve(
@@ -210,7 +210,11 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
             broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
             http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
           },
-          components: async () => [await storageComponent(platform), auditComponent(trail)],
+          components: async () => [
+            await storageComponent(platform),
+            await recordsComponent(platform),
+            auditComponent(trail),
+          ],
           others: () => access.provider.components(),
         }),
         serving,
@@ -218,6 +222,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     )
     // Work goes on only when the services that it asks are there.
     await migrations.run()
+    await tellOfSetAside(platform, log)
     await alerts.run()
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
@@ -242,7 +247,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       beginSpan,
       log,
     })
-    stops.push(() => edge.stop())
+    shutdown.push(() => edge.stop())
     return {
       instance: identity.instance,
       tcpUrl: broker.tcpUrl,
@@ -252,10 +257,10 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       signInUrl: access.provider.about.identityProvider && `${publicUrl}${loginPath}`,
       developmentPasswords: access.provider.passwords,
       brokerPid: () => broker.pid(),
-      stop,
+      stop: () => shutdown.run(),
     }
   } catch (error) {
-    await stop()
+    await shutdown.run()
     throw error
   }
 }
@@ -271,8 +276,4 @@ function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
 /** Where clients on this host reach a server. */
 function urlOf({ host, port }: ListenOptions): string {
   return `http://${hostInUrl(host)}:${port}`
-}
-
-async function closeConnection(connection: NatsConnection): Promise<void> {
-  if (!connection.isClosed()) await connection.drain()
 }

@@ -8,6 +8,7 @@ import type { startExtensions } from '../services/extensions/start.ts'
 import type { startFilesystems } from '../services/filesystems/start.ts'
 import type { startMigrations } from '../services/migrations/start.ts'
 import type { startObservability } from '../services/observability/start.ts'
+import type { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { agentResources, internalResources, resources } from '../subjects/index.ts'
 
@@ -25,13 +26,14 @@ export interface Capabilities {
   readonly migrations: Awaited<ReturnType<typeof startMigrations>>
   readonly extensions: Awaited<ReturnType<typeof startExtensions>>
   readonly observability: Awaited<ReturnType<typeof startObservability>>
+  readonly usage: Awaited<ReturnType<typeof startUsage>>
   readonly alerts: Awaited<ReturnType<typeof startAlerts>>
 }
 
 /** Answers the contracts of all capabilities. */
 export function serveAll(
   platform: NatsConnection,
-  { access, trail, filesystems, migrations, extensions, observability, alerts }: Capabilities,
+  { access, trail, filesystems, migrations, extensions, observability, usage, alerts }: Capabilities,
   serving: ServeOptions,
 ): Service[] {
   return [
@@ -76,6 +78,7 @@ export function serveAll(
       concurrency: maxWatchers,
     }),
     serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
+    serve(platform, resources.usage, usage.handlers, serving),
     serve(platform, resources.alerts, alerts.handlers, serving),
     serve(platform, resources.logging, observability.loggingHandlers, serving),
     serve(platform, resources.observability, observability.handlers, serving),

@@ -26,6 +26,7 @@ import { rbac, roles } from './roles.ts'
 import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { stats } from './stats.ts'
+import { usage } from './usage.ts'
 import { users } from './users.ts'
 import { verificationEvents, verifications } from './verifications.ts'
 
@@ -55,6 +56,7 @@ export const resources = {
   pathMappings,
   extensions,
   extensionStorage,
+  usage,
   observability,
   logging,
   alerts,

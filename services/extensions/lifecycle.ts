@@ -19,6 +19,8 @@ export interface LifecycleOptions {
   readonly lost: Pick<LostExtensions, 'left' | 'back'>
   /** Whether the broker still has a connection. */
   readonly isConnected: (connection: ClientConnection) => Promise<boolean>
+  /** Has the broker close a connection. */
+  readonly disconnect: (connection: ClientConnection) => Promise<void>
   readonly log: Log
 }
 
@@ -128,7 +130,16 @@ export class Lifecycle {
 
   #sweep(): void {
     for (const record of this.#options.directory.silent(Date.now()))
-      this.#inBackground(this.lose(record, 'it has sent no heartbeat'))
+      this.#inBackground(this.#loseSilent(record))
+  }
+
+  /** Where it hangs its connection may still be there, and the broker would go on to send it calls. */
+  async #loseSilent(record: InstanceRecord): Promise<void> {
+    const { directory, disconnect } = this.#options
+    await this.lose(record, 'it has sent no heartbeat')
+    const { connection, registration } = record
+    if (!registration.outlivesConnection && directory.on(connection).length === 0)
+      await disconnect(connection)
   }
 
   #inBackground(work: Promise<void>): void {

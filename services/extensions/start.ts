@@ -1,11 +1,13 @@
 import { call } from '../../broker/client.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import { isConnected, watchDisconnects } from '../../broker/disconnects.ts'
+import { announceOthers } from '../../broker/discover-others.ts'
+import { disconnect, isConnected, watchDisconnects } from '../../broker/disconnects.ts'
 import type { Identity } from '../../broker/identity.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Violation } from '../../broker/violations.ts'
 import { observabilityInternal } from '../../subjects/observability.ts'
 import { Directory } from './directory.ts'
+import { discoverableBy, isOurs } from './discovery.ts'
 import { extensionHandlers, extensionInternalHandlers } from './index.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
@@ -18,7 +20,7 @@ import { askAccess } from './visibility.ts'
 
 export interface ExtensionsOptions {
   readonly connections: { readonly platform: NatsConnection; readonly system: NatsConnection }
-  readonly identity: Pick<Identity, 'GANTRY'>
+  readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS'>
   readonly log: Log
 }
 
@@ -41,9 +43,16 @@ export async function startExtensions({
     book,
     lost,
     isConnected: (connection) => isConnected(system, connection),
+    disconnect: (connection) => disconnect(system, connection),
     log,
   })
   const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
+  const announced = announceOthers(platform, {
+    identity,
+    knownTo: discoverableBy(directory, viewerOf),
+    isOurs,
+    log,
+  })
   const storages = new Storages(platform)
   const dropStorage = (prefix: string) => storages.drop(prefix)
   const requireOwn = ownExtensions(state, viewerOf)
@@ -84,6 +93,7 @@ export async function startExtensions({
     /** Answers those who wait for changes: before the services stop, which wait for what is under way. */
     hangUp: () => storages.end(),
     stop: async () => {
+      for (const subscription of announced) subscription.unsubscribe()
       lifecycle.stop()
       await disconnects.stop()
       await Promise.all([following.stop(), missing.stop()])

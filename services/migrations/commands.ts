@@ -72,12 +72,16 @@ export function commandHandlers(
     }))
   /** What is not cleared here, because the process dies, is cleared at the next start. */
   const remove = async (migrationId: string) => {
-    const record = await records.delete(migrationId, (current) => {
-      requireNext(migrationId, current, 'delete')
-    })
+    const before = await figures.record(migrationId)
+    requireNext(migrationId, before, 'delete')
+    await dependencies.removeLeftovers(before)
+    const record = await records.delete(
+      migrationId,
+      (current) => void requireNext(migrationId, current, 'delete'),
+      (last) => [emission(migrationEvents.deleted, migrationId, factOf(last))],
+    )
     await forgetWork(dependencies, workIdOf(record))
     await dependencies.forgetLimit(migrationId)
-    await dependencies.publish(emission(migrationEvents.deleted, migrationId, factOf(record)))
     return record
   }
   /** Does the same with all; one that is in no state for it, or gone, holds up no other. */

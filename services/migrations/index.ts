@@ -1,5 +1,4 @@
 import type { Collection } from '../../broker/collection.ts'
-import type { Emission } from '../../broker/events.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import type { migrationsInternal } from '../../subjects/migrations-internal.ts'
@@ -40,7 +39,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
-  readonly publish: (emission: Emission) => Promise<void>
+  /** Removes from its target what writers that died had under construction for a migration. */
+  readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
   readonly plans: Pick<Plans, 'handlers'>
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
-import type { Upcaster } from '../../broker/collection.ts'
+import type { Upcaster } from '../../broker/envelope.ts'
 import { failureClassNames } from '../../subjects/failure-classes.ts'
 import {
   type ActionPolicy,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import { emission } from '../../broker/events.ts'
+import { insist } from '../../broker/insist.ts'
 import type { Log } from '../../broker/log.ts'
 import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
@@ -23,7 +24,7 @@ import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
 import { countsOf } from './view.ts'
-import { forgetWork, type WorkStores } from './work.ts'
+import { forgetScan, forgetWork, type WorkStores } from './work.ts'
 import type { CountListener } from './worker-book.ts'
 
 export interface RunnerOptions extends WorkStores {
@@ -216,7 +217,7 @@ export class Runner {
 
   /** All that was in the queue is done. Nothing changes when somebody stopped it meanwhile, or asked for more. */
   async #scanned(migrationId: string, workId: string): Promise<void> {
-    const { records, connection, progress, failures, log } = this.#options
+    const { records, progress, failures, log } = this.#options
     const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(workId)])
     const record = await happen(
       records,
@@ -243,8 +244,7 @@ export class Runner {
       'The scan of a migration is over.',
     )
     if (!isBetweenScans(record.state)) return
-    await Queue.deleteByName(connection, workId)
-    await progress.forget((one) => one === workId)
+    await insist(() => forgetScan(this.#options, workId), this.#closing.signal)
   }
 
   /** The work was ended: by a stop, by somebody more urgent, by a reset, which leaves what nobody needs any more. */

@@ -30,6 +30,7 @@ import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { MigrationMetrics } from './stats/metrics.ts'
 import { statsHandlers } from './stats/handlers.ts'
 import { StatsKeeper } from './stats/keeper.ts'
+import { removeLeftovers } from './leftovers.ts'
 import { localFolder, refusalAt, storeName } from './local-folder.ts'
 import { engineMappings } from './mappings/frozen.ts'
 import { mappingHandlers } from './mappings/handlers.ts'
@@ -199,7 +200,8 @@ export async function startMigrations(options: MigrationsOptions) {
     changesOf,
     conditionsOf,
     forgetLimit: bandwidth.forget,
-    publish,
+    removeLeftovers: (record: MigrationRecord) =>
+      removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {
       await call(connection, filesystems['list-paths'], { fileSystemId, path, limit: 1 })
     },
@@ -229,7 +231,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await verifications.jobs.start()
       await cleanups.jobs.start()
       await stats.start(figures)
-      await metrics.start(records)
+      await metrics.start(records, () => runner.states())
     },
     stop: async () => {
       for (const stop of stops) stop()

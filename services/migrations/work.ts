@@ -11,14 +11,19 @@ export interface WorkStores {
   readonly failures: FailureLedger
 }
 
-/** Forgets all that is kept of a generation's work: its queue first, so that nobody goes on with it. */
-export async function forgetWork(
-  { connection, progress, failures }: WorkStores,
+/** Forgets the work of a scan that is over. Its figures are in the record: what is left would be counted again with the next. */
+export async function forgetScan(
+  { connection, progress }: Pick<WorkStores, 'connection' | 'progress'>,
   workId: string,
 ): Promise<void> {
   await Queue.deleteByName(connection, workId)
   await progress.forget((one) => one === workId)
-  await failures.remove(workId)
+}
+
+/** Forgets all that is kept of a generation's work: its queue first, so that nobody goes on with it. */
+export async function forgetWork(stores: WorkStores, workId: string): Promise<void> {
+  await forgetScan(stores, workId)
+  await stores.failures.remove(workId)
 }
 
 /** Failures that are read at once. */

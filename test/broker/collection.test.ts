@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { Kvm } from '@nats-io/kv'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { Collection, type CollectionOptions } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { type Emission, emission, Events } from '../../broker/events.ts'
+import { namesSetAside } from '../../broker/set-aside.ts'
 import { events as eventContracts } from '../../subjects/contract.ts'
 import { smallLimits, startTestBroker } from '../support/broker.ts'
 import { until } from '../support/until.ts'
@@ -183,9 +186,9 @@ test.each([1, 50, 200])(
     const stored = await idsIn(things)
     expect(stored).toEqual(expect.arrayContaining(writing.acknowledged))
     expect([...writing.acknowledged, ...writing.rejected]).toEqual(expect.arrayContaining(stored))
-    // The next start tells of changes whose writer heard no answer.
-    await open(connection, { events })
-    expect((await storedFacts(events)).toSorted()).toEqual(stored.map((id) => `${id} 0`).toSorted())
+    // Also of changes whose writer heard no answer, or a late one.
+    const facts = stored.map((id) => `${id} 0`).toSorted()
+    await until('all is told', async () => isDeepStrictEqual((await storedFacts(events)).toSorted(), facts))
   },
 )
 
@@ -308,4 +311,53 @@ test('the values of a group are found, also those that were stored before there 
   await until('the new one is told of', () => watched.includes('e'))
   await watching.stop()
   expect(watched.filter((token) => token.includes('.'))).toEqual([])
+})
+
+test('what is deleted is told, also by the next start when whoever deleted it died, and can be made again', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const events = await Events.open(connection, smallLimits)
+  const things = await open(connection, { events })
+  const gone = ({ id, n }: { id: string; n: number }) => [factOf(id, n)]
+  for (const id of ['a', 'b']) await things.create(id, { id, n: 1 })
+  await things.delete('a', undefined, gone)
+  expect(await storedFacts(events)).toEqual(['a 1'])
+
+  const dying = await open(connection, { events: { publish: () => new Promise(() => undefined) } as never })
+  void dying.delete('b', undefined, gone)
+  await until('it is deleted', async () => (await things.get('b')) === undefined)
+  expect(await idsIn(things)).toEqual([])
+  expect(await storedFacts(events)).toEqual(['a 1'])
+  await things.create('b', { id: 'b', n: 2 }, [factOf('b', 2)])
+  expect(await storedFacts(events)).toEqual(['a 1', 'b 1', 'b 2'])
+
+  void dying.delete('b', undefined, () => [factOf('b', 3)])
+  await until('it is deleted', async () => (await things.get('b')) === undefined)
+  await open(connection, { events })
+  expect(await storedFacts(events)).toEqual(['a 1', 'b 1', 'b 2', 'b 3'])
+})
+
+test('a record that is none is set aside, whoever finds it, and the others are there', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const events = await Events.open(connection, smallLimits)
+  const things = await open(connection, { events })
+  const kv = await new Kvm(connection).open('things')
+  await things.create('a', { id: 'a', n: 1 })
+  const told: string[] = []
+  const watch = await things.watch((token) => told.push(token))
+  await kv.put('b', '{"v":1,"id":"b",')
+  await kv.put('c', 'null')
+  const again = await open(connection, { events })
+  expect(await namesSetAside(connection)).toEqual(['things.b', 'things.c'])
+  expect((await (await new Kvm(connection).open('set-aside')).get('things.b'))?.string()).toBe(
+    '{"v":1,"id":"b",',
+  )
+  expect(await idsIn(again)).toEqual(['a'])
+  await kv.put('d', '{}')
+  expect(await again.get('d')).toBeUndefined()
+  await again.create('d', { id: 'd', n: 1 })
+  await until('the watcher goes on', () => told.includes('d'))
+  expect(await namesSetAside(connection)).toEqual(['things.b', 'things.c', 'things.d'])
+  await watch.stop()
 })

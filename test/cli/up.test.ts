@@ -81,6 +81,29 @@ test('up says what runs where; other processes use it; Ctrl-C stops it in order;
   expect(await platform.ended).toBe(0)
 })
 
+test('told to end together with its nats-server, as systemd does, it starts none again, and loses nothing', async () => {
+  {
+    await using platform = up('--log-level', 'warn')
+    await platform.said(ready)
+    expect(
+      (await run('filesystems', 'create-local', 'here', '--role', 'source', '--fs-root', home)).code,
+    ).toBe(0)
+    const server = brokerPid()
+    process.kill(server, 'SIGTERM')
+    platform.child.kill('SIGTERM')
+    expect(await platform.ended).toBe(0)
+    expect(platform.written.out).toMatch(/Stopped\.\n$/)
+    expect(platform.written.err).toBe('')
+    expect(isAlive(server)).toBe(false)
+    expect(readFileSync(join(home, 'run', 'nats-server.log'), 'utf8').match(/Server is ready/g)).toHaveLength(
+      1,
+    )
+  }
+  await using platform = up('--log-level', 'warn')
+  await platform.said(ready)
+  expect((await run('filesystems', 'list')).out).toContain('here')
+})
+
 test('killed with -9 it takes its nats-server along', async () => {
   await using platform = up()
   await platform.said(ready)

@@ -12,7 +12,7 @@ import { connectAsPlatform } from '../support/platform-account.ts'
 import { createHome } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
-import { seed } from './kills.ts'
+import { seed } from './settings.ts'
 import { Victim } from './victim.ts'
 
 // What is in the way is said, nothing is lost, and it goes on by itself when the way is free.

@@ -7,12 +7,15 @@ import { fileURLToPath } from 'node:url'
 import { call } from '../../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
 import type { Contract, Input, Output } from '../../subjects/contract.ts'
-import { isGantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { files } from '../../subjects/names.ts'
 import { natsServerPath } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 const entry = fileURLToPath(new URL('../../cli/gantry.ts', import.meta.url))
+
+/** What a broker that was killed had taken is not answered; the platform answers within a second even when it is busy. */
+const timeoutMs = 2_000
 
 /** A platform in a process of its own (`gantry up`), to be killed and started again in the same folder. */
 export class Victim implements AsyncDisposable {
@@ -28,19 +31,34 @@ export class Victim implements AsyncDisposable {
     this.#environment = environment
   }
 
+  get home(): string {
+    return this.#home
+  }
+
   /** Address of its broker. */
   get tcpUrl(): string {
     const { port } = JSON.parse(readFileSync(join(this.#home, files.messaging), 'utf8')) as { port: number }
     return `nats://127.0.0.1:${port}`
   }
 
-  /** Whether it has logged such a line: a warning or worse. */
+  /** What it has logged: warnings and worse. */
+  get logged(): readonly string[] {
+    return this.#lines
+  }
+
+  /** Whether it has logged such a line. */
   hasLogged(pattern: RegExp): boolean {
     return this.#lines.some((line) => pattern.test(line))
   }
 
   /** Starts it; resolves when it says that it is ready. */
   async start(): Promise<void> {
+    await this.begin()
+    await this.isReady()
+  }
+
+  /** Starts its process. */
+  async begin(): Promise<void> {
     const env = {
       ...process.env,
       GANTRY_HOME: this.#home,
@@ -52,36 +70,69 @@ export class Victim implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#process = child
-    createInterface(child.stderr).on('line', (line) => this.#lines.push(line))
-    for await (const line of createInterface(child.stdout)) if (line.startsWith('Ctrl-C')) break
-    child.stdout.resume()
+    createInterface(child.stderr).on('line', (line) => {
+      this.#lines.push(line)
+      if (process.env['CRASH_LOG'] !== undefined) console.log(line)
+    })
+  }
+
+  /** Resolves when it says that it is ready; throws when it ends before. */
+  async isReady(): Promise<void> {
+    const { stdout } = this.#process!
+    let ready = false
+    for await (const line of createInterface(stdout!)) {
+      ready = line.startsWith('Ctrl-C')
+      if (ready) break
+    }
+    if (!ready) throw new Error(`the platform did not start: ${this.#lines.slice(-5).join('\n')}`)
+    stdout!.resume()
+    await this.#connect()
+  }
+
+  async #connect(): Promise<NatsConnection> {
+    await this.#connection?.close()
     const token = readFileSync(join(this.#home, files.credentials), 'utf8').trim()
     this.#connection = await connectWithToken(this.tcpUrl, token)
+    return this.#connection
   }
 
   /** Calls as the local operator; tries on while the broker or a service is away. */
   async call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
     const answer = await until('an answer', async () => {
       try {
-        return { output: await call(this.#connection!, contract, input) }
+        return { output: await this.callOnce(contract, input) }
       } catch (error) {
-        if (isGantryError(error) && error.retryable) return undefined
-        throw error
+        if (!isGantryError(error) || !error.retryable) throw error
+        // A client that waits for its next try to connect would hide that the platform is there again.
+        await this.#connection?.close()
+        return undefined
       }
     })
     return answer.output
   }
 
+  /** Calls as the local operator, once. */
+  async callOnce<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>> {
+    const connection = this.#connection
+    if (connection !== undefined && !connection.isClosed())
+      return call(connection, contract, input, { timeoutMs })
+    // It has given up while the broker was away.
+    const another = await this.#connect().catch((cause: unknown) => {
+      throw new GantryError('UNAVAILABLE', 'the broker is away', { cause })
+    })
+    return call(another, contract, input, { timeoutMs })
+  }
+
   /** kill -9 of the platform; resolves with the time of it when its nats-server has ended too. */
   async kill(): Promise<number> {
     const ended = once(this.#process!, 'exit')
-    const broker = this.brokerPid()
-    this.#process!.kill('SIGKILL')
+    if (this.#process!.exitCode !== null || !this.#process!.kill('SIGKILL'))
+      throw new Error(`the platform had ended by itself: ${this.#lines.slice(-5).join('\n')}`)
     const killedAtMs = Date.now()
     await ended
     await this.#connection?.close()
     // No orphan: the server ends when its parent is gone.
-    await until('the end of nats-server', () => broker === undefined || !isAlive(broker))
+    await until('the end of nats-server', () => this.brokerPid() === undefined)
     return killedAtMs
   }
 
@@ -105,12 +156,12 @@ export class Victim implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection?.close()
     if (this.#process?.exitCode === null && this.#process.signalCode === null) {
       const ended = once(this.#process, 'exit')
       this.#process.kill('SIGINT')
       await ended
     }
-    await this.#connection?.close()
   }
 }
 

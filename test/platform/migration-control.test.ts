@@ -1,13 +1,16 @@
-import { mkdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Queue } from '../../broker/queue.ts'
+import { encodeItem } from '../../services/migrations/engine/items.ts'
 import { Collection } from '../../broker/collection.ts'
 import { FilesystemRecord } from '../../services/filesystems/record.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
-import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { createHome, startTestPlatform, testLog, type TestPlatform } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
 
@@ -200,4 +203,40 @@ test('a platform that is stopped in the middle goes on by itself when it starts 
   expect(compareTrees(folder.many, own.to)).toEqual([])
   const { progress } = await outcomeOf(second, 'one')
   expect(progress.filesMigrated).toBe(progress.filesScanned)
+})
+
+test('what a writer that was killed had under construction goes with the migration that it was of', async () => {
+  const migrationId = 'left over'
+  const { path } = await stopInTheMiddle(migrationId)
+  const { internalId } = await platform.call(migrations.get, { migrationId })
+  const module = new URL('../../services/drivers/local-temporary.ts', import.meta.url)
+  const write = `const { temporaryName } = await import(${JSON.stringify(module.href)})
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(${JSON.stringify(`${path}/small/`)} + temporaryName(${JSON.stringify(internalId)}), 'part')`
+  const connection = await connectAsPlatform(platform)
+  const queue = await Queue.open(connection, internalId, [], testLog)
+  const group = { folder: Buffer.from('small'), files: [Buffer.from('one')], others: [] }
+  const item = encodeItem({ kind: 'transfer', attempt: 1, notBeforeMs: 0, groups: [group] })
+  await queue.publish('transfer', item, 'of the one that died', new AbortController().signal)
+  await connection.close()
+  mkdirSync(join(path, 'small'), { recursive: true })
+  execFileSync(process.execPath, ['--input-type=module', '-e', write])
+  const left = () => readdirSync(join(path, 'small')).filter((name) => name.startsWith('.gantry~'))
+  expect(left()).toHaveLength(1)
+  await platform.call(migrations.delete, { migrationId })
+  expect(left()).toEqual([])
+})
+
+test('the broker is killed when all is done: the next scan counts that no second time', async () => {
+  const migrationId = 'killed at the end'
+  const { target } = await newTarget()
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'small', target, autoStart: true })
+  await completed.payload
+  process.kill(platform.brokerPid()!, 'SIGKILL')
+  const once = await until('the platform answers', () => progressOf(migrationId).catch(() => undefined))
+  const again = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
+  await again.payload
+  expect((await progressOf(migrationId)).filesScanned).toBe(2 * once.filesScanned)
 })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
@@ -78,15 +78,17 @@ test('a migration plans, holds more deletions than it may make, makes them when 
   expect(refused.status).toBe(409)
 })
 
-test('few deletions are made at once, by the numbers that the migration was given', async () => {
+test('few deletions are made at once, by the numbers that the migration was given; times of folders stay those of the source', async () => {
   await platform.call(migrations.delete, { migrationId })
   extra(3)
+  utimesSync(join(folder.from, 'data'), 1e9, 1e9)
   const completed = await nextEvent(platform, 'completed', migrationId)
   const query =
     'path=/data&source=from&target=to&autoStart=true&targetMatch=true&maxDeletions=3&maxDeletionPercent=50'
   expect((await platform.rest('migrator', 'PUT', `/migrations/${migrationId}?${query}`)).status).toBe(201)
   await completed.payload
   expect((await get()).deletions).toMatchObject({ isHeld: false, files: 3 })
+  expect(statSync(join(folder.to, 'data')).mtimeMs).toBe(1e12)
   expect(existsSync(join(folder.to, 'data/extra0'))).toBe(false)
 })
 

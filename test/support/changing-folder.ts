@@ -23,16 +23,23 @@ const folderModes = [0o755, 0o700, 0o775]
 const names = ['a', 'b', 'c', 'd', 'e', 'ü', 'a b']
 
 type Random = () => number
+type Type = 'file' | 'folder' | 'link'
+
+/** What a name ends with where it keeps its type. */
+const endings: Record<Type, string> = { file: '', folder: '.d', link: '.l' }
 
 /** A folder in which something happens at random: files, folders and links come, change, move and go. */
 export class ChangingFolder {
   readonly #root: string
   readonly #random: Random
+  readonly #keepsTypes: boolean
   #writes = 0
 
-  constructor(root: string, random: Random) {
+  /** @param options `keepsTypes`: what was a file never becomes a folder, and so on */
+  constructor(root: string, random: Random, { keepsTypes = false }: { keepsTypes?: boolean } = {}) {
     this.#root = root
     this.#random = random
+    this.#keepsTypes = keepsTypes
   }
 
   /** Does something at random, and says what. */
@@ -70,8 +77,9 @@ export class ChangingFolder {
   }
 
   /** Somewhere, there or not. */
-  #place(): string {
-    return join(this.#one('folder') ?? this.#root, oneOf(this.#random, names))
+  #place(type: Type): string {
+    const name = oneOf(this.#random, names) + (this.#keepsTypes ? endings[type] : '')
+    return join(this.#one('folder') ?? this.#root, name)
   }
 
   #content(): string {
@@ -79,18 +87,18 @@ export class ChangingFolder {
   }
 
   #write(): string {
-    const path = this.#place()
+    const path = this.#place('file')
     return this.#try(`write ${path}`, () => writeFileSync(path, this.#content()))
   }
 
   #append(): string {
-    const path = this.#one('file') ?? this.#place()
+    const path = this.#one('file') ?? this.#place('file')
     return this.#try(`append to ${path}`, () => appendFileSync(path, this.#content()))
   }
 
   /** The way editors write: another file takes the place. */
   #replace(): string {
-    const path = this.#place()
+    const path = this.#place('file')
     const other = `${path}~`
     return this.#try(`replace ${path}`, () => {
       writeFileSync(other, this.#content())
@@ -99,12 +107,12 @@ export class ChangingFolder {
   }
 
   #makeFolder(): string {
-    const path = this.#place()
+    const path = this.#place('folder')
     return this.#try(`make folder ${path}`, () => mkdirSync(path, oneOf(this.#random, folderModes)))
   }
 
   #makeTree(): string {
-    const path = this.#place()
+    const path = this.#place('folder')
     return this.#try(`make tree ${path}`, () => {
       mkdirSync(join(path, 'x/y'), { recursive: true })
       for (const name of ['1', 'x/2', 'x/y/3']) writeFileSync(join(path, name), this.#content())
@@ -112,8 +120,9 @@ export class ChangingFolder {
   }
 
   #rename(): string {
-    const [from, to] = [this.#one(), this.#place()]
+    const from = this.#one()
     if (from === undefined) return 'nothing to rename'
+    const to = this.#place(typeAt(from))
     return this.#try(`rename ${from} to ${to}`, () => renameSync(from, to))
   }
 
@@ -129,7 +138,8 @@ export class ChangingFolder {
     return this.#try(`make again ${path}`, () => {
       const wasFolder = lstatSync(path).isDirectory()
       rmSync(path, { recursive: true })
-      if (wasFolder !== (randomBelow(this.#random, 2) === 0)) writeFileSync(path, this.#content())
+      const turns = randomBelow(this.#random, 2) === 0 && !this.#keepsTypes
+      if (wasFolder === turns) writeFileSync(path, this.#content())
       else {
         mkdirSync(path)
         writeFileSync(join(path, 'a'), this.#content())
@@ -138,7 +148,7 @@ export class ChangingFolder {
   }
 
   #link(): string {
-    const path = this.#place()
+    const path = this.#place('link')
     const target = oneOf(this.#random, ['nowhere', relative(dirname(path), this.#one() ?? path)])
     return this.#try(`link ${path} to ${target}`, () => symlinkSync(target, path))
   }
@@ -159,7 +169,7 @@ export class ChangingFolder {
   }
 
   #large(): string {
-    const path = this.#place()
+    const path = this.#place('file')
     return this.#try(`large ${path}`, () => {
       writeFileSync(path, this.#content())
       truncateSync(path, largeBytes + randomBelow(this.#random, 100))
@@ -175,4 +185,9 @@ export class ChangingFolder {
       return `${what}: ${(error as Error).message}`
     }
   }
+}
+
+function typeAt(path: string): Type {
+  const stat = lstatSync(path)
+  return stat.isDirectory() ? 'folder' : stat.isFile() ? 'file' : 'link'
 }

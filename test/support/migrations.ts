@@ -92,7 +92,7 @@ export async function migrate(
 
 /** What came of a completed migration, and that all its figures add up. @param vanished what went while it was copied */
 export async function outcomeOf(
-  platform: TestPlatform,
+  platform: Pick<TestPlatform, 'call'>,
   migrationId: string,
   vanished = 0,
 ): Promise<{ progress: Progress; failures: Failure[] }> {

@@ -10,14 +10,16 @@ const maxEntries = 32
  */
 export interface Witness {
   readonly inode: bigint
+  /** When it was made; 0 where the file system does not know. */
+  readonly bornNs: bigint
   readonly changedMs: bigint
   readonly entries: readonly { readonly name: string; readonly inode: bigint; readonly modifiedMs: bigint }[]
 }
 
 /** Looks at a folder. Throws system errors. */
 export function witnessOf(folder: string): Witness {
-  const { ino, ctimeMs } = lstatSync(folder, { bigint: true })
-  return { inode: ino, changedMs: ctimeMs, entries: [...entriesOf(folder)] }
+  const { ino, birthtimeNs, ctimeMs } = lstatSync(folder, { bigint: true })
+  return { inode: ino, bornNs: birthtimeNs, changedMs: ctimeMs, entries: [...entriesOf(folder)] }
 }
 
 function* entriesOf(folder: string): Generator<Witness['entries'][number]> {
@@ -36,11 +38,12 @@ function stateOf(folder: string, name: string) {
 }
 
 /** Whether a folder of this host is the one that was looked at a moment ago. Throws system errors. */
-export function isSameFolder(folder: string, { inode, changedMs, entries }: Witness): boolean {
-  const { ino, ctimeMs } = lstatSync(folder, { bigint: true })
+export function isSameFolder(folder: string, { inode, bornNs, changedMs, entries }: Witness): boolean {
+  const { ino, birthtimeNs, ctimeMs } = lstatSync(folder, { bigint: true })
   if (ino !== inode) return false
-  // A folder in which much happens has changed since; then something in it has not.
+  // A folder in which much happens has changed since, and all in it may have too; only its birth stays.
   return (
+    (bornNs > 0n && birthtimeNs === bornNs) ||
     ctimeMs === changedMs ||
     entries.some(({ name, ...was }) => {
       const found = stateOf(folder, name)

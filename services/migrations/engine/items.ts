@@ -1,6 +1,7 @@
 import { GantryError } from '../../../subjects/errors.ts'
 import type { ActionPolicy } from '../../../subjects/migration-model.ts'
 import type { StorePath } from '../../drivers/driver.ts'
+import { parentOf } from '../../drivers/local-root.ts'
 import { jsonFromBytes } from './paths.ts'
 
 /** Sibling or cousin folders in one region item: a tree of many small folders must not cost a message a folder. */
@@ -196,3 +197,10 @@ export const kindOf = (item: Uint8Array): Item['kind'] => headOf(item).kind
 /** The error for bytes that are no item. */
 export const malformed = (problem: string, cause?: unknown) =>
   new GantryError('INVALID_INPUT', `work item: ${problem}`, { cause })
+
+/** Folders in which files of an item are written. */
+export function writtenFolders(item: Item): StorePath[] {
+  if (item.kind === 'large') return [parentOf(item.path)]
+  if (item.kind === 'transfer' || item.kind === 'reconcile') return item.groups.map(({ folder }) => folder)
+  return []
+}

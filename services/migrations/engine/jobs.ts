@@ -27,6 +27,7 @@ export type Job =
   | ({ readonly kind: 'reconcile' } & ItemJob)
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
+  | ({ readonly kind: 'sweep' } & ItemJob)
   | ({ readonly kind: 'begin' } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }

@@ -112,6 +112,11 @@ export class Mover implements AsyncDisposable {
     return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
   }
 
+  /** Removes what died writers of an item left under construction: nobody will go on with it. Rejects as `scan` does. */
+  async sweep(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#pool.run({ kind: 'sweep', ...this.#itemJob(spec, item, true) }, { signal, priority: 'files' })
+  }
+
   /** Walks so many folders at once, one in each thread. */
   get walksAtOnce(): number {
     return this.#pool.size

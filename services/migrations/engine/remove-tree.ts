@@ -26,7 +26,8 @@ export const mayRemoveOwn =
     if (entry.type === 'folder') return true
     // A listing tells little about what is neither file nor folder.
     const known = await atTarget(run.target.stat(path))
-    return known !== undefined && isOwn(run, known)
+    // What somebody else has removed meanwhile is in nobody's way.
+    return known === undefined || isOwn(run, known)
   }
 
 /** How a tree is removed. */

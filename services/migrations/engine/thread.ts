@@ -4,14 +4,14 @@ import { type ChildBatch, Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
 import { finishFolders } from './finish-folders.ts'
-import { malformed, type Item } from './items.ts'
+import { malformed, type Item, writtenFolders } from './items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
-import { boundsOf, openSpec, Stop, type MoveSpec, type Run } from './run.ts'
+import { boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -93,6 +93,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
     case 'folders':
       return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
+    case 'sweep':
+      for (const folder of writtenFolders(decodeItem(job.item)))
+        sweep(run, storePath(run, folder), () => true)
+      return { kind: 'done' }
     case 'begin': {
       const item = itemOf(job.item, 'large')
       const result = await skipLarge(run, item)

@@ -22,12 +22,15 @@ export interface MatchDependencies {
 /**
  * Deletes what is only at the target, once it is counted and not more than may go without approval. Resolves to what was
  * deleted, or to what is held; to undefined when nobody wants it. To be called when everything is copied. Rejects with the signal's reason.
+ * @param begin notes what is going to be deleted: whoever goes on after a kill goes through all folders again, as the times
+ *   of those in which something was deleted are set last
  */
 export async function matchTarget(
   { mover, failures, spillFolder }: MatchDependencies,
   record: MigrationRecord,
   spec: MoveSpec,
   signal: AbortSignal,
+  begin: (deletions: Deletions) => Promise<void>,
 ): Promise<Deletions | undefined> {
   const paths = matchedPaths(record)
   if (paths.length === 0) return undefined
@@ -43,8 +46,14 @@ export async function matchTarget(
   }
   const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)
   if (!isApproved && needsApproval(record, counts)) return { ...deletions, isHeld: true }
-  const done = { files: 0, folders: 0, bytes: 0 }
-  if (deletionsIn(counts) > 0) {
+  const begun = begunIn(record)
+  const done = {
+    files: doneBefore(begun?.files, deletions.files),
+    folders: doneBefore(begun?.folders, deletions.folders),
+    bytes: doneBefore(begun?.bytes, deletions.bytes),
+  }
+  if (deletionsIn(counts) > 0 && begun === undefined) await begin({ ...deletions, isHeld: false })
+  if (deletionsIn(counts) > 0 || begun !== undefined) {
     await walkAll({
       start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
       atOnce: mover.walksAtOnce,
@@ -61,6 +70,12 @@ export async function matchTarget(
   }
   return { ...deletions, ...done, isHeld: false }
 }
+
+/** The deletions of this scan with which a process began that died. */
+const begunIn = ({ deletions, scheduled, created }: MigrationRecord): Deletions | undefined =>
+  deletions?.isHeld === false && deletions.time >= (scheduled ?? created) ? deletions : undefined
+
+const doneBefore = (planned = 0, left: number): number => Math.max(0, planned - left)
 
 /** All of the migration, or the folders that were scanned again for it; relative to the migration's path. */
 function matchedPaths({ path, targetMatch, pendingRegions }: MigrationRecord): Buffer[] {

@@ -3,7 +3,7 @@ import type { Log } from '../../../broker/log.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { type MigrationRecord, workIdOf } from '../record.ts'
 import { happen } from '../transition.ts'
-import { type MatchDependencies, matchTarget } from './match-target.ts'
+import { type Deletions, type MatchDependencies, matchTarget } from './match-target.ts'
 
 export interface MatchedDependencies extends MatchDependencies {
   readonly records: Collection<typeof MigrationRecord>
@@ -23,7 +23,16 @@ export async function matchedTarget(
   const { records, log } = dependencies
   const { migrationId } = record
   const workId = workIdOf(record)
-  const deletions = await matchTarget(dependencies, record, spec, signal)
+  const note = (
+    deletions: Deletions,
+    change: (current: MigrationRecord) => MigrationRecord = (same) => same,
+  ) =>
+    records.update(migrationId, (current) =>
+      workIdOf(current) === workId ? { ...change(current), deletions } : undefined,
+    )
+  const deletions = await matchTarget(dependencies, record, spec, signal, async (begun) => {
+    await note(begun)
+  })
   if (deletions === undefined) return true
   if (deletions.isHeld) {
     await happen(records, migrationId, 'aborted', (current) =>
@@ -34,8 +43,6 @@ export async function matchedTarget(
     log.warn({ migration: migrationId, deletions }, 'There are too many deletions to make without approval.')
     return false
   }
-  await records.update(migrationId, ({ approvedDeletions: _done, ...current }) =>
-    workIdOf(current) === workId ? { ...current, deletions } : undefined,
-  )
+  await note(deletions, ({ approvedDeletions: _done, ...current }) => current)
   return true
 }

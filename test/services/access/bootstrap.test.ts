@@ -62,7 +62,7 @@ test.each<[string, object, boolean]>([
   expect(await platform.call(contracts.info, {})).toMatchObject({ bootstrap })
   expect(warnings(logged)).toEqual([])
   const { components } = await platform.call(contracts.health, {})
-  expect(components.map(({ name }) => name)).toEqual(['storage', 'audit', 'identity provider'])
+  expect(components.map(({ name }) => name)).toEqual(['storage', 'records', 'audit', 'identity provider'])
 })
 
 test('the warning comes again every hour, until the end', () => {

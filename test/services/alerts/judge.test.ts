@@ -12,7 +12,8 @@ import { startReceiver } from '../../support/receiver.ts'
 /** Each letter is a second: whether it is so; what comes of it: f for fires, r for resolves. */
 function story(text: string, rule: { forSeconds: number; keepFiringForSeconds: number }): string {
   let track: Track | undefined
-  return [...text]
+  return text
+    .split('')
     .map((letter, second) => {
       const next = judge(rule, track, letter === 'x', second * 1_000)
       track = next.track

@@ -32,11 +32,16 @@ const logOf = async (prefix: string) =>
     ({ message }) => message,
   )
 
+const homeOfWeather = 'extension-resources/weather?uri=ui://weather/home'
+
 describe('an extension that registers', () => {
   let weather: BareExtension
   beforeAll(async () => {
     weather = await bareExtension(platform, 'weather')
-    const { status, body } = await weather.register({ instance: 'one' })
+    const { status, body } = await weather.register({
+      instance: 'one',
+      resources: [{ uri: 'ui://weather/home', mediaType: 'text/html', content: '<h1>Weather</h1>' }],
+    })
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -121,6 +126,18 @@ describe('an extension that registers', () => {
       expect((await get(`/api/v1/extensions/${encodeURI(path)}`)).status, path).toBe(404)
   })
 
+  test('can be on a WebSocket, with nats.ws', async () => {
+    await using page = await bareExtension(platform, 'page', { webSocket: true })
+    expect((await page.register()).status).toBe(200)
+    expect(await post(forecast('page'), { city: 'Oslo' })).toMatchObject({
+      status: 200,
+      body: { city: 'Oslo' },
+    })
+    expect(await post(forecast('page'), { city: 'Atlantis', how: 'unknown' })).toMatchObject({ status: 404 })
+    await page.connection.close()
+    await until('it is gone', async () => !(await prefixes()).includes('page'))
+  })
+
   test('is called with a token alone', async () => {
     const path = forecast('weather')
     expect((await rawRequest(platform, 'platform', { path })).status).toBe(401)
@@ -189,8 +206,8 @@ describe('an extension that registers', () => {
       expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status, what).toBe(isSeen ? 200 : 404)
       expect((await get('/api/v1/extensions/all', token)).body, what).toHaveLength(isSeen ? 1 : 0)
       expect((await get('/api/v1/extensions/features', token)).body, what).toHaveLength(isSeen ? 1 : 0)
-      for (const path of ['/api/v1/extensions/weather', '/api/v1/extension-logs/weather'])
-        expect((await get(path, token)).status, what).toBe(isSeen ? 200 : 404)
+      for (const path of ['extensions/weather', 'extension-logs/weather', homeOfWeather])
+        expect((await get(`/api/v1/${path}`, token)).status, what).toBe(isSeen ? 200 : 404)
       const { paths } = (await get('/api/v1/openapi.json', token)).body as { paths: object }
       expect(Object.keys(paths).includes(forecast('weather')), what).toBe(isSeen)
     }
@@ -331,7 +348,7 @@ describe('a registration that is refused', () => {
     expect(body['message']).toMatch(message)
   })
 
-  test.each(['keys', 'Migrations', 'login', 'features', 'extension-storage'])(
+  test.each(['keys', 'gantry-access', 'Migrations', 'login', 'features', 'extension-storage'])(
     'the prefix %s',
     async (prefix) => {
       const { status, body } = await refusal(prefix, {})

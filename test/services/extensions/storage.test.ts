@@ -70,8 +70,10 @@ describe('compare and set', () => {
   })
 })
 
-test('keys are listed in order, page by page', async () => {
-  for (const key of ['list/b', 'list/a', 'list/c', 'list/gone']) await ask('put', { key, value: 'x' })
+test('keys are listed in order, with their revisions, page by page', async () => {
+  const revisions: Record<string, number> = {}
+  for (const key of ['list/b', 'list/a', 'list/c', 'list/gone'])
+    revisions[key] = (await ask('put', { key, value: 'x' })).revision
   await ask('delete', { key: 'list/gone' })
   const page = async (more: object) => {
     const { body } = await weather.ask('extension-storage.list', {
@@ -79,7 +81,9 @@ test('keys are listed in order, page by page', async () => {
       beginning: 'list/',
       ...more,
     })
-    return (body as unknown as { key: string }[]).map(({ key }) => key)
+    const found = body as unknown as { key: string; revision: number }[]
+    for (const { key, revision } of found) expect(revision).toBe(revisions[key])
+    return found.map(({ key }) => key)
   }
   expect(await page({})).toEqual(['list/a', 'list/b', 'list/c'])
   expect(await page({ limit: 2 })).toEqual(['list/a', 'list/b'])

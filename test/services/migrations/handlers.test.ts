@@ -23,6 +23,7 @@ function completedMeanwhile(): MigrationDependencies {
     stats: new RollingStats(),
     plans: { handlers: {} },
     changesOf: () => undefined,
+    conditionsOf: () => [],
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more

@@ -66,6 +66,12 @@ export class Matcher implements Judge {
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
   }
 
+  /** What was removed moved its time, be it by a process that died before it got here. */
+  async left(path: StorePath): Promise<void> {
+    // What the store does not keep was counted when the folder was finished.
+    await matchFolder(this.#run, this.#at(path), noCounts())
+  }
+
   #at(path: StorePath): StorePath {
     return storePath(this.#run, path)
   }

@@ -17,6 +17,8 @@ export interface Judge {
   pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined>
   /** A path that could not be looked at. */
   unreadable(path: StorePath, reason: string, found: Collected): void
+  /** A folder of both sides whose entries were all looked at. */
+  left?(path: StorePath): Promise<void>
 }
 
 /** Somebody waits for the end: what does not answer by then is told as it is. */
@@ -110,6 +112,7 @@ class FolderWalk {
       this.#isSent = true
       await this.#send(found.empty())
     }
+    if (folder.side === 'both') await this.#judge.left?.(folder.path)
   }
 
   /** A path that somebody has asked for, or a folder that is no longer where it was. */
