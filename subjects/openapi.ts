@@ -49,7 +49,7 @@ export function openApiDocument(
     paths: pathsOf(operations),
     components: {
       schemas: { Error: ErrorSchema },
-      responses: Object.fromEntries(operations.flatMap(failuresOf).map((each) => [each.name, failure(each)])),
+      responses: responsesOf(operations),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
         ...(server === 'migrator' ? { password } : {}),
@@ -93,10 +93,7 @@ function describe(operation: Operation): object {
     ...path.map((name) => parameter('path', name, fields[name], true)),
     ...query.map((name) => parameter('query', name, fields[name], required.includes(name))),
   ]
-  const failures = failuresOf(operation).map(({ status, name }): [number, object] => [
-    status,
-    { $ref: `#/components/responses/${name}` },
-  ])
+  const failures = failuresOf(operation).map(({ status, reference }): [number, object] => [status, reference])
   return {
     operationId: id,
     tags: [contract.resource],
@@ -139,6 +136,7 @@ interface Failure {
   readonly codes: readonly ErrorCode[]
   /** Of the component that describes it: its codes. */
   readonly name: string
+  readonly reference: object
 }
 
 /** Nobody's token is looked at on a public route. */
@@ -146,10 +144,31 @@ const isOf = ({ public: open }: HttpRoute, code: ErrorCode): boolean =>
   open === undefined || (code !== 'DENIED' && (code !== 'UNAUTHENTICATED' || open === 'credentials'))
 
 /** What an operation answers when it fails, one for each status. */
-function failuresOf({ contract, route }: Operation): Failure[] {
+function failuresOf({ contract, route }: Operation): readonly Failure[] {
   const codes = codesOf(contract).filter((code) => isOf(route, code))
+  const id = codes.join()
+  const known = knownFailures.get(id)
+  if (known !== undefined) return known
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
-  return [...byStatus].map(([status, codes]) => ({ status, codes, name: codes.join('.') }))
+  const failures = [...byStatus].map(([status, codes]) => {
+    const name = codes.join('.')
+    return { status, codes, name, reference: { $ref: `#/components/responses/${name}` } }
+  })
+  if (knownFailures.size >= maxKnownFailures) knownFailures.clear()
+  knownFailures.set(id, failures)
+  return failures
+}
+
+/** Combinations of codes: we have some fifty, and extensions choose theirs. */
+const maxKnownFailures = 1_000
+
+/** By codes: operations by the thousand fail in the same few ways. */
+const knownFailures = new Map<string, readonly Failure[]>()
+
+/** Each only once. */
+function responsesOf(operations: readonly Operation[]): Record<string, object> {
+  const failures = new Map(operations.flatMap(failuresOf).map((each) => [each.name, each]))
+  return Object.fromEntries([...failures].map(([name, each]) => [name, failure(each)]))
 }
 
 const failure = ({ codes }: Failure) => ({

@@ -93,7 +93,9 @@ test('who does not answer is not waited for, and what is not taken says why', as
   await expect(send(receiver.url, inside)).rejects.toThrow('status 307: redirections are not followed')
   receiver.answer = (response) => response.writeHead(200).end('x'.repeat(100_000))
   await send(receiver.url, { innerHosts: new Set([`127.0.0.1:${receiver.port}`]) })
-  expect(receiver.messages).toHaveLength(3)
+  // The first one may have been given up before it was sent.
+  const taken = receiver.messages.length
+  expect(taken).toBeGreaterThanOrEqual(2)
 
   await expect(send(receiver.url, { innerHosts: new Set() })).rejects.toThrow(
     '127.0.0.1 is an address of this',
@@ -107,5 +109,5 @@ test('who does not answer is not waited for, and what is not taken says why', as
   await expect(send('http://127.0.0.1:1/secret', inside)).rejects.toThrow(
     /^it cannot be reached \(ECONNREFUSED\)$/,
   )
-  expect(receiver.messages).toHaveLength(3)
+  expect(receiver.messages).toHaveLength(taken)
 })
