@@ -22,6 +22,7 @@ import {
   loadSecurity,
 } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
+import { startAlerts } from '../services/alerts/start.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
@@ -189,10 +190,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     })
     shutdown.push(() => migrations.stop())
     const usage = await startUsage(platform, maxFileBytes)
+    const { webhookHosts } = config
+    const alerts = await startAlerts({ connection: platform, sealer, events, webhookHosts, log })
+    shutdown.push(() => alerts.stop())
     services.push(
       ...serveAll(
         platform,
-        { access, trail, filesystems, migrations, extensions, observability, usage },
+        { access, trail, filesystems, migrations, extensions, observability, usage, alerts },
         serving,
       ),
       serve(
@@ -219,6 +223,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     // Work goes on only when the services that it asks are there.
     await migrations.run()
     await tellOfSetAside(platform, log)
+    await alerts.run()
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
     const operatorToken = await access.operatorToken(stored)
@@ -230,6 +235,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       lookupConnection,
+      onExtensionsChange: (listener) => extensions.onChange(listener),
       metricsAccess: loadMetricsAccess(home),
       operatorToken,
       publicUrl,

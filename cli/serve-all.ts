@@ -2,6 +2,7 @@ import type { AuditTrail } from '../broker/audit-trail.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { serve, type ServeOptions, type Service } from '../broker/serve.ts'
 import type { Access } from '../services/access/start.ts'
+import type { startAlerts } from '../services/alerts/start.ts'
 import { auditHandlers } from '../services/audit/index.ts'
 import type { startExtensions } from '../services/extensions/start.ts'
 import type { startFilesystems } from '../services/filesystems/start.ts'
@@ -26,12 +27,13 @@ export interface Capabilities {
   readonly extensions: Awaited<ReturnType<typeof startExtensions>>
   readonly observability: Awaited<ReturnType<typeof startObservability>>
   readonly usage: Awaited<ReturnType<typeof startUsage>>
+  readonly alerts: Awaited<ReturnType<typeof startAlerts>>
 }
 
 /** Answers the contracts of all capabilities. */
 export function serveAll(
   platform: NatsConnection,
-  { access, trail, filesystems, migrations, extensions, observability, usage }: Capabilities,
+  { access, trail, filesystems, migrations, extensions, observability, usage, alerts }: Capabilities,
   serving: ServeOptions,
 ): Service[] {
   return [
@@ -77,6 +79,7 @@ export function serveAll(
     }),
     serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
     serve(platform, resources.usage, usage.handlers, serving),
+    serve(platform, resources.alerts, alerts.handlers, serving),
     serve(platform, resources.logging, observability.loggingHandlers, serving),
     serve(platform, resources.observability, observability.handlers, serving),
     serve(platform, internalResources.observabilityInternal, observability.internalHandlers, serving),

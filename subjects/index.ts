@@ -1,5 +1,6 @@
 import { agentWork } from './agent-work.ts'
 import { agentKeys, agents } from './agents.ts'
+import { alertEvents, alerts } from './alerts.ts'
 import { assignments } from './assignments.ts'
 import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
@@ -58,6 +59,7 @@ export const resources = {
   usage,
   observability,
   logging,
+  alerts,
 } as const
 
 /** Requests between the platform's own services. */
@@ -85,4 +87,5 @@ export const eventContracts: readonly EventContract[] = [
   settingsEvents,
   verificationEvents,
   cleanupEvents,
+  alertEvents,
 ].flatMap((events) => Object.values(events))

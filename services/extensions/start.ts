@@ -11,6 +11,7 @@ import { discoverableBy, isOurs } from './discovery.ts'
 import { extensionHandlers, extensionInternalHandlers } from './index.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
+import { LostExtensions } from './lost.ts'
 import { ownExtensions } from './own.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
@@ -32,12 +33,15 @@ export async function startExtensions({
   const state = await openState(platform)
   const following = await Directory.open(state)
   const { directory } = following
+  const missing = await LostExtensions.open(state, directory)
+  const { lost } = missing
   const book = new LogBook(state.logs, log)
   const viewerOf = askAccess(platform)
   const lifecycle = new Lifecycle({
     state,
     directory,
     book,
+    lost,
     isConnected: (connection) => isConnected(system, connection),
     disconnect: (connection) => disconnect(system, connection),
     log,
@@ -60,6 +64,7 @@ export async function startExtensions({
     directory,
     lifecycle,
     book,
+    lost,
     viewerOf,
     requireOwn,
     dropStorage,
@@ -70,6 +75,8 @@ export async function startExtensions({
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
   return {
+    /** Calls back whenever what extensions bring has changed on this node. */
+    onChange: (listener: () => void) => directory.onChange(listener),
     /** How many are there at the moment. */
     count: () => directory.extensions().length,
     handlers: {
@@ -89,7 +96,7 @@ export async function startExtensions({
       for (const subscription of announced) subscription.unsubscribe()
       lifecycle.stop()
       await disconnects.stop()
-      await following.stop()
+      await Promise.all([following.stop(), missing.stop()])
       await book.flush()
     },
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keys } from '../../../subjects/keys.ts'
 import { rawRequest } from '../../support/http.ts'
 import { createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -153,6 +154,25 @@ describe('an extension that registers', () => {
       address: 'gantry.extensions.weather.forecast',
     })
     expect((await rawRequest(platform, 'platform', { path: '/api/v1/openapi.json' })).status).toBe(401)
+  })
+
+  test('is asked by its new schema as soon as it has registered another', async () => {
+    const ask = async () => (await post(forecast('weather'), { city: 'Oslo' })).status
+    expect(await ask()).toBe(200)
+    const town = { type: 'object', properties: { town: { type: 'string' } }, additionalProperties: false }
+    const endpoints = [{ name: 'forecast', summary: 'Of a town', input: town }]
+    expect((await weather.register({ instance: 'one', endpoints })).status).toBe(200)
+    expect(await ask()).toBe(400)
+    expect((await weather.register({ instance: 'one' })).status).toBe(200)
+    expect(await ask()).toBe(200)
+  })
+
+  test('is not there any more for a key that was narrowed', async () => {
+    const pub = { allow: ['gantry.extensions.>'] }
+    const { id, token } = await createKey(platform, { pub, sub: { allow: ['gantry.extensions.>'] } })
+    expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status).toBe(200)
+    await platform.call(keys.update, { id, capabilities: { pub, sub: { allow: [] } } })
+    expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status).toBe(404)
   })
 
   test('lives by its heartbeats, which only its own key can send', async () => {
