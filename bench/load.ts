@@ -8,6 +8,7 @@ import autocannon from 'autocannon'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../sdk/index.ts'
 import { endpointPath } from '../subjects/extension-contract.ts'
+import { keyIdOf } from '../broker/token.ts'
 import { inboxPrefix } from '../subjects/names.ts'
 import { everything, issueInside } from '../test/support/keys.ts'
 import type { TestPlatform } from '../test/support/platform.ts'
@@ -103,11 +104,10 @@ const problems: string[] = []
 const endMs = Date.now() + seconds * 1_000
 
 async function websocketClient(): Promise<void> {
-  const keyId = operatorToken.split('_')[2]!
   const connection = await wsconnect({
     servers: websocketUrl,
     token: operatorToken,
-    inboxPrefix: inboxPrefix(keyId),
+    inboxPrefix: inboxPrefix(keyIdOf(operatorToken)!),
   })
   await delay(Math.random() * pauseMs)
   while (Date.now() < endMs) {
@@ -169,7 +169,10 @@ print(`${count} extensions, ${clients} REST and ${clients} WebSocket clients for
   },
   {
     name: 'WebSocket → extension, p99 (p50)',
-    value: `${ms(quantile(websocketMs, 0.99))} (${ms(quantile(websocketMs, 0.5))})`,
+    value:
+      websocketMs.length === 0
+        ? '–'
+        : `${ms(quantile(websocketMs, 0.99))} (${ms(quantile(websocketMs, 0.5))})`,
     aim: '–',
     details: `${(websocketMs.length / seconds).toFixed(0)} a second`,
   },

@@ -136,7 +136,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         const { platform: authority } = authorities
         const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
         addExtensionRoutes(app, { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log })
-        addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
+        addLiveDocuments(app, { authority, keyIdOf, lookup, onChange }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])
     }

@@ -81,7 +81,7 @@ export class Directory {
     return this.#records.get(subjectToken(instanceKey({ prefix, instance })))
   }
 
-  /** Those of a prefix, or all, the newest first. */
+  /** Those of a prefix, or all, the newest first: what that one registered is what holds. */
   instances(prefix?: string): LiveInstance[] {
     const tokens = prefix === undefined ? this.#records.keys() : (this.#tokens.get(prefix) ?? [])
     return [...tokens]
@@ -89,10 +89,9 @@ export class Directory {
       .toSorted((a, b) => (a.registered > b.registered ? -1 : 1))
   }
 
-  /** Extensions by prefix in order, each with its instances; what the newest of them registered is what holds. */
-  extensions(): [prefix: string, instances: LiveInstance[]][] {
-    const byPrefix = Map.groupBy(this.instances(), ({ prefix }) => prefix)
-    return [...byPrefix].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  /** Prefixes of all extensions, in order. */
+  prefixes(): string[] {
+    return [...this.#tokens.keys()].toSorted()
   }
 
   /** Those that go when this connection closes. */

@@ -129,11 +129,14 @@ export function extensionHandlers({
 
 /** The extensions that somebody sees, by prefix. */
 function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength, after }: Page) {
+  // Lazily: of a thousand, only those of the page are looked at.
   return directory
-    .extensions()
-    .filter(([prefix]) => (after === undefined || prefix > after) && sees(viewer, prefix))
-    .slice(0, limit)
-    .map(([, instances]) => instances)
+    .prefixes()
+    .values()
+    .filter((prefix) => (after === undefined || prefix > after) && sees(viewer, prefix))
+    .take(limit)
+    .map((prefix) => directory.instances(prefix))
+    .toArray()
 }
 
 /** What the edge asks. */

@@ -78,7 +78,7 @@ export async function startExtensions({
     /** Calls back whenever what extensions bring has changed on this node. */
     onChange: (listener: () => void) => directory.onChange(listener),
     /** How many are there at the moment. */
-    count: () => directory.extensions().length,
+    count: () => directory.prefixes().length,
     handlers: {
       extensions: extensionHandlers(dependencies),
       extensionStorage: storageHandlers({ storages, requireOwn }),
