@@ -32,17 +32,17 @@ const logOf = async (prefix: string) =>
     ({ message }) => message,
   )
 
-const one = {
-  instance: 'one',
-  resources: [{ uri: 'ui://weather/home', mediaType: 'text/html', content: '<h1>Weather</h1>' }],
-}
 const homeOfWeather = 'extension-resources/weather?uri=ui://weather/home'
 
 describe('an extension that registers', () => {
+  const whole = {
+    instance: 'one',
+    resources: [{ uri: 'ui://weather/home', mediaType: 'text/html', content: '<h1>Weather</h1>' }],
+  }
   let weather: BareExtension
   beforeAll(async () => {
     weather = await bareExtension(platform, 'weather')
-    const { status, body } = await weather.register(one)
+    const { status, body } = await weather.register(whole)
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -162,9 +162,9 @@ describe('an extension that registers', () => {
     expect(await ask()).toBe(200)
     const town = { type: 'object', properties: { town: { type: 'string' } }, additionalProperties: false }
     const endpoints = [{ name: 'forecast', summary: 'Of a town', input: town }]
-    expect((await weather.register({ ...one, endpoints })).status).toBe(200)
+    expect((await weather.register({ instance: 'one', endpoints })).status).toBe(200)
     expect(await ask()).toBe(400)
-    expect((await weather.register(one)).status).toBe(200)
+    expect((await weather.register(whole)).status).toBe(200)
     expect(await ask()).toBe(200)
   })
 
