@@ -68,7 +68,9 @@ export class LargeFiles {
         : this.#copyAll(spec, copy, signal))
     } catch (error) {
       if (error instanceof StoreError && !signal.aborted) {
-        const shared = copy?.isShared === true ? [copy.upload] : []
+        // What one worker alone had begun it has removed itself.
+        const isLeft = copy !== undefined && (copy.isShared || item.spread !== undefined)
+        const shared = isLeft ? [copy.upload] : []
         return this.#failed(spec, item, shared, error)
       }
       throw error
