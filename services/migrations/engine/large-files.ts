@@ -69,9 +69,8 @@ export class LargeFiles {
     } catch (error) {
       if (error instanceof StoreError && !signal.aborted) {
         // What one worker alone had begun it has removed itself.
-        const isLeft = copy !== undefined && (copy.isShared || item.spread !== undefined)
-        const shared = isLeft ? [copy.upload] : []
-        return this.#failed(spec, item, shared, error)
+        const isLeft = copy?.isShared === true || item.spread !== undefined
+        return this.#failed(spec, item, isLeft ? copy?.upload : undefined, error)
       }
       throw error
     }
@@ -100,15 +99,16 @@ export class LargeFiles {
   async #failed(
     spec: MoveSpec,
     item: Large,
-    begun: readonly Upload[],
+    begun: Upload | undefined,
     error: StoreError,
   ): Promise<ItemResult> {
     const { spread } = item
     const isOver = spread === undefined || error instanceof SpreadOver || error.failure === 'changed'
     const result = failedLarge(spec, isOver ? alone(item) : item, error)
     if (isOver || result.retry === undefined) {
-      const uploads = spread === undefined ? begun : [...begun, ofToken(spread.token)]
-      for (const upload of uploads) await this.#abandon(spec, upload)
+      if (begun !== undefined) await this.#abandon(spec, begun)
+      if (spread !== undefined && spread.token !== begun?.token)
+        await this.#abandon(spec, ofToken(spread.token))
     }
     return result
   }
