@@ -4,7 +4,9 @@ import { benchBandwidth } from './bandwidth.ts'
 import { benchMemory } from './memory.ts'
 import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
+import { benchServe } from './serve.ts'
 
+await benchServe()
 await benchRest()
 await benchAccess()
 await benchMigrate()

@@ -3,5 +3,5 @@ import { startTestPlatform } from '../test/support/platform.ts'
 
 const platform = await startTestPlatform()
 process.stdin.once('end', () => void platform[Symbol.asyncDispose]().then(() => process.exit(0))).resume()
-const { httpUrls, tcpUrl, websocketUrl, operatorToken } = platform
-process.stdout.write(`${JSON.stringify({ httpUrls, tcpUrl, websocketUrl, operatorToken })}\n`)
+const { home, httpUrls, tcpUrl, websocketUrl, operatorToken } = platform
+process.stdout.write(`${JSON.stringify({ home, httpUrls, tcpUrl, websocketUrl, operatorToken })}\n`)

@@ -5,6 +5,7 @@
  */
 import autocannon from 'autocannon'
 import { connectWithToken } from '../broker/connection.ts'
+import { endpointPath } from '../subjects/extension-contract.ts'
 import { type Child, startChild } from './child.ts'
 import { median, print, quantile } from './figures.ts'
 
@@ -35,11 +36,21 @@ export async function benchRest(): Promise<void> {
   }
   const full = `${httpUrls.platform}/api/v1/ping`
   const own = `${httpUrls.platform}/api/v1/roles`
+  await using extensions: Child = await startChild('load-extensions.ts', [
+    JSON.stringify({ servers: tcpUrl, tokens: [operatorToken], count: 1, endpoints: 1 }),
+  ])
+  if (extensions.line === '') throw new Error('the extension is not registered')
+  const extension = `${httpUrls.platform}${endpointPath('load0', 'echo0')}?n=1`
   await load(echo.line)
   await load(full)
-  const figures: { bare: number; full: number; own: number }[] = []
+  const figures: { bare: number; full: number; own: number; extension: number }[] = []
   for (let round = 0; round < rounds; round++) {
-    figures.push({ bare: await load(echo.line), full: await load(full), own: await load(own, operatorToken) })
+    figures.push({
+      bare: await load(echo.line),
+      full: await load(full),
+      own: await load(own, operatorToken),
+      extension: await load(extension, operatorToken),
+    })
   }
   const ratios = figures.map((figure) => figure.full / figure.bare)
   const connectMs: number[] = []
@@ -62,6 +73,12 @@ export async function benchRest(): Promise<void> {
       value: median(figures.map((one) => one.own / one.bare)).toFixed(2),
       aim: '–',
       details: perSecond(figures.map((one) => one.own)),
+    },
+    {
+      name: 'REST → extension in a process of its own ÷ bare Fastify → NATS echo',
+      value: median(figures.map((one) => one.extension / one.bare)).toFixed(2),
+      aim: '≥ 0.8',
+      details: perSecond(figures.map((one) => one.extension)),
     },
     {
       name: 'connect with a token, p50 (p99)',

@@ -88,6 +88,11 @@ export class Collection<S extends TSchema> {
     return found.flatMap((each) => (each === undefined ? [] : [each.value]))
   }
 
+  /** Whether a group has so many values; they are read only if it may have. */
+  async isGroupOf(group: string, count: number): Promise<boolean> {
+    return (await this.#groups.idsOf(group)).length >= count && (await this.listGroup(group)).length >= count
+  }
+
   async #all(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
     await this.#bucket.each((envelope) => {

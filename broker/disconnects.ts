@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { ClientConnection } from '../subjects/contract.ts'
 import type { Identity } from './identity.ts'
+import { kick } from './kick.ts'
 
 /** The server lists a connection in a millisecond. */
 const timeoutMs = 2_000
@@ -8,6 +9,11 @@ const timeoutMs = 2_000
 interface DisconnectEvent {
   server: { name: string }
   client: { id: number; start: string }
+}
+
+interface ConnectionList {
+  server: { id: string }
+  data?: { connections?: { start: string }[] }
 }
 
 /**
@@ -35,15 +41,25 @@ export function watchDisconnects(
  * @param system a connection in the SYS account
  */
 export async function isConnected(system: NatsConnection, connection: ClientConnection): Promise<boolean> {
-  const request = JSON.stringify({ cid: connection.id, server_name: connection.server })
   try {
-    const reply = await system.request('$SYS.REQ.SERVER.PING.CONNZ', request, { timeout: timeoutMs })
-    const { data } = reply.json<{ data?: { connections?: { start: string }[] } }>()
-    return data?.connections?.some(({ start }) => start === connection.started) ?? true
+    return (await look(system, connection)).isThere ?? true
   } catch {
     // Then its silence will tell.
     return true
   }
+}
+
+/** Closes a connection, if it is still there. @param system a connection in the SYS account */
+export async function disconnect(system: NatsConnection, connection: ClientConnection): Promise<void> {
+  const { isThere, server } = await look(system, connection)
+  if (isThere === true) await kick(system, server, connection.id)
+}
+
+async function look(system: NatsConnection, { id, server: name, started }: ClientConnection) {
+  const request = JSON.stringify({ cid: id, server_name: name })
+  const reply = await system.request('$SYS.REQ.SERVER.PING.CONNZ', request, { timeout: timeoutMs })
+  const { server, data } = reply.json<ConnectionList>()
+  return { server: server.id, isThere: data?.connections?.some(({ start }) => start === started) }
 }
 
 export const isSameConnection = (one: ClientConnection, other: ClientConnection): boolean =>

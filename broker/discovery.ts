@@ -48,14 +48,9 @@ export class EndpointStats {
     this.#lastError = `${error.status}:${error.code}`
   }
 
-  info() {
-    const { verb, subject, summary } = this.contract
-    return { name: verb, subject, queue_group: serviceQueue, metadata: { summary } }
-  }
-
   stats() {
     return {
-      ...this.info(),
+      ...endpointInfo(this.contract),
       num_requests: this.#requests,
       num_errors: this.#errors,
       last_error: this.#lastError,
@@ -65,29 +60,52 @@ export class EndpointStats {
   }
 }
 
-interface Instance {
+export const endpointInfo = ({ verb, subject, summary }: Contract) => ({
+  name: verb,
+  subject,
+  queue_group: serviceQueue,
+  metadata: { summary },
+})
+
+/** What names an instance of a service. */
+interface Named {
   readonly name: string
   readonly id: string
   readonly version: string
+}
+
+const identityOf = ({ name, id, version }: Named) => ({ name, id, version, metadata: {} })
+
+export const pingReply = (instance: Named) => ({
+  type: 'io.nats.micro.v1.ping_response',
+  ...identityOf(instance),
+})
+
+export const infoReply = (
+  instance: Named,
+  description: string,
+  endpoints: readonly ReturnType<typeof endpointInfo>[],
+) => ({ type: 'io.nats.micro.v1.info_response', ...identityOf(instance), description, endpoints })
+
+interface Instance extends Named {
   readonly endpoints: readonly EndpointStats[]
 }
 
 /** Answers discovery requests for all services, for this name, and for this instance. */
 export function announce(connection: NatsConnection, instance: Instance): Subscription[] {
-  const { name, id, version, endpoints } = instance
-  const identity = { name, id, version, metadata: {} }
+  const { name, id, endpoints } = instance
   const started = new Date().toISOString()
   const replies = {
-    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
-    INFO: () => ({
-      type: 'io.nats.micro.v1.info_response',
-      ...identity,
-      description: endpoints[0]?.contract.resource ?? name,
-      endpoints: endpoints.map((endpoint) => endpoint.info()),
-    }),
+    PING: () => pingReply(instance),
+    INFO: () =>
+      infoReply(
+        instance,
+        endpoints[0]?.contract.resource ?? name,
+        endpoints.map(({ contract }) => endpointInfo(contract)),
+      ),
     STATS: () => ({
       type: 'io.nats.micro.v1.stats_response',
-      ...identity,
+      ...identityOf(instance),
       started,
       endpoints: endpoints.map((endpoint) => endpoint.stats()),
     }),

@@ -35,7 +35,8 @@ export async function kickKey(
   }
 }
 
-async function kick(system: NatsConnection, server: string, cid: number): Promise<void> {
+/** Drops a connection. @param server id of the server that has it */
+export async function kick(system: NatsConnection, server: string, cid: number): Promise<void> {
   await system.request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid }), { timeout: timeoutMs })
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
+import { GantryError } from '../subjects/errors.ts'
 import { backoffMs } from './backoff.ts'
 import {
   fileStorage,
@@ -22,6 +23,16 @@ import {
 export interface LedgerEntry<T> {
   readonly sequence: number
   readonly entry: T
+}
+
+export interface LedgerOptions {
+  /** Of the stream. */
+  readonly name: string
+  readonly root: string
+  /** Of the whole platform. */
+  readonly maxFileBytes: number
+  /** Older entries go; default: none does. */
+  readonly maxAgeMs?: number
 }
 
 /** Share of the platform's storage that a ledger may take. */
@@ -46,13 +57,30 @@ export class LedgerNotes<T> {
   async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#js.publish(`${this.#books}.${book}`, JSON.stringify(entry), { msgID: messageId })
+        await this.#publish(book, entry, messageId)
         return
       } catch (error) {
         if (!isTransient(error) && !isStorageFull(error)) throw error
         await delay(backoffMs(attempt), undefined, { signal })
       }
     }
+  }
+
+  /** Appends, or not; resolves with the entry's number. @throws GantryError STORAGE_FULL */
+  async tryAppend(book: string, entry: T, messageId: string): Promise<number> {
+    try {
+      return await this.#publish(book, entry, messageId)
+    } catch (error) {
+      if (!isStorageFull(error)) throw error
+      throw new GantryError('STORAGE_FULL', 'there is no room for more: raise max_file in messaging.config', {
+        cause: error,
+      })
+    }
+  }
+
+  async #publish(book: string, entry: T, messageId: string): Promise<number> {
+    const subject = `${this.#books}.${book}`
+    return (await this.#js.publish(subject, JSON.stringify(entry), { msgID: messageId })).seq
   }
 }
 
@@ -74,7 +102,7 @@ export class Ledger<T> extends LedgerNotes<T> {
 
   static async open<T>(
     connection: NatsConnection,
-    { name, root, maxFileBytes }: { name: string; root: string; maxFileBytes: number },
+    { name, root, maxFileBytes, maxAgeMs = 0 }: LedgerOptions,
   ): Promise<Ledger<T>> {
     const manager = await jetstreamManager(connection)
     const config = {
@@ -86,6 +114,7 @@ export class Ledger<T> extends LedgerNotes<T> {
       allow_direct: true,
       duplicate_window: duplicateWindowNs,
       max_bytes: Math.floor(maxFileBytes / storageShare),
+      max_age: maxAgeMs * 1e6,
     }
     try {
       await manager.streams.add(config)
@@ -96,13 +125,18 @@ export class Ledger<T> extends LedgerNotes<T> {
     return new Ledger<T>(name, root, connection, manager)
   }
 
-  /** Entries of a book in order, those up to the sequence `after` left out. */
+  /**
+   * Entries of a book in order, those up to the sequence `after` left out.
+   * @param book one of them, or `*` @param since begins with it where `after` is not given; when nothing is younger, older entries may come
+   */
   async page(
     book: string,
-    { after = 0, limit }: { after?: number; limit: number },
+    { after, since, limit }: { after?: number | undefined; since?: Date | undefined; limit: number },
   ): Promise<LedgerEntry<T>[]> {
     const entries: LedgerEntry<T>[] = []
-    const query = { seq: after + 1, batch: limit, next_by_subj: `${this.#root}.${book}` }
+    const begin =
+      after === undefined && since !== undefined ? { start_time: since } : { seq: (after ?? 0) + 1 }
+    const query = { ...begin, batch: limit, next_by_subj: `${this.#root}.${book}` }
     const messages = await this.#manager.direct.getBatch(this.#stream, query)
     try {
       for await (const message of messages) entries.push({ sequence: message.seq, entry: message.json<T>() })

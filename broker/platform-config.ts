@@ -10,6 +10,7 @@ import { makePrivate, readTextFile, setAside, writeSecretFile } from './files.ts
 import { type OtlpConfig, otlpIn } from './otlp-config.ts'
 import { createIdentity, type Identity, readIdentity, type StorageLimits, withLimits } from './identity.ts'
 import type { Log } from './log.ts'
+import { webhookHostsIn } from './webhook-hosts.ts'
 
 const Line = Type.String({ maxLength: 4_000 })
 
@@ -42,6 +43,7 @@ const PlatformFile = strict({
   'platform.url': Type.Optional(Line),
   'otlp.endpoint': Type.Optional(Line),
   'otlp.headers': Type.Optional(Line),
+  'alerts.webhook_hosts': Type.Optional(Line),
   'storage.salt': Type.String({ minLength: 16, maxLength: 400 }),
 })
 type PlatformFile = Static<typeof PlatformFile>
@@ -82,6 +84,8 @@ export interface PlatformConfig {
   readonly publicUrl: string | undefined
   /** undefined when nothing is exported. */
   readonly otlp: OtlpConfig | undefined
+  /** Hosts, maybe with a port, in inner networks that webhooks of alerts may be at. */
+  readonly webhookHosts: ReadonlySet<string>
 }
 
 /** Groups are a scope of their own at some providers and come unasked at others. */
@@ -172,6 +176,7 @@ function optionsIn(file: PlatformFile): Omit<PlatformConfig, 'identity'> {
     auditRetentionMs: retentionIn(file),
     publicUrl: publicUrlIn(file),
     otlp: otlpIn(file),
+    webhookHosts: webhookHostsIn(file),
   }
 }
 

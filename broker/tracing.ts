@@ -57,8 +57,9 @@ export const tracer =
   }
 
 /** The trace that a message belongs to. */
-export function traceOf({ headers }: Msg): TraceContext | undefined {
+export function traceOf(message: Msg): TraceContext | undefined {
   try {
+    const { headers } = message
     const parent = headers?.get(traceparentHeader)
     return parent ? parseTraceparent(parent, headers?.get(tracestateHeader) || undefined) : undefined
   } catch {

@@ -22,12 +22,14 @@ import {
   loadSecurity,
 } from '../http-edge/properties.ts'
 import { startAccess } from '../services/access/start.ts'
+import { startAlerts } from '../services/alerts/start.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
 import { startObservability } from '../services/observability/start.ts'
 import { platformHandlers } from '../services/platform/index.ts'
+import { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { contracts, internalResources, resources } from '../subjects/index.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
@@ -187,8 +189,16 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       log,
     })
     shutdown.push(() => migrations.stop())
+    const usage = await startUsage(platform, maxFileBytes)
+    const { webhookHosts } = config
+    const alerts = await startAlerts({ connection: platform, sealer, events, webhookHosts, log })
+    shutdown.push(() => alerts.stop())
     services.push(
-      ...serveAll(platform, { access, trail, filesystems, migrations, extensions, observability }, serving),
+      ...serveAll(
+        platform,
+        { access, trail, filesystems, migrations, extensions, observability, usage, alerts },
+        serving,
+      ),
       serve(
         platform,
         resources.platform,
@@ -213,6 +223,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     // Work goes on only when the services that it asks are there.
     await migrations.run()
     await tellOfSetAside(platform, log)
+    await alerts.run()
     const credentials = join(home, files.credentials)
     const stored = readTextFile(credentials)?.trim()
     const operatorToken = await access.operatorToken(stored)
@@ -224,6 +235,7 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       edgeConnection,
       credentialConnection: security.type === 'off' ? undefined : credentialConnection,
       lookupConnection,
+      onExtensionsChange: (listener) => extensions.onChange(listener),
       metricsAccess: loadMetricsAccess(home),
       operatorToken,
       publicUrl,

@@ -2,11 +2,13 @@ import type { AuditTrail } from '../broker/audit-trail.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { serve, type ServeOptions, type Service } from '../broker/serve.ts'
 import type { Access } from '../services/access/start.ts'
+import type { startAlerts } from '../services/alerts/start.ts'
 import { auditHandlers } from '../services/audit/index.ts'
 import type { startExtensions } from '../services/extensions/start.ts'
 import type { startFilesystems } from '../services/filesystems/start.ts'
 import type { startMigrations } from '../services/migrations/start.ts'
 import type { startObservability } from '../services/observability/start.ts'
+import type { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
 import { agentResources, internalResources, resources } from '../subjects/index.ts'
 
@@ -24,12 +26,14 @@ export interface Capabilities {
   readonly migrations: Awaited<ReturnType<typeof startMigrations>>
   readonly extensions: Awaited<ReturnType<typeof startExtensions>>
   readonly observability: Awaited<ReturnType<typeof startObservability>>
+  readonly usage: Awaited<ReturnType<typeof startUsage>>
+  readonly alerts: Awaited<ReturnType<typeof startAlerts>>
 }
 
 /** Answers the contracts of all capabilities. */
 export function serveAll(
   platform: NatsConnection,
-  { access, trail, filesystems, migrations, extensions, observability }: Capabilities,
+  { access, trail, filesystems, migrations, extensions, observability, usage, alerts }: Capabilities,
   serving: ServeOptions,
 ): Service[] {
   return [
@@ -74,6 +78,8 @@ export function serveAll(
       concurrency: maxWatchers,
     }),
     serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
+    serve(platform, resources.usage, usage.handlers, serving),
+    serve(platform, resources.alerts, alerts.handlers, serving),
     serve(platform, resources.logging, observability.loggingHandlers, serving),
     serve(platform, resources.observability, observability.handlers, serving),
     serve(platform, internalResources.observabilityInternal, observability.internalHandlers, serving),

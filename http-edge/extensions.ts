@@ -17,6 +17,9 @@ import { tracedBy } from './trace.ts'
 /** Endpoints whose schemas are kept compiled: all that are in use on a large platform. */
 const maxKept = 1_000
 
+/** Lookups that are remembered, of 100 bytes or so: those of some callers of each endpoint that is kept. */
+const maxLookups = 20_000
+
 /** Methods without a body. */
 const bodiless = new Set(['GET', 'DELETE'])
 
@@ -26,6 +29,8 @@ export interface ExtensionRouteOptions {
   readonly keyIdOf: (connection: NatsConnection) => string | undefined
   /** Where extensions are looked up; it may ask nothing else. */
   readonly lookup: NatsConnection
+  /** Has a listener called whenever what a lookup says may have changed. */
+  readonly onChange: (listener: () => void) => void
   /** Hears of a call that the broker did not let a connection make. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   readonly beginSpan: BeginSpan
@@ -40,22 +45,37 @@ interface Known {
 }
 
 /**
- * The route of all endpoints of all extensions. Which there are, and who sees them, is asked at each call; whether the
- * caller may call one, the broker decides. Both input and output are held against the endpoint's schemas.
+ * The route of all endpoints of all extensions. Which there are, and who sees them, is asked once for each connection, and
+ * again when an extension has come, changed or gone (a key that may see less has its connections dropped); whether the
+ * caller may call one, the broker decides at each call. Both input and output are held against the endpoint's schemas.
  */
 export function addExtensionRoutes(
   app: FastifyInstance,
-  { authority, keyIdOf, lookup, onDenied, beginSpan, log }: ExtensionRouteOptions,
+  { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
   const kept = new Map<string, Known>()
+  const lookups = new Lookups()
+  onChange(() => lookups.clear())
+  const keep = (id: string, known: Known): Known => {
+    // The one that was used longest ago goes first.
+    kept.delete(id)
+    kept.set(id, known)
+    if (kept.size > maxKept) kept.delete(kept.keys().next().value!)
+    return known
+  }
   const find = async (
     connection: NatsConnection,
     prefix: string,
     name: string,
     about: CallOptions,
   ): Promise<Known> => {
+    const place = lookups.placeOf(connection, `${prefix}/${name}`)
+    const remembered = lookups.get(place)
+    const found = remembered === undefined ? undefined : kept.get(remembered)
+    if (remembered !== undefined && found !== undefined) return keep(remembered, found)
     const key = keyIdOf(connection)
     if (key === undefined) throw new GantryError('UNAUTHENTICATED', 'extensions are called with a token')
+    const { changes } = lookups
     const { endpoint, revision } = await call(
       lookup,
       extensionsInternal.endpoint,
@@ -64,11 +84,9 @@ export function addExtensionRoutes(
     ).catch(asUnknown)
     const id = `${revision} ${name}`
     const known = kept.get(id) ?? knownOf(endpointContract(prefix, endpoint))
-    // The one that was used longest ago goes first.
-    kept.delete(id)
-    kept.set(id, known)
-    if (kept.size > maxKept) kept.delete(kept.keys().next().value!)
-    return known
+    // What was said before the last change may not be so any more.
+    if (changes === lookups.changes) lookups.set(place, id)
+    return keep(id, known)
   }
   const report = (prefix: string, name: string, problem: string): void => {
     call(lookup, extensionsInternal.failed, { prefix, name, problem }).catch((err: unknown) =>
@@ -103,6 +121,35 @@ export function addExtensionRoutes(
       throw new GantryError('INTERNAL', `${prefix} has failed: ${problem}`)
     },
   })
+}
+
+/** Which registration each connection was told of, by endpoint, until any of them changes. */
+class Lookups {
+  readonly #connections = new WeakMap<NatsConnection, number>()
+  #count = 0
+  readonly #ids = new Map<string, string>()
+  /** How often it was cleared. */
+  changes = 0
+
+  placeOf(connection: NatsConnection, endpoint: string): string {
+    let number = this.#connections.get(connection)
+    if (number === undefined) this.#connections.set(connection, (number = this.#count += 1))
+    return `${number} ${endpoint}`
+  }
+
+  get(place: string): string | undefined {
+    return this.#ids.get(place)
+  }
+
+  set(place: string, id: string): void {
+    this.#ids.set(place, id)
+    if (this.#ids.size > maxLookups) this.#ids.delete(this.#ids.keys().next().value!)
+  }
+
+  clear(): void {
+    this.#ids.clear()
+    this.changes += 1
+  }
 }
 
 /** What is wrong with the form of a name means that there is none. */

@@ -44,6 +44,8 @@ export interface EdgeOptions {
   readonly credentialConnection: NatsConnection | undefined
   /** Where endpoints of extensions are looked up. */
   readonly lookupConnection: NatsConnection
+  /** Has a listener called whenever what a lookup says may have changed. */
+  readonly onExtensionsChange: (listener: () => void) => void
   /** Who may read the metrics. */
   readonly metricsAccess: MetricsAccess
   /** The token with which the migrator serves programs on its own host. */
@@ -75,6 +77,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { listen, brokerUrl, marks, edgeConnection, credentialConnection, operatorToken, publicUrl } = options
   const {
     lookupConnection: lookup,
+    onExtensionsChange: onChange,
     isSealed,
     onRefusal,
     onViolation,
@@ -132,8 +135,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
         const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
-        addExtensionRoutes(app, { authority, keyIdOf, lookup, onDenied, beginSpan, log })
-        addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
+        addExtensionRoutes(app, { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log })
+        addLiveDocuments(app, { authority, keyIdOf, lookup, onChange }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])
     }

@@ -1,6 +1,7 @@
 import {
   type Msg,
   type NatsConnection,
+  nuid,
   PermissionViolationError,
   type Subscription,
 } from '@nats-io/nats-core'
@@ -10,6 +11,7 @@ import { endpointContract } from '../subjects/extension-contract.ts'
 import { type Endpoint, heartbeatEveryMs, type Registration } from '../subjects/extension-model.ts'
 import { extensions } from '../subjects/extensions.ts'
 import { serviceQueue } from '../subjects/names.ts'
+import { usage } from '../subjects/usage.ts'
 import { ask, askSubject, defaultRequestMs, deniedBy } from './ask.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
 import { MetricReporter, type Metrics } from './metrics.ts'
@@ -141,6 +143,20 @@ export class Extension {
     await new Promise((resolve) => setTimeout(resolve))
     const violation = this.#takeViolation(subject)
     if (violation !== undefined) throw deniedBy(violation)
+  }
+
+  /**
+   * Records what was done for somebody; resolves when it is stored.
+   * @param owner who has used it; default: the owner of the extension
+   * @param id names the record, so that it counts once however often it is sent within an hour @throws GantryError
+   */
+  async recordUsage(
+    dimension: string,
+    quantity: number,
+    { owner, id = nuid.next() }: { owner?: string; id?: string } = {},
+  ): Promise<void> {
+    const record = { prefix: this.prefix, id, dimension, quantity, ...(owner === undefined ? {} : { owner }) }
+    await ask(this.connection, usage.record, record)
   }
 
   /** Asks the platform or another extension. @throws GantryError */

@@ -16,7 +16,7 @@ import {
   registrationFields,
 } from './extension-model.ts'
 import { KeyId } from './keys.ts'
-import { list, model, Nothing, page, strict, SubjectPattern, Text } from './schemas.ts'
+import { list, model, Nothing, page, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 const seconds = (ms: number) => ms / 1000
 
@@ -124,6 +124,9 @@ export const extensions = resource('extensions', {
   },
 })
 
+/** More at once is one fault, not so many. */
+export const maxLost = 1_000
+
 /** What the edge asks on behalf of a caller, and what it tells of calls that failed. */
 export const extensionsInternal = internalResource('extensions', {
   endpoint: {
@@ -148,6 +151,13 @@ export const extensionsInternal = internalResource('extensions', {
     input: strict({ key: KeyId, prefix: Prefix }),
     output: Nothing,
     errors: ['NOT_FOUND'],
+    http: [],
+  },
+  lost: {
+    summary: 'The extensions that are gone without a goodbye',
+    input: strict({}),
+    output: list(strict({ prefix: Prefix, since: Timestamp('When its last instance was lost') }), maxLost),
+    errors: [],
     http: [],
   },
   failed: {

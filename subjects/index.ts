@@ -1,5 +1,6 @@
 import { agentWork } from './agent-work.ts'
 import { agentKeys, agents } from './agents.ts'
+import { alertEvents, alerts } from './alerts.ts'
 import { assignments } from './assignments.ts'
 import { audit } from './audit.ts'
 import { authentication } from './authentication.ts'
@@ -25,6 +26,7 @@ import { rbac, roles } from './roles.ts'
 import { settings, settingsEvents } from './settings.ts'
 import { signIn } from './sign-in.ts'
 import { stats } from './stats.ts'
+import { usage } from './usage.ts'
 import { users } from './users.ts'
 import { verificationEvents, verifications } from './verifications.ts'
 
@@ -54,8 +56,10 @@ export const resources = {
   pathMappings,
   extensions,
   extensionStorage,
+  usage,
   observability,
   logging,
+  alerts,
 } as const
 
 /** Requests between the platform's own services. */
@@ -83,4 +87,5 @@ export const eventContracts: readonly EventContract[] = [
   settingsEvents,
   verificationEvents,
   cleanupEvents,
+  alertEvents,
 ].flatMap((events) => Object.values(events))

@@ -199,4 +199,11 @@ export const keysInternal = internalResource('keys', {
     errors: ['NOT_FOUND'],
     http: [],
   },
+  expiring: {
+    summary: 'The keys that are valid, are no sessions, and end by a time; those that end first',
+    input: strict({ by: Timestamp('Until when') }),
+    output: list(strict({ id: KeyId, expires: Timestamp('When it stops being valid') })),
+    errors: [],
+    http: [],
+  },
 })

@@ -5,6 +5,7 @@ import { failureClassNames } from './failure-classes.ts'
 import { command } from './migration-commands.ts'
 import { internalId, migrationId } from './migration-model.ts'
 import { Count, list, model, Path, strict, Text, Timestamp } from './schemas.ts'
+import { exportFormat, exportFormats } from './table.ts'
 
 /** Longest page of failures, as the existing product keeps. */
 export const maxFailures = 10_000
@@ -26,9 +27,6 @@ const Failures = model('Failures', {
   failedPathCount: Count('All, not this page alone'),
   failedPaths: list(FailedPath, maxFailures),
 })
-
-/** In these forms the list of failures can be had as a whole. */
-export const exportFormats = { csv: 'text/csv', jsonl: 'application/jsonl' } as const
 
 /** Verbs of `migrations`. */
 export const failureContracts = definitions({
@@ -75,11 +73,7 @@ export const failureContracts = definitions({
     summary: 'All paths that did not arrive, as a table or as a line of JSON for each',
     input: strict({
       migrationId,
-      format: Type.Optional(
-        Type.Enum(Object.keys(exportFormats) as (keyof typeof exportFormats)[], {
-          description: 'csv (the default), or jsonl: a JSON object in each line',
-        }),
-      ),
+      format: exportFormat,
       from,
     }),
     output: Part,

@@ -107,6 +107,7 @@ export const roots = {
   events: `${vendor}.events.v1`,
   work: `${vendor}.work.v1`,
   failures: `${vendor}.failures.v1`,
+  usage: `${vendor}.usage.v1`,
   audit: `${vendor}.audit.v1`,
   /** Subjects of the platform's own metrics: nothing is published there, permissions say who sees which. */
   metrics: `${vendor}.metrics.v1`,

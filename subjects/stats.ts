@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
+import { changeFigures } from './migration-changes.ts'
 import { Stats } from './migration-figures.ts'
 import { migrationId } from './migration-model.ts'
 import { Count, list, model, strict } from './schemas.ts'
@@ -11,6 +12,7 @@ const MigrationRecord = model('MigrationRecord', {
   migrationId,
   timeStamp: Count('Milliseconds since 1970'),
   migrationStats: Stats,
+  ...changeFigures,
 })
 
 const ThroughputBucket = model('ThroughputBucket', {

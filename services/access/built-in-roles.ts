@@ -48,6 +48,8 @@ const readingVerbs = new Set([
   'logs',
   'query_scalar_metrics',
   'prometheus',
+  'totals',
+  'export',
 ])
 
 const events = `${roots.events}.>`

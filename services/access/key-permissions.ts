@@ -1,5 +1,6 @@
 import type { Handlers } from '../../subjects/contract.ts'
 import type { keysInternal } from '../../subjects/keys.ts'
+import { maxPageLength } from '../../subjects/schemas.ts'
 import { isAdministrator } from './callers.ts'
 import { type KeyCollection, whyInvalid } from './keys.ts'
 
@@ -11,5 +12,17 @@ export const keyPermissionHandlers = (keys: KeyCollection): Handlers<typeof keys
       throw call.fail('NOT_FOUND', `the key ${id} is not valid any more`)
     const { owner, capabilities, visible_extensions } = key
     return { owner, capabilities, visible_extensions, isAdministrator: isAdministrator(key) }
+  },
+  expiring: async ({ by }) => {
+    const until = Date.parse(by)
+    return (await keys.list({ limit: Infinity }))
+      .flatMap((key) =>
+        key.expires !== undefined && key.kind !== 'session' && whyInvalid(key) === undefined
+          ? [{ id: key.id, expires: key.expires }]
+          : [],
+      )
+      .filter(({ expires }) => Date.parse(expires) <= until)
+      .toSorted((a, b) => (a.expires < b.expires ? -1 : 1))
+      .slice(0, maxPageLength)
   },
 })

@@ -20,8 +20,11 @@ interface Waiter {
 /** The instances that are there, as all nodes see them: what is stored, followed. */
 export class Directory {
   readonly #records = new Map<string, InstanceRecord>()
+  /** Tokens of the instances of each prefix. */
+  readonly #tokens = new Map<string, Set<string>>()
   readonly #seenMs = new Map<string, number>()
   readonly #waiters = new Set<Waiter>()
+  readonly #listeners: (() => void)[] = []
 
   /** Reads what is stored, and follows it until `stop`. */
   static async open({ instances, heartbeats }: Pick<ExtensionState, 'instances' | 'heartbeats'>): Promise<{
@@ -45,16 +48,28 @@ export class Directory {
 
   /** @param token the key of the instance as a subject token */
   record(token: string, record: InstanceRecord | undefined): void {
+    const before = this.#records.get(token)
+    if (before !== undefined) this.#tokens.get(before.prefix)?.delete(token)
     if (record === undefined) {
       this.#records.delete(token)
       this.#seenMs.delete(token)
+      if (before !== undefined && this.#tokens.get(before.prefix)?.size === 0)
+        this.#tokens.delete(before.prefix)
     } else {
       this.#records.set(token, record)
+      const tokens = this.#tokens.get(record.prefix) ?? new Set()
+      this.#tokens.set(record.prefix, tokens.add(token))
       this.seen(token, record.registered)
     }
+    for (const listener of this.#listeners) listener()
     for (const waiter of this.#waiters) {
       if (waiter.isDone()) waiter.resolve()
     }
+  }
+
+  /** Calls back whenever an instance has come, changed or gone. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
   }
 
   seen(token: string, time: string | undefined): void {
@@ -66,18 +81,17 @@ export class Directory {
     return this.#records.get(subjectToken(instanceKey({ prefix, instance })))
   }
 
-  /** Those of a prefix, or all, the newest first. */
+  /** Those of a prefix, or all, the newest first: what that one registered is what holds. */
   instances(prefix?: string): LiveInstance[] {
-    return [...this.#records]
-      .filter(([, record]) => prefix === undefined || record.prefix === prefix)
-      .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
+    const tokens = prefix === undefined ? this.#records.keys() : (this.#tokens.get(prefix) ?? [])
+    return [...tokens]
+      .map((token) => ({ ...this.#records.get(token)!, seenMs: this.#seenMs.get(token) ?? 0 }))
       .toSorted((a, b) => (a.registered > b.registered ? -1 : 1))
   }
 
-  /** Extensions by prefix in order, each with its instances; what the newest of them registered is what holds. */
-  extensions(): [prefix: string, instances: LiveInstance[]][] {
-    const byPrefix = Map.groupBy(this.instances(), ({ prefix }) => prefix)
-    return [...byPrefix].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  /** Prefixes of all extensions, in order. */
+  prefixes(): string[] {
+    return [...this.#tokens.keys()].toSorted()
   }
 
   /** Those that go when this connection closes. */
@@ -89,7 +103,9 @@ export class Directory {
 
   /** Those that have been silent for too long. */
   silent(nowMs: number): LiveInstance[] {
-    return this.instances().filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
+    return [...this.#records]
+      .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
+      .filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
   }
 
   /** Resolves when the directory has what was just stored. */

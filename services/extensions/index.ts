@@ -3,12 +3,13 @@ import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { endpointSubject } from '../../subjects/extension-contract.ts'
 import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extension-model.ts'
-import type { extensions, extensionsInternal } from '../../subjects/extensions.ts'
+import { type extensions, type extensionsInternal, maxLost } from '../../subjects/extensions.ts'
 import { product, serviceQueue } from '../../subjects/names.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { LogBook } from './log-book.ts'
+import type { LostExtensions } from './lost.ts'
 import type { RequireOwn } from './own.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
 import { checkRegistration, requireSubscription } from './registration.ts'
@@ -20,6 +21,7 @@ export interface ExtensionDependencies {
   readonly directory: Directory
   readonly lifecycle: Lifecycle
   readonly book: LogBook
+  readonly lost: LostExtensions
   readonly viewerOf: ViewerOf
   readonly requireOwn: RequireOwn
   /** Forgets all that an extension has reported. */
@@ -127,17 +129,21 @@ export function extensionHandlers({
 
 /** The extensions that somebody sees, by prefix. */
 function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength, after }: Page) {
+  // Lazily: of a thousand, only those of the page are looked at.
   return directory
-    .extensions()
-    .filter(([prefix]) => (after === undefined || prefix > after) && sees(viewer, prefix))
-    .slice(0, limit)
-    .map(([, instances]) => instances)
+    .prefixes()
+    .values()
+    .filter((prefix) => (after === undefined || prefix > after) && sees(viewer, prefix))
+    .take(limit)
+    .map((prefix) => directory.instances(prefix))
+    .toArray()
 }
 
 /** What the edge asks. */
 export function extensionInternalHandlers({
   directory,
   book,
+  lost,
   viewerOf,
   requireOwn,
 }: ExtensionDependencies): Handlers<typeof extensionsInternal> {
@@ -159,6 +165,7 @@ export function extensionInternalHandlers({
       await requireOwn(key, prefix)
       return {}
     },
+    lost: () => lost.list().slice(0, maxLost),
     failed: ({ prefix, name, problem }) => {
       if (directory.instances(prefix).length > 0)
         book.note(prefix, { level: 'error', message: `${name}: ${problem}` })

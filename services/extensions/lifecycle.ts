@@ -6,6 +6,7 @@ import { extensionLimits, type Registration } from '../../subjects/extension-mod
 import { product } from '../../subjects/names.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
+import type { LostExtensions } from './lost.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
 
 /** Silence is noticed within this time of its end. */
@@ -15,8 +16,11 @@ export interface LifecycleOptions {
   readonly state: ExtensionState
   readonly directory: Directory
   readonly book: LogBook
+  readonly lost: Pick<LostExtensions, 'left' | 'back'>
   /** Whether the broker still has a connection. */
   readonly isConnected: (connection: ClientConnection) => Promise<boolean>
+  /** Has the broker close a connection. */
+  readonly disconnect: (connection: ClientConnection) => Promise<void>
   readonly log: Log
 }
 
@@ -45,7 +49,7 @@ export class Lifecycle {
           `the prefix ${prefix} belongs to somebody else: choose another, or have its owner or an administrator give it up with "${product} extensions release ${prefix}"`,
         )
       }
-      if ((await owned.listGroup(owner)).length >= extensionLimits.prefixesOfOwner) {
+      if (await owned.isGroupOf(owner, extensionLimits.prefixesOfOwner)) {
         throw new GantryError(
           'NOT_ALLOWED_IN_STATE',
           `${owner} has ${extensionLimits.prefixesOfOwner} prefixes: give one up with "${product} extensions release"`,
@@ -63,7 +67,7 @@ export class Lifecycle {
 
   /** Stores an instance; resolves when this node knows it. @throws GantryError IN_USE */
   async join(record: InstanceRecord): Promise<void> {
-    const { directory, state, book, isConnected } = this.#options
+    const { directory, state, book, lost, isConnected } = this.#options
     const { prefix, instance, key } = record
     const known = directory.get(prefix, instance)
     if (known !== undefined && known.key !== key)
@@ -80,6 +84,7 @@ export class Lifecycle {
     await state.heartbeats.put(id, { seen: record.registered })
     await state.instances.put(id, record)
     await directory.until(() => directory.get(prefix, instance)?.registered === record.registered)
+    await lost.back(prefix)
     if (known === undefined)
       book.note(prefix, {
         level: 'info',
@@ -109,7 +114,9 @@ export class Lifecycle {
 
   /** Takes an instance away that is gone. */
   async lose(record: InstanceRecord, reason: string): Promise<void> {
-    if (await this.#remove(record)) this.#note(record, 'warn', `lost: ${reason}`)
+    if (!(await this.#remove(record))) return
+    this.#note(record, 'warn', `lost: ${reason}`)
+    await this.#options.lost.left(record.prefix)
   }
 
   disconnected(connection: ClientConnection): void {
@@ -123,7 +130,16 @@ export class Lifecycle {
 
   #sweep(): void {
     for (const record of this.#options.directory.silent(Date.now()))
-      this.#inBackground(this.lose(record, 'it has sent no heartbeat'))
+      this.#inBackground(this.#loseSilent(record))
+  }
+
+  /** Where it hangs its connection may still be there, and the broker would go on to send it calls. */
+  async #loseSilent(record: InstanceRecord): Promise<void> {
+    const { directory, disconnect } = this.#options
+    await this.lose(record, 'it has sent no heartbeat')
+    const { connection, registration } = record
+    if (!registration.outlivesConnection && directory.on(connection).length === 0)
+      await disconnect(connection)
   }
 
   #inBackground(work: Promise<void>): void {

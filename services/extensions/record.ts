@@ -16,6 +16,7 @@ const OwnedPrefix = strict({
   prefix: Prefix,
   owner: Subject('Owner of the key that registered it first'),
   created: Timestamp('When'),
+  lost: Type.Optional(Timestamp('When its last instance went without a goodbye')),
 })
 
 /** An instance that is there. */

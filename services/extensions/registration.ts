@@ -6,7 +6,7 @@ import { inputProblems, schemaProblems } from '../../subjects/extension-schemas.
 import { contracts } from '../../subjects/index.ts'
 import type { Capabilities } from '../../subjects/keys.ts'
 import { platformSource } from '../../subjects/metric-model.ts'
-import { commandNames } from '../../subjects/names.ts'
+import { commandNames, product } from '../../subjects/names.ts'
 import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
 import { problemsOf } from '../../subjects/validate.ts'
 import { extensionSubjects } from '../../subjects/visible.ts'
@@ -21,6 +21,9 @@ const reserved = new Set<string>([
   ...contracts.map(({ resource }) => resource),
 ])
 
+/** Names of services of the platform, as they are discovered by. */
+const isServiceName = (name: string): boolean => name.toLowerCase().startsWith(`${product}-`)
+
 /** @throws GantryError INVALID_INPUT that names each field and what to do */
 export function checkRegistration(registration: Registration): void {
   const problems = [
@@ -34,7 +37,7 @@ export function checkRegistration(registration: Registration): void {
 }
 
 const prefixProblems = ({ prefix }: Registration): Problem[] =>
-  reserved.has(prefix.toLowerCase())
+  reserved.has(prefix.toLowerCase()) || isServiceName(prefix)
     ? [{ field: 'prefix', problem: `must not be ${prefix}, which is a word of Gantry itself` }]
     : []
 

@@ -1,14 +1,17 @@
 import { call } from '../../broker/client.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import { isConnected, watchDisconnects } from '../../broker/disconnects.ts'
+import { announceOthers } from '../../broker/discover-others.ts'
+import { disconnect, isConnected, watchDisconnects } from '../../broker/disconnects.ts'
 import type { Identity } from '../../broker/identity.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Violation } from '../../broker/violations.ts'
 import { observabilityInternal } from '../../subjects/observability.ts'
 import { Directory } from './directory.ts'
+import { discoverableBy, isOurs } from './discovery.ts'
 import { extensionHandlers, extensionInternalHandlers } from './index.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
+import { LostExtensions } from './lost.ts'
 import { ownExtensions } from './own.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
@@ -17,7 +20,7 @@ import { askAccess } from './visibility.ts'
 
 export interface ExtensionsOptions {
   readonly connections: { readonly platform: NatsConnection; readonly system: NatsConnection }
-  readonly identity: Pick<Identity, 'GANTRY'>
+  readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS'>
   readonly log: Log
 }
 
@@ -30,16 +33,26 @@ export async function startExtensions({
   const state = await openState(platform)
   const following = await Directory.open(state)
   const { directory } = following
+  const missing = await LostExtensions.open(state, directory)
+  const { lost } = missing
   const book = new LogBook(state.logs, log)
   const viewerOf = askAccess(platform)
   const lifecycle = new Lifecycle({
     state,
     directory,
     book,
+    lost,
     isConnected: (connection) => isConnected(system, connection),
+    disconnect: (connection) => disconnect(system, connection),
     log,
   })
   const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
+  const announced = announceOthers(platform, {
+    identity,
+    knownTo: discoverableBy(directory, viewerOf),
+    isOurs,
+    log,
+  })
   const storages = new Storages(platform)
   const dropStorage = (prefix: string) => storages.drop(prefix)
   const requireOwn = ownExtensions(state, viewerOf)
@@ -51,6 +64,7 @@ export async function startExtensions({
     directory,
     lifecycle,
     book,
+    lost,
     viewerOf,
     requireOwn,
     dropStorage,
@@ -61,8 +75,10 @@ export async function startExtensions({
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
   return {
+    /** Calls back whenever what extensions bring has changed on this node. */
+    onChange: (listener: () => void) => directory.onChange(listener),
     /** How many are there at the moment. */
-    count: () => directory.extensions().length,
+    count: () => directory.prefixes().length,
     handlers: {
       extensions: extensionHandlers(dependencies),
       extensionStorage: storageHandlers({ storages, requireOwn }),
@@ -77,9 +93,10 @@ export async function startExtensions({
     /** Answers those who wait for changes: before the services stop, which wait for what is under way. */
     hangUp: () => storages.end(),
     stop: async () => {
+      for (const subscription of announced) subscription.unsubscribe()
       lifecycle.stop()
       await disconnects.stop()
-      await following.stop()
+      await Promise.all([following.stop(), missing.stop()])
       await book.flush()
     },
   }

@@ -1,10 +1,9 @@
 import type { Handlers, Output } from '../../subjects/contract.ts'
-import { maxPartLength } from '../../subjects/download.ts'
-import { exportFormats, type failureContracts } from '../../subjects/migration-failures.ts'
+import type { failureContracts } from '../../subjects/migration-failures.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { tablePart } from '../../subjects/table.ts'
 import type { Collection } from '../../broker/collection.ts'
 import type { LedgerEntry } from '../../broker/ledger.ts'
-import { csvLine } from './csv.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
 import type { Figures } from './figures.ts'
 import { invalidField } from './invalid.ts'
@@ -28,8 +27,6 @@ type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureCon
 const defaultFailures = 1_000
 /** Entries read for a part of an export; a part ends sooner where their paths are long. */
 const exportedAtOnce = 2_000
-/** Room for the longest entry: 4,096 bytes of a path percent-encoded, and its message. */
-const exportPartLength = maxPartLength - 32 * 1024
 
 const columns = [
   'id',
@@ -71,24 +68,10 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
     'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
       const workId = workIdOf(await figures.record(migrationId))
       const page = await failures.page(workId, { after: from, limit: exportedAtOnce })
-      let content = format === 'csv' && from === 0 ? csvLine(columns) : ''
-      let next: number | undefined
-      for (const [index, entry] of page.entries()) {
-        const failure = failedPath(entry)
-        content +=
-          format === 'csv'
-            ? csvLine(columns.map((column) => failure[column]))
-            : `${JSON.stringify(failure)}\n`
-        const isLast = index === exportedAtOnce - 1 || content.length > exportPartLength
-        if (isLast) next = entry.sequence
-        if (isLast) break
-      }
-      return {
-        name: `${migrationId}-failures.${format}`,
-        type: exportFormats[format],
-        content,
-        ...(next === undefined ? {} : { next }),
-      }
+      return tablePart(
+        page.map((entry) => ({ sequence: entry.sequence, row: failedPath(entry) })),
+        { name: `${migrationId}-failures`, columns, format, from, asked: exportedAtOnce },
+      )
     },
   }
 }

@@ -47,9 +47,9 @@ export interface MigrationsOptions {
   readonly maxFileBytes: number
   /** Folder for reports; made when there are any. */
   readonly reportsFolder: string
-  readonly metrics: MetricRegistry
   /** The same for cleanups. */
   readonly cleanupsFolder: string
+  readonly metrics: MetricRegistry
   readonly log: Log
 }
 
@@ -231,7 +231,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await verifications.jobs.start()
       await cleanups.jobs.start()
       await stats.start(figures)
-      await metrics.start(records)
+      await metrics.start(records, () => runner.states())
     },
     stop: async () => {
       for (const stop of stops) stop()

@@ -122,7 +122,8 @@ export function publicMigration(
   }
 }
 
-function publicChanges(changes: ChangesView | undefined) {
+/** How far a live migration is behind its source; nothing for others. */
+export function publicChanges(changes: ChangesView | undefined) {
   if (changes === undefined) return {}
   const { detection, reason, lagSeconds, unscheduled, scheduled } = changes
   return {

@@ -5,8 +5,10 @@ import { version } from '../../broker/version.ts'
 import { inboxPrefix } from '../../subjects/names.ts'
 import { contracts, internalContracts } from '../../subjects/index.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
-import { createKey } from '../support/keys.ts'
+import { createKey, issueInside } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+import { bareExtension } from '../support/weather.ts'
 
 // Discovery as in NATS ADR-32, seen by a client that is not ours.
 let platform: TestPlatform
@@ -43,7 +45,7 @@ test('info: every contract is implemented, and exactly once', async () => {
   expect(subjects.toSorted()).toEqual(declared.toSorted())
   for (const { endpoints } of infos)
     for (const endpoint of endpoints) {
-      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9-]+$/), queue_group: 'gantry' })
+      expect(endpoint).toMatchObject({ name: expect.stringMatching(/^[a-z0-9_-]+$/), queue_group: 'gantry' })
       expect(endpoint.metadata?.['summary']).toBeTypeOf('string')
     }
 })
@@ -57,6 +59,42 @@ test('by name and by id: that service alone', async () => {
   const byId = await all(client().ping('gantry-platform', info!.id))
   expect(byId).toHaveLength(1)
   await expect(all(client().ping('gantry-nobody'))).rejects.toMatchObject({ code: '503' })
+})
+
+test('extensions are discovered by those who see them, as long as they are there', async () => {
+  const weather = await bareExtension(platform, 'weather')
+  await weather.register({ instance: 'one' })
+  const mayAsk = { pub: { allow: ['$SRV.>'] }, sub: { allow: ['gantry.extensions.weather.>'] } }
+  const { key, token } = await issueInside(platform, {
+    capabilities: mayAsk,
+    visible_extensions: ['weather'],
+  })
+  const viewer = await connect({ servers: platform.tcpUrl, token, inboxPrefix: inboxPrefix(key.id) })
+  const seen = viewer.services.client({ maxWait: 300, strategy: 'timer' as never })
+  expect((await all(seen.ping())).map(({ name }) => name)).toContain('weather')
+  expect(await all(seen.info('weather', 'one'))).toEqual([
+    {
+      type: 'io.nats.micro.v1.info_response',
+      name: 'weather',
+      id: 'one',
+      version: '1.0.0',
+      description: 'Weather',
+      metadata: {},
+      endpoints: [
+        {
+          name: 'forecast',
+          subject: 'gantry.extensions.weather.forecast',
+          queue_group: 'gantry',
+          metadata: { summary: 'The weather of a day' },
+        },
+      ],
+    },
+  ])
+  expect((await all(client().ping())).map(({ name }) => name)).not.toContain('weather')
+  await expect(all(client().ping('weather'))).rejects.toMatchObject({ code: '503' })
+  await weather.connection.close()
+  await until('it is gone', async () => !(await all(seen.ping())).some(({ name }) => name === 'weather'))
+  await viewer.close()
 })
 
 test('stats: requests, errors and times of each endpoint', async () => {

@@ -46,6 +46,34 @@ test('past the last entry a page is empty', async () => {
   expect(await ledger.page('a', { after: sequence, limit: 1 })).toEqual([])
 })
 
+test('who does not wait is told that there is no room, and the same entry is one', async () => {
+  await using broker = await startTestBroker()
+  // Room for a few entries: a tenth is the ledger's.
+  const ledger = await open(await broker.connect('PLATFORM'), 10_000)
+  const first = await ledger.tryAppend('a', 1, 'one')
+  expect(await ledger.tryAppend('a', 1, 'one')).toBe(first)
+  await expect(
+    (async () => {
+      for (const n of upTo(100)) await ledger.tryAppend('a', n, String(n))
+    })(),
+  ).rejects.toMatchObject({ code: 'STORAGE_FULL' })
+  expect((await numbersIn(ledger, 'a')).length).toBeGreaterThan(1)
+})
+
+test('a page can begin at a moment, and be of all books', async () => {
+  await using broker = await startTestBroker()
+  const ledger = await open(await broker.connect('PLATFORM'))
+  await append(ledger, 'a', 1)
+  await append(ledger, 'b', 2)
+  const pageSince = async (since: Date) =>
+    (await ledger.page('*', { since, limit: 9 })).map(({ entry }) => entry)
+  expect(await pageSince(new Date(0))).toEqual([1, 2])
+  const since = new Date()
+  await until('it is later', () => Date.now() > since.getTime() + 1)
+  await append(ledger, 'b', 3)
+  expect(await pageSince(since)).toEqual([3])
+})
+
 test.each([1, 50, 150])(
   'kill -9 after %i of 200 entries: every caller is answered, and each entry is there once',
   async (killAfter) => {

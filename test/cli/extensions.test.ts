@@ -54,6 +54,34 @@ test('its fields are checked, and so is its answer', async () => {
   expect(silent.err).toContain('TIMEOUT')
 })
 
+test('is everywhere within a second, and nowhere a second after it has left', async () => {
+  const brief = await bareExtension(platform, 'brief')
+  const path = '/api/v1/extensions/brief/forecast'
+  const where = async () => {
+    const [rest, openApi, asyncApi, command] = await Promise.all([
+      platform.rest('platform', 'POST', path, { body: { city: 'Oslo' } }),
+      platform.rest('platform', 'GET', '/api/v1/openapi.json'),
+      platform.rest('platform', 'GET', '/api/v1/asyncapi.json'),
+      run('brief', 'forecast', '--city', 'Oslo'),
+    ])
+    return {
+      rest: rest.status === 200,
+      openApi: path in (openApi.body as { paths: object }).paths,
+      asyncApi: 'brief.forecast' in (asyncApi.body as { channels: object }).channels,
+      command: command.code === 0,
+    }
+  }
+  const registeredMs = performance.now()
+  await brief.register({ instance: 'one' })
+  expect(await where()).toEqual({ rest: true, openApi: true, asyncApi: true, command: true })
+  expect(performance.now() - registeredMs).toBeLessThan(1_000)
+  const leftMs = performance.now()
+  await brief.ask('extensions.deregister', { prefix: 'brief', instance: 'one' })
+  expect(await where()).toEqual({ rest: false, openApi: false, asyncApi: false, command: false })
+  expect(performance.now() - leftMs).toBeLessThan(1_000)
+  await brief.connection.close()
+})
+
 test('a shell completes its endpoints and their flags', async () => {
   const offered = async (...words: string[]) =>
     (await run('complete', '--', ...words)).out.split('\n').map((line) => line.split('\t')[0])

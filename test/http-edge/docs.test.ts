@@ -60,7 +60,9 @@ describe.each(Object.keys(httpServers) as HttpServerName[])('%s', (server) => {
     })
     const paths = Object.keys(body['paths'] as object)
     expect(paths.length).toBeGreaterThan(5)
-    for (const path of paths) expect(path.startsWith('/api/v1/')).toBe(server === 'platform')
+    // Prometheus asks under this path if it is not told another.
+    const isOfPlatform = (path: string) => path.startsWith('/api/v1/') || path === '/metrics'
+    for (const path of paths) expect(isOfPlatform(path)).toBe(server === 'platform')
     const servers = body['servers'] as { url: string }[] | undefined
     for (const { url } of servers ?? []) expect(url).toBe('/')
   })

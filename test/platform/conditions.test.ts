@@ -44,11 +44,14 @@ test('why a migration does not move is in its view, in its progress, and an even
   await create('second', 'there')
   expect(await reasonsOf('second')).toEqual(['WAITS_FOR_TURN'])
 
+  const completed = await nextEvent(platform, 'completed', 'second')
   const over = changed('left-to-agents')
   await platform.call(migrations.stop, { migrationId: 'left-to-agents' })
   expect(await over).toEqual([])
   expect(await reasonsOf('left-to-agents')).toEqual([])
 
+  // Its turn has come.
+  await completed.payload
   // Ten minutes for the file, by the time of day.
   await platform.call(migrations.delete, { migrationId: 'second' })
   const slow = { limitBytesPerSecond: 1 }

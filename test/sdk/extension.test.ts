@@ -2,6 +2,10 @@ import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect as connectInBrowser } from '../../sdk/browser.ts'
 import { connect, type ConnectOptions, type Extension, openStorage } from '../../sdk/index.ts'
+import { keyIdOf } from '../../broker/token.ts'
+import { audit } from '../../subjects/audit.ts'
+import { extensions } from '../../subjects/extensions.ts'
+import { keys } from '../../subjects/keys.ts'
 import type { Aggregate } from '../../subjects/metric-model.ts'
 import { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { observability } from '../../subjects/observability.ts'
@@ -46,12 +50,13 @@ describe('an extension', () => {
   beforeAll(async () => {
     ;({ extension: weather, errors } = await start('weather', {
       name: 'Weather',
-      pub: ['gantry.extensions.news.>'],
+      pub: ['gantry.extensions.news.>', 'gantry.extensions.weather.events.>'],
     }))
     weather
       .resource({ uri: 'ui://weather/home', mediaType: 'text/markdown', content: '# Weather' })
       .route({ path: '/', title: 'Weather', uri: 'ui://weather/home' })
       .menu({ label: 'Weather', route: '/' })
+      .widget({ name: 'today', title: 'Today', uri: 'ui://weather/home' })
       .endpoint(
         {
           name: 'forecast',
@@ -90,6 +95,7 @@ describe('an extension', () => {
       {
         menus: [{ label: 'Weather' }],
         routes: [{ uri: 'ui://weather/home' }],
+        widgets: [{ name: 'today', uri: 'ui://weather/home' }],
         resources: [{ uri: 'ui://weather/home' }],
         endpoints: [
           { name: 'forecast' },
@@ -157,6 +163,14 @@ describe('an extension', () => {
   })
 
   test('publishes where its key may, is told where not, and so are those who read its log', async () => {
+    const heard: unknown[] = []
+    platform.operator.subscribe('gantry.extensions.weather.events.*', {
+      callback: (_, message) => void heard.push(message.json()),
+    })
+    await platform.operator.flush()
+    await weather.publish('gantry.extensions.weather.events.changed', { sunny: true })
+    await until('it is heard', () => heard.length > 0)
+    expect(heard).toEqual([{ sunny: true }])
     await weather.publish('gantry.extensions.news.today', { sunny: true })
     await expect(weather.publish('gantry.extensions.other.x', {})).rejects.toMatchObject({
       code: 'DENIED',
@@ -190,6 +204,28 @@ describe('an extension', () => {
     expect(await storage.get('last')).toBeUndefined()
     stop.abort()
     await watching
+  })
+})
+
+test('it asks the platform and other extensions with its own rights, and is known by its key', async () => {
+  const { extension: answering } = await start('answering')
+  answering.endpoint(
+    { name: 'double', summary: 'Doubles', input: Type.Object({ n: Type.Integer() }) },
+    ({ n }, call) => call.respond({ n: 2 * n }),
+  )
+  await answering.ready()
+  const { extension: asking, token } = await start('asking', {
+    pub: ['gantry.extensions.answering.double', keys.self.subject],
+  })
+  await asking.ready()
+  expect(await asking.request('gantry.extensions.answering.double', { n: 2 })).toEqual({ n: 4 })
+  for (const subject of ['gantry.extensions.answering.other', keys.list.subject])
+    await expect(asking.request(subject, {})).rejects.toMatchObject({ code: 'DENIED' })
+  const key = keyIdOf(token)!
+  expect(await asking.request(keys.self.subject, {})).toMatchObject({ id: key, owner: 'local:operator' })
+  await until('what it did is in the audit log under its key', async () => {
+    const { records } = await platform.call(audit.list, { key, what: extensions.register.subject })
+    return records.some(({ object, user }) => object === 'asking' && user === 'local:operator')
   })
 })
 

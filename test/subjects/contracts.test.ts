@@ -10,6 +10,7 @@ import { product, roots } from '../../subjects/names.ts'
 import { observability } from '../../subjects/observability.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
 import { maxIdLength } from '../../subjects/schemas.ts'
+import { usage } from '../../subjects/usage.ts'
 import { matches, problemsOf } from '../../subjects/validate.ts'
 import { parseExample } from './example.ts'
 import { unboundedIn, untypedIn } from './schema-rules.ts'
@@ -45,7 +46,7 @@ test('internal contracts have no route and no command', () => {
 })
 
 /** What is said again and again, so that a record of each would say nothing. */
-const repeating = [extensions.heartbeat.subject, observability.report.subject]
+const repeating = [extensions.heartbeat.subject, observability.report.subject, usage.record.subject]
 /** By its route nobody could tell whether it changes something. */
 const changing = (contract: Contract) => contract.brokerOnly === true && !repeating.includes(contract.subject)
 

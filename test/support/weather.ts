@@ -1,4 +1,5 @@
 import { connect, headers, type NatsConnection } from 'nats'
+import { connect as connectWebSocket } from 'nats.ws'
 import { keyIdOf } from '../../broker/token.ts'
 import { createKey } from './keys.ts'
 import type { TestPlatform } from './platform.ts'
@@ -61,11 +62,19 @@ export interface BareExtension extends AsyncDisposable {
 export async function bareExtension(
   platform: TestPlatform,
   prefix: string,
-  { token: given, by = '', pub = [] }: { token?: string; by?: string; pub?: readonly string[] } = {},
+  {
+    token: given,
+    by = '',
+    pub = [],
+    webSocket = false,
+  }: { token?: string; by?: string; pub?: readonly string[]; webSocket?: boolean } = {},
 ): Promise<BareExtension> {
   const token = given ?? (await createKey(platform, capabilitiesOf(prefix, pub))).token
   const keyId = keyIdOf(token)!
-  const connection = await connect({ servers: platform.tcpUrl, token, inboxPrefix: `_INBOX.${keyId}` })
+  const options = { token, inboxPrefix: `_INBOX.${keyId}` }
+  const connection: NatsConnection = webSocket
+    ? await connectWebSocket({ ...options, servers: platform.websocketUrl })
+    : await connect({ ...options, servers: platform.tcpUrl })
   connection.subscribe(`gantry.extensions.${prefix}.forecast`, {
     queue: 'gantry',
     callback: (_, message) => {

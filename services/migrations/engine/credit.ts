@@ -1,6 +1,6 @@
 /**
  * Batches that a scan may have sent without an answer. The lister is faster than the queue: without a bound, a folder of
- * a million files would be held in memory. With 32 items of 256 names in a batch it is some 60,000 names ahead.
+ * a million files would be held in memory. With 32 items of 512 names in a batch it is some 130,000 names ahead.
  */
 export const maxBatchesUnacknowledged = 8
 

@@ -1,6 +1,6 @@
-import type { Driver, Entry, StorePath } from '../../drivers/driver.ts'
+import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { targetPath } from './mappings.ts'
-import { atTarget, grainMsOf, type Run } from './run.ts'
+import { atTarget, grainMsOf, isFolderHere, type Run } from './run.ts'
 import { defaultMetadata } from '../../../subjects/migration-metadata.ts'
 
 /** What a live migration needs to know of itself. Plain data. */
@@ -9,13 +9,11 @@ export interface Live {
   readonly startedMs: number
 }
 
-const isLocal = ({ features }: Driver) => features.localRoot !== undefined
-
 /**
  * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
  * looked at once more.
  */
-export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isLocal(source)
+export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isFolderHere(source)
 
 /** Object stores give times of creation in whole seconds. */
 const secondMs = 1_000
@@ -24,7 +22,7 @@ const secondMs = 1_000
 export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): boolean => {
   if (live === undefined || createdMs === undefined) return false
   const { startedMs } = live
-  return createdMs >= (isLocal(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
+  return createdMs >= (isFolderHere(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
 }
 
 /** Whether two looks at the source saw the same. */
@@ -49,7 +47,7 @@ export const isYoung = (
   { modifiedMs }: Pick<Entry, 'modifiedMs'>,
   atMs: number,
 ): boolean => {
-  const tick = isLocal(source) && isLocal(target) ? tickMs.local : tickMs.remote
+  const tick = isFolderHere(source) && isFolderHere(target) ? tickMs.local : tickMs.remote
   // A time to come was set by somebody, and says nothing about the last write.
   return modifiedMs + tick > atMs && modifiedMs <= Date.now()
 }

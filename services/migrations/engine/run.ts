@@ -105,9 +105,12 @@ export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.
 export const concurrencyOf = ({ source, target }: Run): number =>
   Math.max(source.features.concurrency, target.features.concurrency)
 
+/** Whether a store is a folder of this host. */
+export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
+
 /** Whether files go from a folder of this host to another. */
 export const isLocal = ({ source, target }: Pick<Run, 'source' | 'target'>): boolean =>
-  source.features.localRoot !== undefined && target.features.localRoot !== undefined
+  isFolderHere(source) && isFolderHere(target)
 
 /** How much is in one item at most. */
 export const boundsOf = (run: Run): ItemBounds => (isLocal(run) ? localBounds : networkBounds)

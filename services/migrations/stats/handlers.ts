@@ -4,6 +4,7 @@ import type { stats } from '../../../subjects/stats.ts'
 import { add, noCounts } from '../engine/counts.ts'
 import type { Figures, WithFigures } from '../figures.ts'
 import type { StatsKeeper } from './keeper.ts'
+import { publicChanges } from '../view.ts'
 import { throughputIn } from './throughput.ts'
 import { wireStats } from './wire.ts'
 
@@ -42,8 +43,9 @@ export function statsHandlers(
   }
 }
 
-const current = ({ record: { migrationId }, counts }: WithFigures): Current => ({
+const current = ({ record: { migrationId }, counts, changes }: WithFigures): Current => ({
   migrationId,
   timeStamp: Date.now(),
   migrationStats: wireStats(counts),
+  ...publicChanges(changes),
 })

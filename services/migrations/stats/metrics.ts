@@ -1,6 +1,7 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { Counter, MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { migrationStates } from '../../../subjects/migration-model.ts'
+import type { WorkState } from '../conditions.ts'
 import type { Counts } from '../engine/counts.ts'
 import type { MigrationRecord } from '../record.ts'
 
@@ -17,15 +18,19 @@ const counted = [
 ] as const satisfies readonly (readonly [keyof Counts, string, string])[]
 
 /** All records are read for it. */
-const intervalMs = 60_000
+const countIntervalMs = 60_000
+/** How often metrics are collected: nothing is read for this one. */
+const lagIntervalMs = 10_000
 
 /** Figures of the engine for whoever watches the whole platform. */
 export class MigrationMetrics {
   readonly #counters: readonly { readonly count: keyof Counts; readonly counter: Counter }[]
   readonly #states: ReadonlyMap<string, { set(value: number): void }>
-  #timer: NodeJS.Timeout | undefined
+  readonly #registry: MetricRegistry
+  #timers: readonly NodeJS.Timeout[] = []
 
   constructor(registry: MetricRegistry) {
+    this.#registry = registry
     this.#counters = counted.map(([count, name, help]) => ({
       count,
       counter: registry.counter(name, { help }),
@@ -43,17 +48,39 @@ export class MigrationMetrics {
     for (const { count, counter } of this.#counters) if (counts[count] > 0) counter.add(counts[count])
   }
 
-  async start(records: Pick<Collection<typeof MigrationRecord>, 'list'>): Promise<void> {
-    const look = async () => {
+  /** @param works how the work on each migration goes */
+  async start(
+    records: Pick<Collection<typeof MigrationRecord>, 'list'>,
+    works: () => readonly Pick<WorkState, 'record' | 'changes'>[],
+  ): Promise<void> {
+    const count = async () => {
       const all = await records.list({ limit: Infinity })
       for (const [state, gauge] of this.#states) gauge.set(all.filter((one) => one.state === state).length)
     }
-    await look()
-    // The broker may be away; then the figures are those of before.
-    this.#timer = setInterval(() => void look().catch(() => undefined), intervalMs).unref()
+    await count()
+    this.#timers = [
+      // The broker may be away; then the figures are those of before.
+      setInterval(() => void count().catch(() => undefined), countIntervalMs).unref(),
+      setInterval(() => this.measureLag(works()), lagIntervalMs).unref(),
+    ]
+  }
+
+  /** Of those migrations that are live. */
+  measureLag(works: readonly Pick<WorkState, 'record' | 'changes'>[]): void {
+    for (const { record, changes } of works) {
+      if (changes === undefined) continue
+      const labels = { migration: record.migrationId }
+      const gauge = (name: string, help: string) => this.#registry.gauge(name, { help, labels })
+      gauge('migrations.lag.seconds', 'Age of the oldest change that is not at the target yet').set(
+        changes.lagSeconds,
+      )
+      gauge('migrations.lag.changes', 'Changes that are not at the target yet').set(
+        changes.unscheduled + changes.scheduled,
+      )
+    }
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    for (const timer of this.#timers) clearInterval(timer)
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keys } from '../../../subjects/keys.ts'
 import { rawRequest } from '../../support/http.ts'
 import { createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -31,11 +32,17 @@ const logOf = async (prefix: string) =>
     ({ message }) => message,
   )
 
+const homeOfWeather = 'extension-resources/weather?uri=ui://weather/home'
+
 describe('an extension that registers', () => {
+  const whole = {
+    instance: 'one',
+    resources: [{ uri: 'ui://weather/home', mediaType: 'text/html', content: '<h1>Weather</h1>' }],
+  }
   let weather: BareExtension
   beforeAll(async () => {
     weather = await bareExtension(platform, 'weather')
-    const { status, body } = await weather.register({ instance: 'one' })
+    const { status, body } = await weather.register(whole)
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -120,6 +127,18 @@ describe('an extension that registers', () => {
       expect((await get(`/api/v1/extensions/${encodeURI(path)}`)).status, path).toBe(404)
   })
 
+  test('can be on a WebSocket, with nats.ws', async () => {
+    await using page = await bareExtension(platform, 'page', { webSocket: true })
+    expect((await page.register()).status).toBe(200)
+    expect(await post(forecast('page'), { city: 'Oslo' })).toMatchObject({
+      status: 200,
+      body: { city: 'Oslo' },
+    })
+    expect(await post(forecast('page'), { city: 'Atlantis', how: 'unknown' })).toMatchObject({ status: 404 })
+    await page.connection.close()
+    await until('it is gone', async () => !(await prefixes()).includes('page'))
+  })
+
   test('is called with a token alone', async () => {
     const path = forecast('weather')
     expect((await rawRequest(platform, 'platform', { path })).status).toBe(401)
@@ -136,6 +155,25 @@ describe('an extension that registers', () => {
       address: 'gantry.extensions.weather.forecast',
     })
     expect((await rawRequest(platform, 'platform', { path: '/api/v1/openapi.json' })).status).toBe(401)
+  })
+
+  test('is asked by its new schema as soon as it has registered another', async () => {
+    const ask = async () => (await post(forecast('weather'), { city: 'Oslo' })).status
+    expect(await ask()).toBe(200)
+    const town = { type: 'object', properties: { town: { type: 'string' } }, additionalProperties: false }
+    const endpoints = [{ name: 'forecast', summary: 'Of a town', input: town }]
+    expect((await weather.register({ instance: 'one', endpoints })).status).toBe(200)
+    expect(await ask()).toBe(400)
+    expect((await weather.register(whole)).status).toBe(200)
+    expect(await ask()).toBe(200)
+  })
+
+  test('is not there any more for a key that was narrowed', async () => {
+    const pub = { allow: ['gantry.extensions.>'] }
+    const { id, token } = await createKey(platform, { pub, sub: { allow: ['gantry.extensions.>'] } })
+    expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status).toBe(200)
+    await platform.call(keys.update, { id, capabilities: { pub, sub: { allow: [] } } })
+    expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status).toBe(404)
   })
 
   test('lives by its heartbeats, which only its own key can send', async () => {
@@ -169,8 +207,8 @@ describe('an extension that registers', () => {
       expect((await post(forecast('weather'), { city: 'Oslo' }, token)).status, what).toBe(isSeen ? 200 : 404)
       expect((await get('/api/v1/extensions/all', token)).body, what).toHaveLength(isSeen ? 1 : 0)
       expect((await get('/api/v1/extensions/features', token)).body, what).toHaveLength(isSeen ? 1 : 0)
-      for (const path of ['/api/v1/extensions/weather', '/api/v1/extension-logs/weather'])
-        expect((await get(path, token)).status, what).toBe(isSeen ? 200 : 404)
+      for (const path of ['extensions/weather', 'extension-logs/weather', homeOfWeather])
+        expect((await get(`/api/v1/${path}`, token)).status, what).toBe(isSeen ? 200 : 404)
       const { paths } = (await get('/api/v1/openapi.json', token)).body as { paths: object }
       expect(Object.keys(paths).includes(forecast('weather')), what).toBe(isSeen)
     }
@@ -311,7 +349,7 @@ describe('a registration that is refused', () => {
     expect(body['message']).toMatch(message)
   })
 
-  test.each(['keys', 'Migrations', 'login', 'features', 'extension-storage'])(
+  test.each(['keys', 'gantry-access', 'Migrations', 'login', 'features', 'extension-storage'])(
     'the prefix %s',
     async (prefix) => {
       const { status, body } = await refusal(prefix, {})

@@ -2,7 +2,7 @@ import { type CleanupCount, cleanupReports, type CleanupResult } from '../../../
 import { type Entry, StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { temporaryName } from '../../../drivers/local-temporary.ts'
-import { csvLine } from '../../csv.ts'
+import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { storeError } from '../outcome.ts'
 import { joinPath, textFromPath } from '../paths.ts'

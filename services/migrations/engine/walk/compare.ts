@@ -6,7 +6,7 @@ import {
   verificationReports,
 } from '../../../../subjects/verification-terms.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
-import { csvLine } from '../../csv.ts'
+import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
 import { storePath, type Run } from '../run.ts'

@@ -1,0 +1,10 @@
+import { Type } from 'typebox'
+import { resource } from '../subjects/contract.ts'
+import { strict } from '../subjects/schemas.ts'
+
+const message = strict({ message: Type.String({ maxLength: 100 }) })
+
+/** A capability that does nothing, so that only what `serve()` adds is measured. */
+export const { echo } = resource('bench', {
+  echo: { summary: 'Comes back', input: message, output: message, errors: [], http: [] },
+})

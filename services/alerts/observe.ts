@@ -1,0 +1,154 @@
+import { call } from '../../broker/client.ts'
+import type { NatsConnection } from '../../broker/connection.ts'
+import { storageUse } from '../../broker/storage.ts'
+import type { AlertKindName } from '../../subjects/alert-model.ts'
+import type { ConditionReason } from '../../subjects/condition-terms.ts'
+import { isGantryError } from '../../subjects/errors.ts'
+import { extensionsInternal } from '../../subjects/extensions.ts'
+import { keysInternal } from '../../subjects/keys.ts'
+import { platformSource } from '../../subjects/metric-model.ts'
+import type { Migration, MigrationState } from '../../subjects/migration-model.ts'
+import { migrations } from '../../subjects/migrations.ts'
+import { observability } from '../../subjects/observability.ts'
+import { maxPageLength, maxTextLength } from '../../subjects/schemas.ts'
+import type { Observation } from './judge.ts'
+import type { StoredRule } from './record.ts'
+
+/** Fewer answers than these make no rate: one that failed of three is no fault of the platform. */
+const minRequests = 20
+
+const dayMs = 86_400_000
+
+/** Looks at what rules of a kind are about. What a migration is asked for is asked once in a look. */
+type Observe = (rule: StoredRule, look: Look) => Promise<Observation[]>
+
+/** One look of all rules at what they have in common. */
+export class Look {
+  readonly connection: NatsConnection
+  #migrations: Promise<Migration[]> | undefined
+  #storage: ReturnType<typeof storageUse> | undefined
+
+  constructor(connection: NatsConnection) {
+    this.connection = connection
+  }
+
+  migrations(): Promise<Migration[]> {
+    return (this.#migrations ??= allMigrations(this.connection))
+  }
+
+  storage(): ReturnType<typeof storageUse> {
+    return (this.#storage ??= storageUse(this.connection))
+  }
+}
+
+async function allMigrations(connection: NatsConnection): Promise<Migration[]> {
+  const all: Migration[] = []
+  for (;;) {
+    const after = all.at(-1)?.migrationId
+    const page = await call(connection, migrations.list, after === undefined ? {} : { after })
+    all.push(...page)
+    if (page.length < maxPageLength) return all
+  }
+}
+
+/** Nothing is moved, or known to be, while one of these holds. */
+const standstills: readonly ConditionReason[] = [
+  'SOURCE_UNREACHABLE',
+  'SOURCE_REFUSES',
+  'TARGET_UNREACHABLE',
+  'TARGET_REFUSES',
+  'CANNOT_GO_ON',
+]
+/** What was found is copied by then, but for what failed. */
+const doneStates: readonly MigrationState[] = ['COMPLETED', 'LIVE', 'WAITING_FOR_NEXT_RECURRENCE']
+
+function failureOf({ abortReason, conditions, state, failedPathCount }: Migration): string | undefined {
+  if (abortReason === 'AUTO_ABORTED') return 'was aborted'
+  const standstill = conditions.find(({ reason }) => standstills.includes(reason))
+  if (standstill !== undefined) return `does not get on: ${standstill.message}`
+  if (doneStates.includes(state) && failedPathCount > 0)
+    return `has ${failedPathCount} paths that did not arrive`
+  return undefined
+}
+
+async function sumOf(connection: NatsConnection, name: string, windowSeconds: number): Promise<number> {
+  const since = `${windowSeconds}s`
+  const asked = { name, source: platformSource, since, aggregate: 'sum', combine: true } as const
+  try {
+    return (await call(connection, observability.query_scalar_metrics, asked)).series[0]?.value ?? 0
+  } catch (error) {
+    // Nothing was counted so far.
+    if (isGantryError(error, 'NOT_FOUND')) return 0
+    throw error
+  }
+}
+
+const shareOf = (used: number, limit: number): number => (limit > 0 ? (100 * used) / limit : 0)
+const rounded = (value: number): number => Math.round(value * 100) / 100
+
+const storageAlert = (object: string, share: number, threshold: number): Observation[] =>
+  share < threshold
+    ? []
+    : [{ object, value: rounded(share), summary: `${rounded(share)} % of ${object} are in use` }]
+
+/** By kind; thresholds are those of the built-in rules, where a rule has none. */
+const observers: Readonly<Record<AlertKindName, Observe>> = {
+  'extension-lost': async (_, { connection }) =>
+    (await call(connection, extensionsInternal.lost, {})).map(({ prefix, since }) => ({
+      object: prefix,
+      summary: `the extension ${prefix} was lost at ${since}`,
+    })),
+  'error-rate': async ({ threshold = 0, windowSeconds = 0 }, { connection }) => {
+    const all = await sumOf(connection, 'http.requests.total', windowSeconds)
+    if (all < minRequests) return []
+    const failed = await sumOf(connection, 'http.responses.5xx', windowSeconds)
+    const value = rounded(shareOf(failed, all))
+    if (value <= threshold) return []
+    const summary = `${value} % of ${all} answers in ${windowSeconds} s had a status of 500 and above`
+    return [{ object: 'http', value, summary }]
+  },
+  'storage-file': async ({ threshold = 0 }, look) => {
+    const { fileBytes, maxFileBytes } = await look.storage()
+    return storageAlert('max_file', shareOf(fileBytes, maxFileBytes), threshold)
+  },
+  'storage-memory': async ({ threshold = 0 }, look) => {
+    const { memBytes, maxMemBytes } = await look.storage()
+    return storageAlert('max_mem', shareOf(memBytes, maxMemBytes), threshold)
+  },
+  'key-expiring': async ({ threshold = 0 }, { connection }) => {
+    const nowMs = Date.now()
+    const by = new Date(nowMs + threshold * dayMs).toISOString()
+    return (await call(connection, keysInternal.expiring, { by })).map(({ id, expires }) => ({
+      object: id,
+      value: rounded((Date.parse(expires) - nowMs) / dayMs),
+      summary: `the key ${id} expires at ${expires}`,
+    }))
+  },
+  'migration-failed': async (_, look) =>
+    (await look.migrations()).flatMap((migration) => {
+      const failure = failureOf(migration)
+      const { migrationId } = migration
+      if (failure === undefined) return []
+      return [{ object: migrationId, summary: `the migration ${migrationId} ${failure}` }]
+    }),
+  'migration-lagging': async ({ threshold = 0 }, look) =>
+    (await look.migrations()).flatMap(({ migrationId, changeLagSeconds = 0 }) =>
+      changeLagSeconds > threshold
+        ? [
+            {
+              object: migrationId,
+              value: rounded(changeLagSeconds),
+              summary: `a change of the migration ${migrationId} has waited for ${Math.round(changeLagSeconds)} s`,
+            },
+          ]
+        : [],
+    ),
+}
+
+/** What a rule fires for at the moment. @throws when that cannot be learned */
+export async function observe(rule: StoredRule, look: Look): Promise<Observation[]> {
+  const seen = await observers[rule.kind](rule, look)
+  return seen
+    .filter(({ object }) => rule.object === undefined || rule.object === object)
+    .map((one) => ({ ...one, summary: one.summary.slice(0, maxTextLength) }))
+}

@@ -1,0 +1,63 @@
+import { lookup as lookupName } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { files } from '../../../subjects/names.ts'
+
+/**
+ * Addresses of this host and of inner networks, with services that trust whoever reaches them: the migrator without access
+ * control, the metadata of clouds. Special ranges of the IANA registries (RFC 6890).
+ */
+const inner = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const)
+  inner.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  // Unspecified, loopback, and addresses of IPv4 in another notation than the mapped one, which the list knows itself.
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  inner.addSubnet(network, prefix, 'ipv6')
+
+export const isInner = (address: string): boolean =>
+  inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** Why a message is not sent; no attempt will change it. */
+export class InnerAddressError extends Error {
+  constructor(host: string) {
+    super(
+      `${host} is an address of this host or an inner network: an administrator names it in alerts.webhook_hosts of ${files.config}, if it is meant`,
+    )
+  }
+}
+
+/** A host of a URL without the brackets of IPv6. */
+export const bareHost = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[|\]$/g, '')
+
+/**
+ * Resolves names, and refuses what leads to inner networks: it is the connection that is made to the address that was looked
+ * at, so that a name which changes between the look and the call helps nobody.
+ */
+export const outerLookup: LookupFunction = (hostname, options, callback) => {
+  lookupName(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, '')
+    const found = addresses.find(({ address }) => isInner(address))
+    if (found !== undefined) return callback(new InnerAddressError(hostname), '')
+    if (options.all === true) return callback(null, addresses)
+    const [first] = addresses
+    callback(null, first!.address, first!.family)
+  })
+}

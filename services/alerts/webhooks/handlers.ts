@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import type { Sealer } from '../../../broker/seal.ts'
+import { type AlertWebhook, maxWebhooks } from '../../../subjects/alert-model.ts'
+import type { alerts } from '../../../subjects/alerts.ts'
+import type { Handlers } from '../../../subjects/contract.ts'
+import { GantryError } from '../../../subjects/errors.ts'
+import type { AlertState, StoredWebhook } from '../record.ts'
+import { InnerAddressError } from './addresses.ts'
+import type { Deliveries } from './deliveries.ts'
+import { requireOuter, secretOf } from './post.ts'
+
+/** The size of the hash that it signs with. */
+const secretBytes = 32
+
+export interface WebhookDependencies {
+  readonly state: Pick<AlertState, 'webhooks'>
+  readonly deliveries: Deliveries
+  readonly sealer: Sealer
+  readonly innerHosts: ReadonlySet<string>
+}
+
+type WebhookVerb = 'webhooks' | 'put-webhook' | 'delete-webhook' | 'test-webhook'
+
+/** Where alerts are sent to. */
+export function webhookHandlers({
+  state: { webhooks },
+  deliveries,
+  sealer,
+  innerHosts,
+}: WebhookDependencies): Pick<Handlers<typeof alerts>, WebhookVerb> {
+  const shown = ({ sealedUrl, sealedSecret: _sealed, ...webhook }: StoredWebhook): AlertWebhook => ({
+    ...webhook,
+    url: masked(sealer.open(sealedUrl)),
+    waiting: deliveries.waiting(webhook.name),
+  })
+  const found = async (name: string): Promise<StoredWebhook> => {
+    const webhook = await webhooks.get(name)
+    if (webhook === undefined) throw new GantryError('NOT_FOUND', `there is no webhook ${name}`)
+    return webhook
+  }
+  return {
+    webhooks: async () => (await webhooks.list()).map(shown),
+    'put-webhook': async ({ name, url, secret, rules, enabled }, call) => {
+      if (url !== undefined) requireSafe(url, innerHosts)
+      const known = await webhooks.get(name)
+      if (known === undefined && url === undefined) throw refuse('url', 'is missing: a new webhook needs one')
+      if (known === undefined && (await webhooks.list()).length >= maxWebhooks)
+        throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxWebhooks} webhooks: delete one first`)
+      const made = secret ?? secretOf(randomBytes(secretBytes))
+      let isNew = false
+      const stored = await webhooks.upsert(name, (current) => {
+        isNew = current === undefined
+        const { rules: rulesBefore, ...before } = current ?? {
+          name,
+          enabled: true,
+          sealedUrl: '',
+          sealedSecret: '',
+        }
+        const rulesNow = rules ?? rulesBefore ?? []
+        return {
+          ...before,
+          enabled: enabled ?? before.enabled,
+          sealedUrl: url === undefined ? before.sealedUrl : sealer.seal(url),
+          sealedSecret: secret !== undefined || isNew ? sealer.seal(made) : before.sealedSecret,
+          ...(rulesNow.length === 0 ? {} : { rules: rulesNow }),
+        }
+      })
+      return { ...shown(stored), ...(isNew && secret === undefined ? { secret: made } : {}) }
+    },
+    'delete-webhook': async ({ name }) => {
+      await found(name)
+      await webhooks.delete(name)
+      await deliveries.drop(name)
+      return {}
+    },
+    'test-webhook': async ({ name }) => {
+      const started = performance.now()
+      const { problem } = await deliveries.test(await found(name))
+      const elapsedMs = Math.round(performance.now() - started)
+      return { delivered: problem === undefined, ...(problem === undefined ? {} : { problem }), elapsedMs }
+    },
+  }
+}
+
+/** Path and query of many receivers are a secret themselves. */
+function masked(text: string): string {
+  const url = new URL(text)
+  return url.href === `${url.origin}/` ? url.origin : `${url.origin}/…`
+}
+
+/** @throws GantryError INVALID_INPUT */
+function requireSafe(text: string, innerHosts: ReadonlySet<string>): void {
+  const url = URL.parse(text)
+  if (url === null) throw refuse('url', 'must be an address such as https://alerts.example/gantry')
+  try {
+    requireOuter(url, innerHosts)
+  } catch (error) {
+    if (error instanceof InnerAddressError) throw refuse('url', `cannot be used: ${error.message}`)
+    throw error
+  }
+}
+
+const refuse = (field: string, problem: string): GantryError =>
+  new GantryError('INVALID_INPUT', `input: ${field} ${problem}`, { details: [{ field, problem }] })

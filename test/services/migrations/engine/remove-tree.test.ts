@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { Entry, StorePath } from '../../../../services/drivers/driver.ts'
+import { LocalDriver } from '../../../../services/drivers/local.ts'
+import { noCounts } from '../../../../services/migrations/engine/counts.ts'
+import {
+  mayRemoveOwn,
+  removalAtTarget,
+  removeTree,
+} from '../../../../services/migrations/engine/remove-tree.ts'
+import { createFolder } from '../../../support/migrations.ts'
+import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
+
+/** Lists an entry that somebody removes before anything is done with it, and says as little of entries as stores may. */
+class WithVanishing extends RemoteFolder {
+  override async *list(path: StorePath): AsyncGenerator<Entry[]> {
+    for await (const batch of super.list(path, new AbortController().signal)) {
+      const bare = batch.map(({ name, type, sizeBytes, modifiedMs }) => ({
+        name,
+        type,
+        sizeBytes,
+        modifiedMs,
+      }))
+      const [first] = bare
+      yield first === undefined ? bare : [...bare, { ...first, name: Buffer.from('vanished') }]
+    }
+  }
+}
+
+test('a folder goes, though somebody removed an entry of it meanwhile', async () => {
+  using folder = createFolder('from', 'to')
+  const startedMs = Date.now() - 1_000
+  mkdirSync(`${folder.to}/old`)
+  writeFileSync(`${folder.to}/old/file`, 'content')
+  const source = new LocalDriver({ fsRoot: folder.from })
+  const target = new WithVanishing(folder.to)
+  const { spec, ...run } = createRun(source, target)
+  const live = { ...run, spec: { ...spec, live: { startedMs } } }
+  const old = Buffer.from('old')
+  const entry = await target.stat(old)
+  const removal = removalAtTarget(mayRemoveOwn(live), noCounts())
+  expect(await removeTree(live, removal, old, entry!)).toBe(true)
+  expect(existsSync(`${folder.to}/old`)).toBe(false)
+})

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { MigrationMetrics } from '../../../services/migrations/stats/metrics.ts'
+import { MetricRegistry } from '../../../subjects/metric-registry.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
+
+test('how far a live migration is behind is measured for each, and for no other', () => {
+  const registry = new MetricRegistry()
+  const metrics = new MigrationMetrics(registry)
+  const changes = {
+    detection: 'watching',
+    reason: undefined,
+    lagSeconds: 12.5,
+    unscheduled: 3,
+    scheduled: 4,
+  } as const
+  metrics.measureLag([
+    { record: migrationRecord({ migrationId: 'followed' }), changes },
+    { record: migrationRecord({ migrationId: 'once' }), changes: undefined },
+  ])
+  const lags = registry.drain().filter(({ name }) => name.startsWith('migrations.lag.'))
+  expect(lags.map(({ name, labels, value }) => [name, labels, value])).toEqual([
+    ['migrations.lag.seconds', { migration: 'followed' }, 12.5],
+    ['migrations.lag.changes', { migration: 'followed' }, 7],
+  ])
+})
