@@ -36,6 +36,7 @@ const Assignment = strict({
   /** Changes when there is something else to be opened. */
   fingerprint: Type.String({ maxLength: 64, description: 'Of what is to be opened' }),
   limits: list(Type.String({ maxLength: 400 }), 10),
+  hasHelp: Type.Boolean({ description: 'Whether others work on it too' }),
 })
 export type Assignment = Static<typeof Assignment>
 

@@ -5,23 +5,31 @@ import { Container, type BlobProperties, type What, type WriteHeaders } from './
 import { blobEndpoint } from './azure-endpoint.ts'
 import { failed } from './azure-errors.ts'
 import { Folding } from './azure-folding.ts'
-import { blobName, refuseName, unlistableIn } from './azure-names.ts'
+import { blobName, refuseName, unlistableIn, writable } from './azure-names.ts'
 import { type PropertyValues, readProperties } from './azure-properties.ts'
 import { removeBlob } from './azure-remove.ts'
 import { BlobFile } from './azure-source-file.ts'
-import { committedAs, maxBlobBytes, maxBlocks, newUpload, partBytes, readUpload } from './azure-upload.ts'
+import {
+  checkParts,
+  maxBlobBytes,
+  maxBlocks,
+  newUpload,
+  partBytes,
+  readUpload,
+  writtenParts,
+} from './azure-upload.ts'
 import { textFromPath } from './path-text.ts'
-import { nothingLost } from './driver.ts'
-import type {
-  Continuation,
-  Driver,
-  Entry,
-  Features,
-  FileAttributes,
-  Losses,
-  SourceFile,
-  StorePath,
-  Upload,
+import {
+  nothingLost,
+  type Continuation,
+  type Driver,
+  type Entry,
+  type Features,
+  type FileAttributes,
+  type Losses,
+  type SourceFile,
+  type StorePath,
+  type Upload,
 } from './driver.ts'
 
 /** The interface's limit on a batch of entries. */
@@ -235,18 +243,18 @@ export class Adls2Driver implements Driver {
     await this.#container.putBlock(writable(path, what), blockId(index), bytes, what)
   }
 
+  async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {
+    const { path } = readUpload(upload)
+    const what = this.#what('look at the parts of', path)
+    return writtenParts(upload, partBytes, await this.#container.blocks(writable(path, what), what))
+  }
+
   async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what('commit', path)
     const blob = writable(path, what)
     const ids = Array.from({ length: partCount }, (_, index) => blockId(index))
-    const blocks = await this.#container.blocks(blob, what)
-    const { isCommitted, missing, sizeBytes } = committedAs(blocks, ids)
-    if (missing !== undefined)
-      throw failed('corrupt', what(), `part ${missing} is not there; begin the upload again`)
-    if (sizeBytes !== upload.sizeBytes) {
-      throw failed('corrupt', what(), `the parts have ${sizeBytes} bytes, not ${upload.sizeBytes}`)
-    }
+    const isCommitted = checkParts(upload, ids, await this.#container.blocks(blob, what), what)
     const headers = fileMetadata(attributes)
     const there = isCommitted ? await this.#container.properties(blob, what) : undefined
     // What an earlier upload of the very same committed may have had other attributes.
@@ -289,11 +297,4 @@ export class Adls2Driver implements Driver {
   #what(operation: string, path: StorePath): What {
     return () => `${operation} ${textFromPath(path)} in ${this.#place}`
   }
-}
-
-/** The name for a write. Throws `name` where `refuses` gives a reason. */
-function writable(path: StorePath, what: What): string {
-  const reason = path.length === 0 ? 'it is the root' : refuseName(path)
-  if (reason !== undefined) throw failed('name', what(), reason)
-  return path.toString('utf8')
 }

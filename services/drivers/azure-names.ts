@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { failed } from './azure-errors.ts'
 import type { StorePath } from './driver.ts'
 
 /**
@@ -58,3 +59,10 @@ function impossible(path: StorePath): string | undefined {
  */
 // oxlint-disable-next-line no-control-regex
 const notXml = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
+
+/** The name for a write. Throws `name` where `refuseName` gives a reason. */
+export function writable(path: StorePath, what: () => string): string {
+  const reason = path.length === 0 ? 'it is the root' : refuseName(path)
+  if (reason !== undefined) throw failed('name', what(), reason)
+  return path.toString('utf8')
+}

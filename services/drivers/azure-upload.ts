@@ -74,11 +74,17 @@ export function newUpload(
   const token = `${path.toString('base64url')}.${idBytes}.${secret.toString('base64url')}`
   const upload = { token, sizeBytes }
   if (version === undefined) return upload
+  return { ...upload, written: writtenParts(upload, partBytes, blocks) }
+}
+
+/** Indices of the parts of an upload that are among the blocks of its blob. */
+export function writtenParts(upload: Upload, partBytes: number, blocks: readonly ListedBlock[]): number[] {
+  const { sizeBytes } = upload
   const { blockId } = readUpload(upload)
   const there = new Set(blocks.map(({ id, sizeBytes: bytes }) => `${id} ${bytes}`))
   const parts = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
   const bytesOf = (index: number) => Math.min(partBytes, sizeBytes - index * partBytes)
-  return { ...upload, written: parts.filter((index) => there.has(`${blockId(index)} ${bytesOf(index)}`)) }
+  return parts.filter((index) => there.has(`${blockId(index)} ${bytesOf(index)}`))
 }
 
 /** Throws a StoreError for a token that no driver of this kind made. */
@@ -103,7 +109,7 @@ export function readUpload({ token }: Upload): UploadState {
  * How the blocks of a blob compare with the parts of an upload: whether the blob is made of just these, the first part
  * that is missing, and the bytes that a commit would make visible.
  */
-export function committedAs(
+function committedAs(
   blocks: readonly ListedBlock[],
   ids: readonly string[],
 ): { readonly isCommitted: boolean; readonly missing: number | undefined; readonly sizeBytes: number } {
@@ -120,4 +126,24 @@ export function committedAs(
     missing: missing < 0 ? undefined : missing,
     sizeBytes: parts.reduce((sum, part) => sum + (part?.sizeBytes ?? 0), 0),
   }
+}
+
+/**
+ * Whether a blob is made of just the parts of an upload already. Throws `corrupt` when one is missing, or all have not the
+ * size of the file.
+ * @param ids of the parts
+ * @param blocks those that the blob has
+ */
+export function checkParts(
+  upload: Upload,
+  ids: readonly string[],
+  blocks: readonly ListedBlock[],
+  what: () => string,
+): boolean {
+  const { isCommitted, missing, sizeBytes } = committedAs(blocks, ids)
+  if (missing !== undefined)
+    throw failed('corrupt', what(), `part ${missing} is not there; begin the upload again`)
+  if (sizeBytes !== upload.sizeBytes)
+    throw failed('corrupt', what(), `the parts have ${sizeBytes} bytes, not ${upload.sizeBytes}`)
+  return isCommitted
 }

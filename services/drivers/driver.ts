@@ -101,6 +101,14 @@ export interface Continuation {
   readonly version: string
   /** Threads of this process that live, when there may be such an upload; without, none is looked for where that costs. */
   readonly liveThreads?: readonly number[] | undefined
+  /**
+   * Several processes, on any hosts, write its parts: whoever begins it, or begins it once more, gets the same upload, until
+   * it is committed or aborted.
+   */
+  readonly shared?: {
+    /** What was begun under another one nobody goes on with. */
+    readonly generation: number
+  }
 }
 
 export interface Features {
@@ -204,6 +212,11 @@ export interface Driver {
   beginUpload(path: StorePath, sizeBytes: number, tag: string, continuation?: Continuation): Promise<Upload>
   /** Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of `partBytes`. */
   writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
+  /**
+   * Indices of the parts that are written and verified, by whomever; undefined when it is known that the upload is over.
+   * @param partBytes with which it was begun
+   */
+  writtenParts(upload: Upload, partBytes: number): Promise<readonly number[] | undefined>
   /** All parts are written: the file appears under its name, complete, its size checked. Repeating it is harmless. */
   commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses>
   /** Forgets the upload and what it left behind; never throws for one that is unknown. */

@@ -1,24 +1,36 @@
 import { closeSync, constants, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { isErrno } from './local-errors.ts'
 import { removeFile } from './local-file.ts'
-import { bootId, partsName } from './local-temporary.ts'
+import { nameOf } from './local-root.ts'
+import { bootId, constructionOf, partsName } from './local-temporary.ts'
 
 /**
  * Which parts of a file under construction are written and verified, in a file beside it: the boot of the host, then a
  * byte for each part. What a process wrote before it was killed the operating system still has; what it wrote before the
  * host went down may be lost, so that marks of another boot say nothing.
  */
-const header = Buffer.from(`${bootId.trim().padEnd(36)}\n`, 'latin1')
+const header = headerOf(bootId.trim())
+/** Of a file that several hosts write: each part is on the disk before it is marked, so that marks hold for ever. */
+const sharedHeader = headerOf('stored')
 const written = Buffer.from('w')
 
 /** What only we read. */
 const mode = 0o600
 
+/** Of one length, as the marks stand behind it. */
+function headerOf(text: string): Buffer {
+  return Buffer.from(`${text.padEnd(36)}\n`, 'latin1')
+}
+
+/** Whether several processes write to a file under construction. */
+export const isShared = (temporary: Buffer): boolean =>
+  constructionOf(nameOf(temporary))?.generation !== undefined
+
 /** Begins the account of a file under construction without any part. Throws system errors. */
 export function beginParts(temporary: Buffer): void {
   const fd = openSync(partsName(temporary), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode)
   try {
-    writeSync(fd, header, 0, header.length, 0)
+    writeSync(fd, isShared(temporary) ? sharedHeader : header, 0, header.length, 0)
   } finally {
     closeSync(fd)
   }
@@ -43,8 +55,11 @@ export function markPart(temporary: Buffer, index: number): void {
 /** Indices of the parts that are written; undefined when that is not known. */
 export function readParts(temporary: Buffer): number[] | undefined {
   const bytes = contentOf(partsName(temporary))
-  if (bootId === '' || bytes === undefined || !bytes.subarray(0, header.length).equals(header))
-    return undefined
+  if (bytes === undefined) return undefined
+  const isKnown = isShared(temporary)
+    ? bytes.subarray(0, header.length).equals(sharedHeader)
+    : bootId !== '' && bytes.subarray(0, header.length).equals(header)
+  if (!isKnown) return undefined
   const marks = bytes.subarray(header.length)
   return [...marks.keys()].filter((index) => marks[index] === written[0])
 }

@@ -12,7 +12,8 @@ import { FolderPaths } from './local-root.ts'
  *     .gantry~<tag>~<host>.<process>.<incarnation>.<thread>~<number>[.<file>.<version>[.parts]]
  *
  * No two writers ever make the same name; the tag (the migration) says whose it is, the writer whether it still lives. What
- * another writer can go on with says what it is of as well.
+ * another writer can go on with says what it is of as well. What several processes write at once belongs to none of them:
+ * its writer is `00000000.<generation>.<random>.shared`.
  */
 const prefix = '.gantry~'
 const pattern =
@@ -23,7 +24,12 @@ export interface Construction {
   /** 16 hexadecimal digits each. */
   readonly file: string
   readonly version: string
+  /** Of one that several processes write: when its migration is begun anew, nobody goes on with it. */
+  readonly generation?: number
 }
+
+/** Stands for the thread in what several processes write, and for the host, so that it is nobody's. */
+const shared = { thread: 'shared', host: '00000000' } as const
 
 /** Longer than any name made here: prefix, tag, three `~`, the writer, a counter of 11 digits, what it is of, `.parts`. */
 export const maxTemporaryNameBytes = 168
@@ -73,15 +79,23 @@ export function temporaryName(tag: string, construction?: Construction): Buffer 
   return Buffer.from(`${last.beginning}${(count++).toString(36)}${end}`, 'latin1')
 }
 
+/** A name for a file under construction that several processes write: no two beginnings have the same. */
+export function sharedName(tag: string, { file, version, generation }: Required<Construction>): Buffer {
+  const unique = [shared.host, generation.toString(36), randomBytes(6).toString('hex'), shared.thread]
+  return Buffer.from(`${prefix}${tagInName(tag)}~${unique.join('.')}~0.${file}.${version}`, 'latin1')
+}
+
 /** Name of the file that says which parts of a file under construction are written. */
 export const partsName = (temporary: Buffer): Buffer => Buffer.concat([temporary, Buffer.from('.parts')])
 
 /** What a name of `temporaryName` or `partsName` is of, if another writer can go on with it. */
 export function constructionOf(name: Buffer): (Construction & { readonly isParts: boolean }) | undefined {
-  const [, , , , , , file, version, parts] = pattern.exec(name.toString('latin1')) ?? []
-  return file === undefined || version === undefined
-    ? undefined
-    : { file, version, isParts: parts !== undefined }
+  const [, , , process, , thread, file, version, parts] = pattern.exec(name.toString('latin1')) ?? []
+  if (file === undefined || version === undefined) return undefined
+  const construction = { file, version, isParts: parts !== undefined }
+  return thread === shared.thread
+    ? { ...construction, generation: Number.parseInt(process ?? '', 36) }
+    : construction
 }
 
 const tagInName = (tag: string) => (tag.replaceAll(/[^\w.-]/g, '_') || '_').slice(0, 64)
@@ -120,7 +134,10 @@ export function sweepTemporaryFiles(
   return removed
 }
 
-/** Names of what dead writers left behind of this tag; none when there is no such folder. */
+/**
+ * Names of what dead writers left behind of this tag, and of what has no writer of its own; none when there is no such
+ * folder.
+ */
 export function abandonedNames(
   absoluteFolder: Buffer,
   tag: string,
@@ -130,7 +147,8 @@ export function abandonedNames(
   return temporaryNames(absoluteFolder, tag).filter((name) => isAbandoned(name, paths.of(name), liveThreads))
 }
 
-function temporaryNames(absoluteFolder: Buffer, tag: string): Buffer[] {
+/** Names of all that is under construction of this tag; none when there is no such folder. */
+export function temporaryNames(absoluteFolder: Buffer, tag: string): Buffer[] {
   const names: Buffer[] = []
   try {
     using folder = openFolder(absoluteFolder)
@@ -149,6 +167,7 @@ const mainThread = 0
 
 function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[]): boolean {
   const [, , itsHost, itsProcess, itsIncarnation, itsThread] = pattern.exec(name.toString('latin1')) ?? []
+  if (itsThread === shared.thread) return true
   if (itsHost === host) {
     const pid = Number.parseInt(itsProcess ?? '', 36)
     const thread = Number.parseInt(itsThread ?? '', 36)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { closeSync, fstatSync, lstatSync, renameSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, lstatSync, renameSync } from 'node:fs'
 import {
   nothingLost,
   StoreError,
@@ -12,7 +12,7 @@ import {
 import { dress, presentOf } from './local-attributes.ts'
 import { isErrno } from './local-errors.ts'
 import { createFile, openForRewriting, removeFile, writeVerified } from './local-file.ts'
-import { beginParts, endParts, markPart, readParts, renameConstruction } from './local-parts.ts'
+import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './local-parts.ts'
 import { FolderPaths, nameOf, parentOf, type LocalRoot } from './local-root.ts'
 import {
   abandonedNames,
@@ -30,17 +30,25 @@ import { problemOfPath } from './path-text.ts'
 const tokenPattern = /^([\w-]+):([\w.~-]+):(\d+)$/
 
 /** Nobody but us reads a file under construction; its own mode comes with the commit. */
-const modeUnderConstruction = 0o600
+export const modeUnderConstruction = 0o600
+
+/** What an upload is of. */
+export interface UploadPlan {
+  readonly sizeBytes: number
+  /** Whose it is. */
+  readonly tag: string
+  readonly partBytes: number
+}
 
 /** Makes the temporary file, or takes over that of a writer that is dead. Throws system errors. */
 export function beginUpload(
   root: LocalRoot,
   path: StorePath,
-  plan: { readonly sizeBytes: number; readonly tag: string; readonly partBytes: number },
+  plan: UploadPlan,
   continuation: Continuation | undefined,
 ): Upload {
   const { sizeBytes, tag, partBytes } = plan
-  const construction = continuation && constructionFor(path, [sizeBytes, partBytes, continuation.version])
+  const construction = continuation && constructionFor(path, plan, continuation.version)
   const name = temporaryName(tag, construction)
   const temporary = root.absolute(join(parentOf(path), name))
   const { liveThreads } = continuation ?? {}
@@ -52,8 +60,7 @@ export function beginUpload(
     written === undefined ? createFile(temporary, modeUnderConstruction) : openForRewriting(temporary)
   try {
     if (written === undefined && construction !== undefined) beginParts(temporary)
-    const inode = fstatSync(fd, { bigint: true }).ino.toString()
-    const upload = { token: `${path.toString('base64url')}:${name.toString('latin1')}:${inode}`, sizeBytes }
+    const upload = { token: tokenOf(path, name, fd), sizeBytes }
     const partCount = Math.ceil(sizeBytes / partBytes)
     return written === undefined
       ? upload
@@ -63,15 +70,23 @@ export function beginUpload(
   }
 }
 
+/** @param fd of the temporary file, open */
+export const tokenOf = (path: StorePath, name: Buffer, fd: number): string =>
+  `${path.toString('base64url')}:${name.toString('latin1')}:${fstatSync(fd, { bigint: true }).ino}`
+
 const digestOf = (bytes: string | Buffer) => hash('sha256', bytes, 'hex').slice(0, 16)
 
 /** What the file under construction for a path is of, whatever its version. */
 export const fileDigest = (path: StorePath): string => digestOf(nameOf(path))
 
-/** @param of all that a part depends on */
-const constructionFor = (path: StorePath, of: readonly (string | number)[]): Construction => ({
+/** What a file under construction is of: with all that a part depends on. */
+export const constructionFor = (
+  path: StorePath,
+  { sizeBytes, partBytes }: UploadPlan,
+  version: string,
+): Construction => ({
   file: fileDigest(path),
-  version: digestOf(of.join('\n')),
+  version: digestOf([sizeBytes, partBytes, version].join('\n')),
 })
 
 /**
@@ -90,7 +105,8 @@ function takeOver(
     const found = constructionOf(name)
     if (found?.file !== construction.file) continue
     const path = Buffer.from(paths.of(name))
-    const isOurs = parts === undefined && !found.isParts && found.version === construction.version
+    const isSame = found.version === construction.version && found.generation === undefined
+    const isOurs = parts === undefined && !found.isParts && isSame
     if (isOurs) parts = takePartsOver(path, ours)
     else if (!found.isParts) removeConstruction(path)
   }
@@ -115,7 +131,8 @@ function takePartsOver(theirs: Buffer, ours: Buffer): number[] | undefined {
   }
 }
 
-function removeConstruction(temporary: Buffer): void {
+/** Removes a file under construction with its account. */
+export function removeConstruction(temporary: Buffer): void {
   removeFile(temporary)
   endParts(temporary)
 }
@@ -144,7 +161,7 @@ function readToken(root: LocalRoot, token: string): UploadPaths | undefined {
   return { path: root.absolute(path), temporary: root.absolute(join(parentOf(path), temporary)), inode }
 }
 
-const join = (folder: Buffer, name: Buffer) =>
+export const join = (folder: Buffer, name: Buffer) =>
   folder.length === 0 ? name : Buffer.concat([folder, Buffer.from('/'), name])
 
 /** Opens the file under construction. Throws `io`, which is worth another try with a new upload, when it is gone. */
@@ -168,10 +185,18 @@ export function writePart(
   const fd = openUpload(temporary)
   try {
     writeVerified(fd, bytes, offset)
+    if (isShared(temporary)) fdatasyncSync(fd)
     markPart(temporary, index)
   } finally {
     closeSync(fd)
   }
+}
+
+/** Parts of an upload that are written; undefined when it is over. */
+export function writtenParts(root: LocalRoot, upload: Upload): readonly number[] | undefined {
+  const { temporary } = uploadPaths(root, upload)
+  if (lstatSync(temporary, { throwIfNoEntry: false }) === undefined) return undefined
+  return readParts(temporary) ?? []
 }
 
 /**

@@ -25,7 +25,8 @@ import { removeEntry, removeVersion } from './local-remove.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './local-source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
-import { abortUpload, beginUpload, commitUpload, writePart } from './local-upload.ts'
+import { beginSharedUpload } from './local-shared.ts'
+import { abortUpload, beginUpload, commitUpload, writePart, writtenParts } from './local-upload.ts'
 import { pathFromText } from './path-text.ts'
 
 /** NAME_MAX of Linux and of nearly every file system on it. */
@@ -188,12 +189,21 @@ export class LocalDriver implements Driver {
     return locally(() => {
       this.#confine(path)
       const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
-      return beginUpload(this.#root, path, plan, continuation)
+      return continuation?.shared === undefined
+        ? beginUpload(this.#root, path, plan, continuation)
+        : beginSharedUpload(this.#root, path, plan, {
+            version: continuation.version,
+            generation: continuation.shared.generation,
+          })
     })
   }
 
   async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
     locally(() => writePart(this.#root, upload, { index, offset }, bytes))
+  }
+
+  async writtenParts(upload: Upload, _partBytes: number): Promise<readonly number[] | undefined> {
+    return locally(() => writtenParts(this.#root, upload))
   }
 
   async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {

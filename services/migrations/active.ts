@@ -85,6 +85,7 @@ export class ActiveMigration {
         onCount: options.onCount,
       }),
       room: (lane, signal) => this.#frontier.room(lane, signal),
+      hasHelp: () => options.agents.workersOn(options.workId) > 1,
       inHand: this.#inHand,
       onIdle: () => {
         if (!this.#isScanned) this.#waker.wake()

@@ -31,6 +31,8 @@ export interface ItemLoopOptions {
   readonly queueCreated: string
   /** Whether there are items in the moving lanes; for who takes the last lane. */
   readonly isTooEarly?: () => Promise<boolean>
+  /** Whether there are other workers on the migration at the moment. */
+  readonly hasHelp: () => boolean
   readonly book: WorkerBook
   /** Resolves when more may be put into a lane. Rejects with the signal's reason. */
   readonly room: (lane: Lane, signal: AbortSignal) => Promise<void>
@@ -122,10 +124,14 @@ export class ItemLoop {
   }
 
   #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
-    const { mover, spec, room } = this.#options
+    const { mover, spec, room, hasHelp } = this.#options
     const { signal } = this.#options
-    if (lane === 'transfer' || lane === 'update')
-      return mover.transfer(spec, item.data, signal, item.redelivered)
+    if (lane === 'transfer' || lane === 'update') {
+      const share = async (parts: readonly Uint8Array[]) => {
+        await Promise.all(parts.map((part) => this.#publish(lane, part, item)))
+      }
+      return mover.transfer(spec, item.data, signal, item.redelivered, hasHelp() ? share : undefined)
+    }
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {

@@ -55,6 +55,7 @@ function pathsOf(item: Item): StorePath[] {
         ...[...names, ...trees].map((name) => joinPath(folder, name)),
       ])
     case 'large':
+    case 'parts':
       break
   }
   return [item.path]

@@ -33,7 +33,7 @@ export interface AgentMigrationOptions {
 
 /** An agent's part of the work on one migration. */
 export class AgentMigration {
-  readonly assignment: Assignment
+  #assignment: Assignment
   /** Resolves when it has nothing in hand any more. Never rejects. */
   readonly ended: Promise<void>
   readonly #options: AgentMigrationOptions
@@ -41,9 +41,18 @@ export class AgentMigration {
   readonly #inHand = new Set<number>()
 
   constructor(options: AgentMigrationOptions) {
-    this.assignment = options.assignment
+    this.#assignment = options.assignment
     this.#options = options
     this.ended = this.#keepWorking()
+  }
+
+  get fingerprint(): string {
+    return this.#assignment.fingerprint
+  }
+
+  /** The same migration, with something new about those who work on it. */
+  update(assignment: Assignment): void {
+    this.#assignment = assignment
   }
 
   get itemsInHand(): number {
@@ -92,6 +101,7 @@ export class AgentMigration {
         onCount,
       }),
       room: (_, stop) => desk.room(migration, stop),
+      hasHelp: () => this.#assignment.hasHelp,
       failures: desk.failuresOf(migration, failureNotes(connection), signal),
       inHand: this.#inHand,
       onIdle: () => undefined,

@@ -125,14 +125,16 @@ export class Agent {
       this.#buckets.set(id, { bytesPerSecond, requestsPerSecond })
     const wanted = new Map(assignments.map((assignment) => [assignment.migration, assignment]))
     const ending = [...this.#migrations].filter(
-      ([workId, { assignment }]) => wanted.get(workId)?.fingerprint !== assignment.fingerprint,
+      ([workId, { fingerprint }]) => wanted.get(workId)?.fingerprint !== fingerprint,
     )
     for (const [, migration] of ending) migration.end()
     await Promise.all(ending.map(([, { ended }]) => ended))
     for (const [workId] of ending) this.#migrations.delete(workId)
     if (this.#taking.signal.aborted) return
     for (const [workId, assignment] of wanted) {
-      if (!this.#migrations.has(workId)) this.#migrations.set(workId, this.#begin(assignment))
+      const known = this.#migrations.get(workId)
+      if (known === undefined) this.#migrations.set(workId, this.#begin(assignment))
+      else known.update(assignment)
     }
   }
 

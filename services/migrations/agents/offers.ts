@@ -123,6 +123,7 @@ export class Offers {
       migration: offer.workId,
       fingerprint: offer.fingerprint,
       limits: this.#limits.tokensOf(offer.migrationId, offer.target),
+      hasHelp: this.workersOn(offer.workId) > 1,
     }))
     const tokens = [...new Set(assignments.flatMap(({ limits }) => limits))]
     const limits = tokens.map((id) => {
@@ -134,6 +135,14 @@ export class Offers {
       }
     })
     return { assignments, limits }
+  }
+
+  /** How many work on a migration: the platform's own process, if it does, and agents. */
+  workersOn(workId: string): number {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined) return 1
+    const agents = this.#roster.live().filter((agent) => this.#canDo(agent, offer)).length
+    return agents + (offer.movedBy === 'AGENTS' ? 0 : 1)
   }
 
   /** Names of the migrations that an agent works on. */

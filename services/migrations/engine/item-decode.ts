@@ -3,12 +3,15 @@ import type { StorePath } from '../../drivers/driver.ts'
 import {
   changeScopes,
   malformed,
+  maxItemTextBytes,
+  maxPartsInItem,
   maxRegionFolders,
   maxTransferNames,
   type ChangedFolder,
   type FileGroup,
   type FolderGroup,
   type Item,
+  type Spread,
 } from './items.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
 
@@ -65,8 +68,11 @@ export function decodeItem(bytes: Uint8Array): Item {
       return { kind: 'reconcile', ...head, groups }
     }
     case 'large':
-      checkFields(fields, ['policy', 'path'])
-      return { kind: 'large', ...head, path: pathOf(fields['path'], 'path') }
+      checkFields(fields, ['policy', 'path', 'spread'])
+      return { kind, ...head, path: pathOf(fields['path'], 'path'), ...spreadOf(fields['spread']) }
+    case 'parts':
+      checkFields(fields, ['policy', ...partsFields])
+      return { kind, ...head, ...partsOf(fields) }
     default:
       throw malformed('no known kind')
   }
@@ -113,6 +119,39 @@ function changedFolderOf(json: unknown): ChangedFolder {
   }
 }
 
+function spreadOf(json: unknown): { spread?: Spread } {
+  if (json === undefined) return {}
+  const fields = objectOf(json, 'spread')
+  checkFields(fields, ['token', 'written', 'sinceMs', 'resumedBytes'], 0)
+  return {
+    spread: {
+      token: textOf(fields['token'], 'token'),
+      written: countOf(fields['written'], 'written'),
+      sinceMs: countOf(fields['sinceMs'], 'sinceMs'),
+      resumedBytes: countOf(fields['resumedBytes'], 'resumedBytes'),
+    },
+  }
+}
+
+const partsFields = ['path', 'token', 'sizeBytes', 'partBytes', 'version', 'first', 'count'] as const
+
+function partsOf(fields: Fields) {
+  const parts = {
+    path: pathOf(fields['path'], 'path'),
+    token: textOf(fields['token'], 'token'),
+    sizeBytes: countOf(fields['sizeBytes'], 'sizeBytes'),
+    partBytes: countOf(fields['partBytes'], 'partBytes'),
+    version: textOf(fields['version'], 'version'),
+    first: countOf(fields['first'], 'first'),
+    count: countOf(fields['count'], 'count'),
+  }
+  const { partBytes, sizeBytes, first, count } = parts
+  if (count > maxPartsInItem) throw malformed(`more than ${maxPartsInItem} parts`)
+  if (partBytes === 0 || (first + count - 1) * partBytes >= sizeBytes)
+    throw malformed('parts that the file has not')
+  return parts
+}
+
 /** Fields that every item has. */
 const headFields = 3
 
@@ -137,6 +176,11 @@ function listOf(json: unknown, maxLength: number, what: string): readonly unknow
 function countOf(json: unknown, what: string): number {
   if (typeof json !== 'number' || !Number.isSafeInteger(json) || json < 0)
     throw malformed(`${what} is no count`)
+  return json
+}
+
+function textOf(json: unknown, what: string): string {
+  if (typeof json !== 'string' || json.length > maxItemTextBytes) throw malformed(`${what} is no text`)
   return json
 }
 

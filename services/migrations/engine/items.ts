@@ -34,6 +34,8 @@ export const localBounds: ItemBounds = {
 export const networkBounds: ItemBounds = { folders: 8, names: 64, bytes: 2 * 1024 * 1024 }
 /** A file above this size is an item by itself, moved in parts by all threads. */
 export const largeFileBytes = 16 * 1024 * 1024
+/** Parts of a large file in one item: of 256 items, what a file of the largest file systems has. */
+export const maxPartsInItem = 1_048_576
 /** Names and paths of an item before encoding. JSON makes six bytes of one at worst, and a message holds 1 MiB. */
 export const maxItemTextBytes = 128 * 1024
 
@@ -78,6 +80,34 @@ export interface Transfer extends Head {
 export interface Large extends Head {
   readonly kind: 'large'
   readonly path: StorePath
+  /** Its parts are items of their own; what is left to do is to commit it when all are there. */
+  readonly spread?: Spread
+}
+
+/** How far the parts of a large file were when they were looked at last. */
+export interface Spread {
+  /** Of the upload that they belong to. */
+  readonly token: string
+  /** Parts that were there. */
+  readonly written: number
+  /** Since when there are so many, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** Bytes of those that were there from the beginning. */
+  readonly resumedBytes: number
+}
+
+/** Some parts of a large file, in a row, for any worker. */
+export interface Parts extends Head {
+  readonly kind: 'parts'
+  readonly path: StorePath
+  /** The upload that they are written to. */
+  readonly token: string
+  readonly sizeBytes: number
+  readonly partBytes: number
+  /** Version of the source's file that all parts must be of. */
+  readonly version: string
+  readonly first: number
+  readonly count: number
 }
 
 /**
@@ -112,7 +142,7 @@ export interface Reconcile extends Head {
   readonly groups: readonly ChangedFolder[]
 }
 
-export type Item = Region | Transfer | Large | Folders | Reconcile
+export type Item = Region | Transfer | Large | Parts | Folders | Reconcile
 
 const encoder = new TextEncoder()
 
@@ -153,9 +183,12 @@ function bodyOf(item: Item): object {
         })),
       }
     case 'large':
+      return { path: jsonFromBytes(item.path), ...(item.spread === undefined ? {} : { spread: item.spread }) }
+    case 'parts':
       break
   }
-  return { path: jsonFromBytes(item.path) }
+  const { path, token, sizeBytes, partBytes, version, first, count } = item
+  return { path: jsonFromBytes(path), token, sizeBytes, partBytes, version, first, count }
 }
 
 /** The region from which a migration starts (the root of it, without a path), or a folder that is to be scanned again. */
@@ -172,7 +205,7 @@ export const startRegion = (
     groups: [],
   })
 
-const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'folders', 'reconcile']
+const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'parts', 'folders', 'reconcile']
 const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80
@@ -200,7 +233,7 @@ export const malformed = (problem: string, cause?: unknown) =>
 
 /** Folders in which files of an item are written. */
 export function writtenFolders(item: Item): StorePath[] {
-  if (item.kind === 'large') return [parentOf(item.path)]
+  if (item.kind === 'large' || item.kind === 'parts') return [parentOf(item.path)]
   if (item.kind === 'transfer' || item.kind === 'reconcile') return item.groups.map(({ folder }) => folder)
   return []
 }

@@ -1,14 +1,16 @@
 import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
-import type { LargeCopy } from './large.ts'
+import type { LargeCopy, PartsOf } from './large.ts'
 import type { MoveSpec } from './run.ts'
 import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
+import type { Upload } from '../../drivers/driver.ts'
 import type { SentError } from '../../drivers/sent-error.ts'
 
-interface ItemJob {
+/** What a thread is told of an item. */
+export interface ItemJob {
   readonly spec: MoveSpec
   readonly item: Uint8Array
   /** Threads of this process that live, when leftovers of dead writers are to be looked for. */
@@ -28,10 +30,11 @@ export type Job =
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'sweep' } & ItemJob)
-  | ({ readonly kind: 'begin' } & ItemJob)
-  | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: LargeCopy; readonly index: number }
+  | ({ readonly kind: 'begin'; readonly mayShare: boolean } & ItemJob)
+  | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: PartsOf; readonly index: number }
+  | { readonly kind: 'written'; readonly spec: MoveSpec; readonly copy: PartsOf }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
-  | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly copy: LargeCopy }
+  | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly upload: Upload }
   | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
   | ({ readonly kind: 'plan'; readonly matchesTarget: boolean } & WalkJob)
   | ({ readonly kind: 'match'; readonly match: Match } & WalkJob)
@@ -41,6 +44,8 @@ export type Job =
 export type Reply =
   | { readonly kind: 'result'; readonly result: ItemResult }
   | { readonly kind: 'begun'; readonly copy: LargeCopy }
+  /** Of an upload: its parts that are there; undefined when it is over. */
+  | { readonly kind: 'written'; readonly parts: readonly number[] | undefined }
   | { readonly kind: 'done' }
 
 /** What a job hands over while it goes on: items that a scan found, or what a walk did. */

@@ -27,6 +27,7 @@ import { unlessOvertaken } from './overtaken.ts'
 import { joinPath, relativePath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
+import { isWorthSharing } from './spread.ts'
 import { atTarget, isLocal, policyOf, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 
 /** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
@@ -42,7 +43,12 @@ export interface LargeCopy {
   readonly nameCount: number
   /** Whether the parts are copied synchronously, one at a time in a thread. */
   readonly isLocal: boolean
+  /** Whether several processes may write its parts. */
+  readonly isShared: boolean
 }
+
+/** What of it is needed to copy parts. */
+export type PartsOf = Omit<LargeCopy, 'attributes' | 'nameCount'>
 
 /** Less than what is read and written at once anyway would only be more steps. */
 const minPieceBytes = chunkBytes
@@ -58,13 +64,18 @@ export async function skipLarge(run: Run, item: Large): Promise<ItemResult | und
 /**
  * Opens the file and begins the upload, or goes on with one of the same version that a killed process began. Throws
  * StoreErrors.
+ * @param mayShare whether other processes are to write parts of it too, if it is worth it
  */
-export function beginLarge(run: Run, item: Large): Promise<LargeCopy> {
+export function beginLarge(run: Run, item: Large, mayShare = false): Promise<LargeCopy> {
   const path = storePath(run, item.path)
-  return unlessOvertaken(run, path, () => begin(run, item, path))
+  return unlessOvertaken(run, path, () => begin(run, item, { path, mayShare }))
 }
 
-async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy> {
+async function begin(
+  run: Run,
+  item: Large,
+  { path, mayShare }: { readonly path: StorePath; readonly mayShare: boolean },
+): Promise<LargeCopy> {
   const { target, spec } = run
   sweep(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
@@ -74,15 +85,18 @@ async function begin(run: Run, item: Large, path: StorePath): Promise<LargeCopy>
     // A part that is read now could be followed by a write that leaves no trace.
     if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
     checkAccepted(run, path, 'file', sizeBytes)
+    const partBytes = target.features.partBytes(sizeBytes)
+    const isShared = mayShare && isWorthSharing(run, path, { sizeBytes, partBytes })
     const upload = await atTarget(
       target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
         version,
         liveThreads: othersOf(run, item),
+        ...(isShared ? { shared: { generation: spec.generation } } : {}),
       }),
     )
-    const partBytes = target.features.partBytes(sizeBytes)
     const attributes = carried(spec, file.attributes)
-    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, isLocal: isLocal(run) }
+    const kind = { isLocal: isLocal(run), isShared }
+    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, ...kind }
   } finally {
     await file.close()
   }
@@ -108,23 +122,24 @@ function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] |
 }
 
 /** Bytes of a part. */
-const bytesOf = ({ sizeBytes, partBytes }: LargeCopy, index: number): number =>
+export const bytesOf = ({ sizeBytes, partBytes }: PartsOf, index: number): number =>
   Math.min(partBytes, sizeBytes - index * partBytes)
 
 /** Indices of the parts that are still to be copied. */
-export function partsLeft({ sizeBytes, partBytes, upload }: LargeCopy): number[] {
+export function partsLeft({ sizeBytes, partBytes, upload }: PartsOf): number[] {
   const written = new Set(upload.written)
   const all = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
   return all.filter((index) => !written.has(index))
 }
 
 /** Copies one part, verified. Throws StoreErrors, `changed` when the source's file is another version by now. */
-export async function copyPart(run: Run, copy: LargeCopy, index: number): Promise<void> {
+export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<void> {
   const offset = index * copy.partBytes
   const length = bytesOf(copy, index)
   const sourceRoot = run.source.features.localRoot
   const targetRoot = run.target.features.localRoot
-  if (sourceRoot !== undefined && targetRoot !== undefined) {
+  // What is shared is known to be of the version before it is written: whoever was thought dead may write after the commit.
+  if (sourceRoot !== undefined && targetRoot !== undefined && !copy.isShared) {
     await copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], index)
     return
   }
@@ -201,7 +216,7 @@ export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemRe
 
 async function withVersion(
   run: Run,
-  copy: LargeCopy,
+  copy: PartsOf,
   work: (file: SourceFile) => Promise<void>,
 ): Promise<void> {
   const { follow } = readOptions(run.spec)
@@ -216,7 +231,7 @@ async function withVersion(
 
 async function copyPartLocally(
   run: Run,
-  copy: LargeCopy,
+  copy: PartsOf,
   [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
   index: number,
 ): Promise<void> {
@@ -263,7 +278,7 @@ function inSource<T>(work: () => T): T {
 }
 
 /** Throws `changed` when the open file is another version. */
-function statOfVersion(fd: number, { version }: LargeCopy): { readonly blocks: number } {
+function statOfVersion(fd: number, { version }: PartsOf): { readonly blocks: number } {
   const stat = fstatSync(fd, { bigint: true })
   if (versionOf(stat) !== version) throw changed()
   return { blocks: Number(stat.blocks) }

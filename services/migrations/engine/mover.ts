@@ -1,13 +1,9 @@
-import { StoreError } from '../../drivers/driver.ts'
-import { concurrently } from './concurrently.ts'
 import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
-import { decodeItem } from './item-decode.ts'
-import { kindOf, malformed } from './items.ts'
-import type { Batch, Job, Reply } from './jobs.ts'
-import { failedLarge, type LargeCopy, partsLeft } from './large.ts'
-import { isSlow } from './pace.ts'
-import { fullWeight, halfWeight, noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
+import { kindOf } from './items.ts'
+import type { Batch, ItemJob, Job } from './jobs.ts'
+import { LargeFiles, resultOf, type Share, weightOf } from './large-files.ts'
+import { noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
 import { firstGeneration, type MoveSpec } from './run.ts'
 import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
@@ -17,21 +13,7 @@ import type { Match } from './walk/match.ts'
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
 export type { Urgency } from './pool.ts'
-
-/**
- * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
- * written stay, and are gone on with.
- */
-export class ComesAgain extends Error {}
-
-/** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
-const abandonTimeoutMs = 10_000
-
-/** Under a limit one part waits while another is moved; more would only wait. */
-const slowPartsAtOnce = 2
-
-/** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
-const partsPerThread = { local: 2, remote: 4 } as const
+export { ComesAgain } from './large-files.ts'
 
 export interface MoverOptions {
   readonly threads?: number
@@ -45,14 +27,12 @@ export interface MoverOptions {
  */
 export class Mover implements AsyncDisposable {
   readonly #pool: ThreadPool
-  readonly #log: PoolLog
-  readonly #onPart: MoverOptions['onPart']
+  readonly #large: LargeFiles
 
   /** @param options `threads`: default one for each core; `onPart`: told of each part of a large file that was copied */
   constructor({ threads, log, onPart }: MoverOptions) {
-    this.#log = log
-    this.#onPart = onPart
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+    this.#large = new LargeFiles({ pool: this.#pool, log, onPart })
   }
 
   /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
@@ -94,14 +74,21 @@ export class Mover implements AsyncDisposable {
   /**
    * Copies the files of a transfer item: each appears at the target whole and verified, or not at all. Large files go in
    * parts through all threads. Rejects as `scan` does.
+   * @param share publishes items of parts, for others who take part in the work; undefined when nobody does
    */
   async transfer(
     spec: MoveSpec,
     item: Uint8Array,
     signal: AbortSignal,
     redelivered = false,
+    share?: Share,
   ): Promise<ItemResult> {
-    if (kindOf(item) === 'large') return this.#transferLarge(spec, item, signal, redelivered)
+    const kind = kindOf(item)
+    if (kind === 'large') {
+      const job = this.#itemJob(spec, item, redelivered)
+      return this.#large.transfer(job, signal, share)
+    }
+    if (kind === 'parts') return this.#large.copyParts(spec, item, signal)
     const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
     return resultOf(await this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec) }))
   }
@@ -185,67 +172,12 @@ export class Mover implements AsyncDisposable {
     return this.close()
   }
 
-  #itemJob(spec: MoveSpec, item: Uint8Array, hasLeftovers: boolean) {
+  #itemJob(spec: MoveSpec, item: Uint8Array, hasLeftovers: boolean): ItemJob {
     const liveThreads = hasLeftovers ? this.#pool.liveThreads() : undefined
     // A copy of its own: cloning a part of a larger buffer, as the broker's client makes them, would clone all of it.
     return { spec, item: item.slice(), liveThreads }
   }
-
-  async #transferLarge(
-    spec: MoveSpec,
-    bytes: Uint8Array,
-    signal: AbortSignal,
-    redelivered: boolean,
-  ): Promise<ItemResult> {
-    const item = decodeItem(bytes)
-    if (item.kind !== 'large') throw malformed(`a ${item.kind}, not a large file`)
-    try {
-      const job = { kind: 'begin', ...this.#itemJob(spec, bytes, redelivered) } as const
-      const begun = await this.#pool.run(job, { signal, priority: 'files' })
-      if (begun.kind === 'result') return begun.result
-      if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
-      return await this.#copyLarge(spec, begun.copy, signal)
-    } catch (error) {
-      if (error instanceof StoreError && !signal.aborted) return failedLarge(spec, item, error)
-      throw error
-    }
-  }
-
-  async #copyLarge(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
-    const weight = weightOf(spec, copy.isLocal ? fullWeight : halfWeight)
-    const inThread = copy.isLocal ? partsPerThread.local : partsPerThread.remote
-    const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
-    try {
-      await concurrently(partsLeft(copy), atOnce, async (index) => {
-        await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
-        this.#onPart?.(Math.min(copy.partBytes, copy.sizeBytes - index * copy.partBytes))
-      })
-      return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
-    } catch (error) {
-      if (!(signal.reason instanceof ComesAgain)) await this.#abandon(spec, copy)
-      throw error
-    }
-  }
-
-  /** Removes what a large file left behind; the failure that led here is the one that counts. */
-  async #abandon(spec: MoveSpec, copy: LargeCopy): Promise<void> {
-    const signal = AbortSignal.timeout(abandonTimeoutMs)
-    try {
-      await this.#pool.run({ kind: 'abandon', spec, copy }, { signal, priority: 'parts' })
-    } catch (error) {
-      this.#log.error({ err: error, migration: spec.id }, 'the parts of a large file could not be removed')
-    }
-  }
 }
-
-/** What mostly waits for its limits takes no place in a thread from what has none. */
-const weightOf = ({ limits = [] }: MoveSpec, weight = fullWeight): number =>
-  isSlow(limits) ? noWeight : weight
 
 const unexpected = (type: Batch['type']) =>
   new Error(`a thread handed over ${type} that its job does not make`)
-
-function resultOf(reply: Reply): ItemResult {
-  if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)
-  return reply.result
-}

@@ -141,7 +141,8 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
 export function sweep(
   run: Run,
   folder: StorePath,
-  isOver: (construction: Construction) => boolean = () => run.spec.generation > firstGeneration,
+  isOver: (construction: Construction) => boolean = ({ generation }) =>
+    run.spec.generation > firstGeneration && generation !== run.spec.generation,
 ): void {
   const root = run.target.features.localRoot
   if (root === undefined || run.liveThreads === undefined) return

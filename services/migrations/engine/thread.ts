@@ -11,7 +11,7 @@ import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
 import { reconcile } from './reconcile.ts'
-import { boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
+import { atTarget, boundsOf, openSpec, Stop, storePath, sweep, type MoveSpec, type Run } from './run.ts'
 import { scan } from './scan.ts'
 import { sendableError } from '../../drivers/sent-error.ts'
 import { transfer } from './transfer.ts'
@@ -99,14 +99,19 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'done' }
     case 'begin': {
       const item = itemOf(job.item, 'large')
-      const result = await skipLarge(run, item)
+      // Whether the target had it before was asked before its parts were spread.
+      const result = item.spread === undefined ? await skipLarge(run, item) : undefined
       return result === undefined
-        ? { kind: 'begun', copy: await beginLarge(run, item) }
+        ? { kind: 'begun', copy: await beginLarge(run, item, job.mayShare) }
         : { kind: 'result', result }
     }
     case 'part':
       await copyPart(run, job.copy, job.index)
       return { kind: 'done' }
+    case 'written': {
+      const { upload, partBytes } = job.copy
+      return { kind: 'written', parts: await atTarget(target.writtenParts(upload, partBytes)) }
+    }
     case 'commit':
       return { kind: 'result', result: await commitLarge(run, job.copy) }
     case 'compare':
@@ -122,7 +127,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'abandon':
       break
   }
-  await target.abortUpload(job.copy.upload)
+  await target.abortUpload(job.upload)
   return { kind: 'done' }
 }
 

@@ -25,6 +25,7 @@ import { decodeItem } from '../../../../services/migrations/engine/item-decode.t
 import {
   type Item,
   type Large,
+  type Parts,
   type Reconcile,
   startRegion,
 } from '../../../../services/migrations/engine/items.ts'
@@ -77,6 +78,7 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
       continue
     }
     if (item.kind === 'reconcile') throw new Error('a scan makes no comparisons')
+    if (item.kind === 'parts') throw new Error('nobody helps')
     const result = await resultOf(run, item, children)
     add(counts, result.counts)
     failures.push(...result.failures)
@@ -85,7 +87,11 @@ async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] 
   return { counts, failures }
 }
 
-function resultOf(run: Run, item: Exclude<Item, Large | Reconcile>, children: Children): Promise<ItemResult> {
+function resultOf(
+  run: Run,
+  item: Exclude<Item, Large | Parts | Reconcile>,
+  children: Children,
+): Promise<ItemResult> {
   switch (item.kind) {
     case 'region':
       return scan(run, item, children)

@@ -7,6 +7,7 @@ import {
   encodeItem,
   kindOf,
   largeFileBytes,
+  maxPartsInItem,
   maxRegionFolders,
   localBounds,
   maxTransferBytes,
@@ -28,6 +29,22 @@ const path = fc
 const head = { attempt: fc.integer({ min: 1, max: 60 }), notBeforeMs: fc.integer({ min: 0, max: 2 ** 41 }) }
 const item: fc.Arbitrary<Item> = fc.oneof(
   fc.record({ kind: fc.constant('large' as const), ...head, path }),
+  fc.record({
+    kind: fc.constant('large' as const),
+    ...head,
+    path,
+    spread: fc.record({ token: fc.string(), written: fc.nat(), sinceMs: fc.nat(), resumedBytes: fc.nat() }),
+  }),
+  fc
+    .record({ path, token: fc.string(), version: fc.string(), first: fc.nat(99), count: fc.nat(99) })
+    .map((parts) => ({
+      kind: 'parts' as const,
+      attempt: 1,
+      notBeforeMs: 0,
+      ...parts,
+      sizeBytes: 300,
+      partBytes: 1,
+    })),
   fc.record({
     kind: fc.constant('transfer' as const),
     ...head,
@@ -77,6 +94,19 @@ test('an item inside of a larger buffer is decoded', () => {
   expect(notBeforeOf(inside)).toBe(0)
 })
 
+/** Fields of an item of two parts, some of them others. */
+const partsOf = (changes: object) =>
+  JSON.stringify({
+    path: 'a',
+    token: 't',
+    sizeBytes: 20,
+    partBytes: 10,
+    version: 'v',
+    first: 0,
+    count: 1,
+    ...changes,
+  }).slice(1, -1)
+
 const head1 = '"attempt":1,"notBeforeMs":0'
 const refused = [
   ['', 'no JSON'],
@@ -87,6 +117,19 @@ const refused = [
   [`{"kind":"large",${head1}}`, 'path is no object'],
   [`{"kind":"large",${head1},"path":"a","more":1}`, 'other fields'],
   [`{"kind":"large",${head1},"path":5}`, 'no object'],
+  [`{"kind":"large",${head1},"path":"a","spread":{}}`, 'token is no text'],
+  [`{"kind":"large",${head1},"path":"a","spread":{"more":1}}`, 'other fields'],
+  [
+    `{"kind":"large",${head1},"path":"a","spread":{"token":1,"written":0,"sinceMs":0,"resumedBytes":0}}`,
+    'token is no text',
+  ],
+  [`{"kind":"parts",${head1},"path":"a"}`, 'token is no text'],
+  [`{"kind":"parts",${head1},${partsOf({ more: 1 })}}`, 'other fields'],
+  [`{"kind":"parts",${head1},${partsOf({ version: null })}}`, 'version is no text'],
+  [`{"kind":"parts",${head1},${partsOf({ first: -1 })}}`, 'first is no count'],
+  [`{"kind":"parts",${head1},${partsOf({ first: 2 })}}`, 'parts that the file has not'],
+  [`{"kind":"parts",${head1},${partsOf({ partBytes: 0 })}}`, 'parts that the file has not'],
+  [`{"kind":"parts",${head1},${partsOf({ count: maxPartsInItem + 1 })}}`, 'more than'],
   [`{"kind":"large",${head1},"path":{"b":5}}`, 'no text'],
   [`{"kind":"large",${head1},"path":"../a"}`, 'no path'],
   [`{"kind":"large",${head1},"path":{"b":"Li4="}}`, 'no path'],

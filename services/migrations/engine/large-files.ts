@@ -1,0 +1,187 @@
+import { StoreError, type Upload } from '../../drivers/driver.ts'
+import { concurrently } from './concurrently.ts'
+import { noCounts, type ItemResult } from './counts.ts'
+import { decodeItem } from './item-decode.ts'
+import { malformed, type Large } from './items.ts'
+import type { ItemJob, Reply } from './jobs.ts'
+import { bytesOf, failedLarge, type LargeCopy, type PartsOf, partsLeft } from './large.ts'
+import { isSlow } from './pace.ts'
+import { fullWeight, halfWeight, noWeight, type PoolLog, type ThreadPool } from './pool.ts'
+import type { MoveSpec } from './run.ts'
+import { alone, copyOf, failedParts, lookAgain, missingOf, partsItems, SpreadOver } from './spread.ts'
+
+/** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
+const abandonTimeoutMs = 10_000
+
+/** Under a limit one part waits while another is moved; more would only wait. */
+const slowPartsAtOnce = 2
+
+/** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
+const partsPerThread = { local: 2, remote: 4 } as const
+/** Parts of one item at once: each worker has two such items for each thread. */
+const partsOfItemAtOnce = 2
+
+/**
+ * Reason of an abort after which the same items come again, as when the platform stops: the parts of large files that are
+ * written stay, and are gone on with.
+ */
+export class ComesAgain extends Error {}
+
+/** Publishes items of parts. Resolves when they are stored. */
+export type Share = (parts: readonly Uint8Array[]) => Promise<void>
+
+export interface LargeFilesOptions {
+  readonly pool: ThreadPool
+  readonly log: PoolLog
+  readonly onPart: ((bytes: number) => void) | undefined
+}
+
+/** Has large files copied in parts: by all threads of this process, or together with other workers. */
+export class LargeFiles {
+  readonly #pool: ThreadPool
+  readonly #log: PoolLog
+  readonly #onPart: LargeFilesOptions['onPart']
+
+  constructor({ pool, log, onPart }: LargeFilesOptions) {
+    this.#pool = pool
+    this.#log = log
+    this.#onPart = onPart
+  }
+
+  /** As `Mover.transfer`, of the item of a large file. */
+  async transfer(job: ItemJob, signal: AbortSignal, share: Share | undefined): Promise<ItemResult> {
+    const { spec } = job
+    const item = decodeItem(job.item)
+    if (item.kind !== 'large') throw malformed(`a ${item.kind}, not a large file`)
+    const mayShare = item.spread !== undefined || (share !== undefined && isFirstTry(spec, item))
+    let copy: LargeCopy | undefined
+    try {
+      const begin = { kind: 'begin', mayShare, ...job } as const
+      const begun = await this.#pool.run(begin, { signal, priority: 'files' })
+      if (begun.kind === 'result') return begun.result
+      if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
+      copy = begun.copy
+      if (item.spread !== undefined && item.spread.token !== copy.upload.token)
+        throw new SpreadOver('changed', 'the file changed while it was copied')
+      return await (copy.isShared
+        ? this.#look(spec, item, copy, { signal, share })
+        : this.#copyAll(spec, copy, signal))
+    } catch (error) {
+      if (error instanceof StoreError && !signal.aborted) {
+        // What one worker alone had begun it has removed itself.
+        const isLeft = copy?.isShared === true || item.spread !== undefined
+        return this.#failed(spec, item, isLeft ? copy?.upload : undefined, error)
+      }
+      throw error
+    }
+  }
+
+  /** Commits a file that others copy too when all of its parts are there; else sees to it that somebody copies them. */
+  async #look(
+    spec: MoveSpec,
+    item: Large,
+    copy: LargeCopy,
+    { signal, share }: { readonly signal: AbortSignal; readonly share: Share | undefined },
+  ): Promise<ItemResult> {
+    const left = partsLeft(copy)
+    if (left.length > 0) {
+      if (item.spread === undefined) await share?.(partsItems(item, copy, left))
+      return lookAgain(item, copy, left.length, Date.now())
+    }
+    const result = resultOf(
+      await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }),
+    )
+    if (item.spread !== undefined) result.counts.bytesResumed = item.spread.resumedBytes
+    return result
+  }
+
+  /** What others have written is kept as long as it is of use. */
+  async #failed(
+    spec: MoveSpec,
+    item: Large,
+    begun: Upload | undefined,
+    error: StoreError,
+  ): Promise<ItemResult> {
+    const { spread } = item
+    const isOver = spread === undefined || error instanceof SpreadOver || error.failure === 'changed'
+    const result = failedLarge(spec, isOver ? alone(item) : item, error)
+    if (isOver || result.retry === undefined) {
+      if (begun !== undefined) await this.#abandon(spec, begun)
+      if (spread !== undefined && spread.token !== begun?.token)
+        await this.#abandon(spec, ofToken(spread.token))
+    }
+    return result
+  }
+
+  /** As `Mover.transfer`, of an item of parts. */
+  async copyParts(spec: MoveSpec, bytes: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
+    const item = decodeItem(bytes)
+    if (item.kind !== 'parts') throw malformed(`a ${item.kind}, not parts of a file`)
+    const copy = copyOf(spec, item)
+    try {
+      const there = await this.#pool.run({ kind: 'written', spec, copy }, { signal, priority: 'parts' })
+      if (there.kind !== 'written') throw new Error(`a thread answered ${there.kind} to written`)
+      if (there.parts !== undefined)
+        await this.#copyEach(spec, copy, missingOf(item, there.parts), {
+          signal,
+          weight: weightOf(spec, halfWeight),
+          atOnce: partsOfItemAtOnce,
+        })
+      return { counts: noCounts(), failures: [] }
+    } catch (error) {
+      if (error instanceof StoreError && !signal.aborted) return failedParts(spec, item, error)
+      throw error
+    }
+  }
+
+  async #copyEach(
+    spec: MoveSpec,
+    copy: PartsOf,
+    indices: readonly number[],
+    { signal, weight, atOnce }: { signal: AbortSignal; weight: number; atOnce: number },
+  ): Promise<void> {
+    await concurrently(indices, atOnce, async (index) => {
+      await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
+      this.#onPart?.(bytesOf(copy, index))
+    })
+  }
+
+  async #copyAll(spec: MoveSpec, copy: LargeCopy, signal: AbortSignal): Promise<ItemResult> {
+    const weight = weightOf(spec, copy.isLocal ? fullWeight : halfWeight)
+    const inThread = copy.isLocal ? partsPerThread.local : partsPerThread.remote
+    const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
+    try {
+      await this.#copyEach(spec, copy, partsLeft(copy), { signal, weight, atOnce })
+      return resultOf(await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }))
+    } catch (error) {
+      if (!(signal.reason instanceof ComesAgain)) await this.#abandon(spec, copy.upload)
+      throw error
+    }
+  }
+
+  /** Removes what a large file left behind; the failure that led here is the one that counts. */
+  async #abandon(spec: MoveSpec, upload: Upload): Promise<void> {
+    const signal = AbortSignal.timeout(abandonTimeoutMs)
+    try {
+      await this.#pool.run({ kind: 'abandon', spec, upload }, { signal, priority: 'parts' })
+    } catch (error) {
+      this.#log.error({ err: error, migration: spec.id }, 'the parts of a large file could not be removed')
+    }
+  }
+}
+
+/** Whether nothing has gone wrong with a file yet: after that one worker copies it, and finds out. What mostly waits gains nothing. */
+const isFirstTry = ({ limits = [] }: MoveSpec, { attempt }: Large): boolean =>
+  attempt === 1 && !isSlow(limits)
+
+const ofToken = (token: string): Upload => ({ token, sizeBytes: 0 })
+
+/** What mostly waits for its limits takes no place in a thread from what has none. */
+export const weightOf = ({ limits = [] }: MoveSpec, weight = fullWeight): number =>
+  isSlow(limits) ? noWeight : weight
+
+/** Throws when a thread answered something else. */
+export function resultOf(reply: Reply): ItemResult {
+  if (reply.kind !== 'result') throw new Error(`a thread answered ${reply.kind} to a job that has a result`)
+  return reply.result
+}
