@@ -104,6 +104,11 @@ export class Gauge implements Meter {
     this.#value = value
   }
 
+  /** There is nothing to measure any more. */
+  unset(): void {
+    this.#value = undefined
+  }
+
   drain(): Measurement | undefined {
     return this.#value === undefined ? undefined : { ...this.#about, value: this.#value }
   }

@@ -1,5 +1,5 @@
 import type { Collection } from '../../../broker/collection.ts'
-import type { Counter, MetricRegistry } from '../../../subjects/metric-registry.ts'
+import type { Counter, Gauge, MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { migrationStates } from '../../../subjects/migration-model.ts'
 import type { WorkState } from '../conditions.ts'
 import type { Counts } from '../engine/counts.ts'
@@ -27,6 +27,8 @@ export class MigrationMetrics {
   readonly #counters: readonly { readonly count: keyof Counts; readonly counter: Counter }[]
   readonly #states: ReadonlyMap<string, { set(value: number): void }>
   readonly #registry: MetricRegistry
+  /** Those that were set last. */
+  readonly #lags = new Set<Gauge>()
   #timers: readonly NodeJS.Timeout[] = []
 
   constructor(registry: MetricRegistry) {
@@ -65,18 +67,21 @@ export class MigrationMetrics {
     ]
   }
 
-  /** Of those migrations that are live. */
+  /** Of those migrations that are live; what is not any more has no lag. */
   measureLag(works: readonly Pick<WorkState, 'record' | 'changes'>[]): void {
+    for (const gauge of this.#lags) gauge.unset()
+    this.#lags.clear()
     for (const { record, changes } of works) {
       if (changes === undefined) continue
       const labels = { migration: record.migrationId }
-      const gauge = (name: string, help: string) => this.#registry.gauge(name, { help, labels })
-      gauge('migrations.lag.seconds', 'Age of the oldest change that is not at the target yet').set(
-        changes.lagSeconds,
-      )
-      gauge('migrations.lag.changes', 'Changes that are not at the target yet').set(
-        changes.unscheduled + changes.scheduled,
-      )
+      const set = (name: string, help: string, value: number) => {
+        const gauge = this.#registry.gauge(name, { help, labels })
+        gauge.set(value)
+        this.#lags.add(gauge)
+      }
+      const { lagSeconds, unscheduled, scheduled } = changes
+      set('migrations.lag.seconds', 'Age of the oldest change that is not at the target yet', lagSeconds)
+      set('migrations.lag.changes', 'Changes that are not at the target yet', unscheduled + scheduled)
     }
   }
 

@@ -17,9 +17,11 @@ test('how far a live migration is behind is measured for each, and for no other'
     { record: migrationRecord({ migrationId: 'followed' }), changes },
     { record: migrationRecord({ migrationId: 'once' }), changes: undefined },
   ])
-  const lags = registry.drain().filter(({ name }) => name.startsWith('migrations.lag.'))
-  expect(lags.map(({ name, labels, value }) => [name, labels, value])).toEqual([
+  const lags = () => registry.drain().filter(({ name }) => name.startsWith('migrations.lag.'))
+  expect(lags().map(({ name, labels, value }) => [name, labels, value])).toEqual([
     ['migrations.lag.seconds', { migration: 'followed' }, 12.5],
     ['migrations.lag.changes', { migration: 'followed' }, 7],
   ])
+  metrics.measureLag([])
+  expect(lags()).toEqual([])
 })
