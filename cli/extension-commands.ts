@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
-import { answerProblem, endpointContract } from '../subjects/extension-contract.ts'
+import { answerProblem, checkInput, endpointContract } from '../subjects/extension-contract.ts'
 import { extensions } from '../subjects/extensions.ts'
-import { check, matches } from '../subjects/validate.ts'
+import { matches } from '../subjects/validate.ts'
 import { callContract } from './call-contract.ts'
 import { type Context, type Globals, withSession } from './context.ts'
 import { addContracts } from './program.ts'
@@ -37,7 +37,7 @@ export async function addExtension(
 
 /** An extension may be written without anything that looks at what it is asked and what it answers. */
 const askExtension: Parameters<typeof callContract>[1] = async (session, contract, input) => {
-  const reply = await session.call(contract, check(contract.input, input))
+  const reply = await session.call(contract, checkInput(contract, input))
   const problem = answerProblem(contract, reply)
   if (problem !== undefined) throw new GantryError('INTERNAL', `${contract.resource} has failed: ${problem}`)
   return reply

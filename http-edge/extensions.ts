@@ -5,9 +5,14 @@ import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import { answerProblem, endpointContract, endpointPath } from '../subjects/extension-contract.ts'
+import {
+  answerProblem,
+  checkInput,
+  endpointContract,
+  endpointPath,
+  fitsWithin,
+} from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
-import { check } from '../subjects/validate.ts'
 import type { Authority } from './authority.ts'
 import { sendError } from './failures.ts'
 import { inputReader } from './input.ts'
@@ -103,7 +108,7 @@ export function addExtensionRoutes(
       const about = { requestId: request.id, ...tracedBy(request, beginSpan) }
       const known = await find(connection, prefix, name, about)
       const { contract } = known
-      const input = check(contract.input, inputOf(known, request))
+      const input = checkInput(contract, inputOf(known, request))
       const message = await send(connection, contract, bodyOf(input), about).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))
@@ -162,8 +167,8 @@ function knownOf(contract: Contract): Known {
   const [route] = contract.http as [HttpRoute]
   return {
     contract,
-    fromQuery: inputReader(contract, { ...route, method: 'GET' }),
-    fromBody: inputReader(contract, { ...route, method: 'POST' }),
+    fromQuery: inputReader(contract, { ...route, method: 'GET' }, fitsWithin),
+    fromBody: inputReader(contract, { ...route, method: 'POST' }, fitsWithin),
   }
 }
 

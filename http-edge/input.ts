@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
-import { coerceField } from '../subjects/coerce.ts'
+import { coerceField, type Fits } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError, type Problem } from '../subjects/errors.ts'
 import { routeFields } from '../subjects/route.ts'
@@ -28,10 +28,14 @@ function parseBody(body: Buffer): unknown {
   }
 }
 
-/** Puts the input together: `{...query, ...body, ...path, ...bind, ...bearer}`. A field comes from its place alone. */
+/**
+ * Puts the input together: `{...query, ...body, ...path, ...bind, ...bearer}`. A field comes from its place alone.
+ * @param newFits how the alternatives of one request are told from each other, where not everything may be tried
+ */
 export function inputReader(
   contract: Contract,
   route: HttpRoute,
+  newFits?: () => Fits,
 ): (request: FastifyRequest) => Record<string, unknown> {
   const fields = routeFields(contract, route)
   const properties = (contract.input as { properties?: Record<string, object> }).properties ?? {}
@@ -43,8 +47,9 @@ export function inputReader(
     // Without a prototype, so that a field named __proto__ is a field like any other.
     const input = Object.create(null) as Record<string, unknown>
     const problems: Problem[] = []
+    const fits = newFits?.()
     for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
-      if (inQuery.has(name)) input[name] = coerceField(properties[name] as Contract['input'], text)
+      if (inQuery.has(name)) input[name] = coerceField(properties[name] as Contract['input'], text, fits)
       else problems.push({ field: name, problem: notHere('query', fields.query) })
     }
     const { body } = request
@@ -65,7 +70,7 @@ export function inputReader(
     }
     const params = request.params as Record<string, string>
     for (const name of fields.path) {
-      input[name] = coerceField(properties[name] as Contract['input'], params[name] ?? '')
+      input[name] = coerceField(properties[name] as Contract['input'], params[name] ?? '', fits)
     }
     if (bearer !== undefined) input[bearer] = requireBearer(request, 'token of the identity provider')
     return Object.assign(input, bind)

@@ -2,9 +2,9 @@ import { type Msg, type NatsConnection, nuid } from '@nats-io/nats-core'
 import type { Static, TSchema } from 'typebox'
 import type { Contract } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
+import { checkInput } from '../subjects/extension-contract.ts'
 import { defaultLimitMs, type Endpoint } from '../subjects/extension-model.ts'
 import { messageHeaders } from '../subjects/names.ts'
-import { check } from '../subjects/validate.ts'
 import { Call } from './call.ts'
 
 /** An endpoint as its author writes it; the schemas may be TypeBox's, or any JSON Schema. */
@@ -48,7 +48,7 @@ export async function answer(
     )
   }, limitMs)
   try {
-    await handler(check(contract.input, inputOf(message)), call)
+    await handler(checkInput(contract, inputOf(message)), call)
     // It may answer later, from a callback.
     await call.answered
   } catch (error) {

@@ -2,6 +2,9 @@ import type { TSchema } from 'typebox'
 import { fieldsOf, type JsonSchema, jsonSchema } from './json-schema.ts'
 import { matches } from './validate.ts'
 
+/** Whether a value is what a schema says. */
+export type Fits = (schema: TSchema, value: unknown) => boolean
+
 /** A value as a query string or a command line carries it: text, or several when the name was repeated. */
 export type FieldText = string | readonly string[]
 
@@ -25,13 +28,14 @@ export function coerceFields(
  * A text as the value that the schema asks for: booleans `true` and `false`; numbers; lists, repeated, comma separated or
  * JSON; objects as JSON, records also as repeated `key=value`; of a union the first alternative that fits. What cannot be
  * converted stays as it is: validation then names the field and says what it should be.
+ * @param fits tells which alternative of a union it is
  */
-export function coerceField(schema: TSchema, text: FieldText): unknown {
+export function coerceField(schema: TSchema, text: FieldText, fits: Fits = matches): unknown {
   const shape = jsonSchema(schema)
   const alternatives = alternativesOf(shape)
-  if (alternatives !== undefined) return coerceUnion(alternatives, text)
-  if (shape.type === 'array') return coerceArray(shape, text)
-  if (shape.type === 'object') return coerceObject(shape, text)
+  if (alternatives !== undefined) return coerceUnion(alternatives, text, fits)
+  if (shape.type === 'array') return coerceArray(shape, text, fits)
+  if (shape.type === 'object') return coerceObject(shape, text, fits)
   if (typeof text === 'string') return coerceScalar(shape, text)
   return text.length === 1 ? coerceScalar(shape, text[0]!) : text
 }
@@ -43,10 +47,10 @@ function alternativesOf(shape: JsonSchema): readonly JsonSchema[] | undefined {
   )
 }
 
-function coerceUnion(alternatives: readonly JsonSchema[], text: FieldText): unknown {
+function coerceUnion(alternatives: readonly JsonSchema[], text: FieldText, fits: Fits): unknown {
   for (const alternative of alternatives) {
-    const value = coerceField(alternative, text)
-    if (matches(alternative, value)) return value
+    const value = coerceField(alternative, text, fits)
+    if (fits(alternative, value)) return value
   }
   return text
 }
@@ -72,10 +76,10 @@ function coerceScalar({ type, enum: members, const: only }: JsonSchema, text: st
   }
 }
 
-function coerceArray({ items = {} }: JsonSchema, text: FieldText): unknown {
+function coerceArray({ items = {} }: JsonSchema, text: FieldText, fits: Fits): unknown {
   const json = typeof text === 'string' && text.startsWith('[') ? parse(text) : undefined
   if (Array.isArray(json)) return json
-  return textsOf(items, text).map((item) => coerceField(items, item))
+  return textsOf(items, text).map((item) => coerceField(items, item, fits))
 }
 
 /** Repeated texts are one item each, and so is the JSON of an object or list; other text is divided at its commas. */
@@ -85,12 +89,12 @@ function textsOf(items: JsonSchema, text: FieldText): readonly string[] {
   return items.type === 'object' || items.type === 'array' ? [text] : text.split(',')
 }
 
-function coerceObject(shape: JsonSchema, text: FieldText): unknown {
+function coerceObject(shape: JsonSchema, text: FieldText, fits: Fits): unknown {
   const texts = typeof text === 'string' ? [text] : text
   const json = texts.length === 1 ? parse(texts[0]!) : undefined
   if (typeof json === 'object' && json !== null) return json
   const values = valuesOf(shape)
-  return values === undefined ? text : (coerceRecord(values, texts) ?? text)
+  return values === undefined ? text : (coerceRecord(values, texts, fits) ?? text)
 }
 
 /** The schema of a record's values; undefined for an object with fields of its own. */
@@ -105,13 +109,17 @@ function valuesOf({
 }
 
 /** `['a=1', 'b=2']` → `{ a: …, b: … }`; undefined when one has no `=` or a key comes twice. */
-function coerceRecord(values: JsonSchema, texts: readonly string[]): Record<string, unknown> | undefined {
+function coerceRecord(
+  values: JsonSchema,
+  texts: readonly string[],
+  fits: Fits,
+): Record<string, unknown> | undefined {
   const entries = new Map<string, unknown>()
   for (const text of texts) {
     const at = text.indexOf('=')
     const key = text.slice(0, at)
     if (at < 0 || entries.has(key)) return undefined
-    entries.set(key, coerceField(values, text.slice(at + 1)))
+    entries.set(key, coerceField(values, text.slice(at + 1), fits))
   }
   return Object.fromEntries(entries)
 }

@@ -1,8 +1,12 @@
+import { checkCost } from './check-cost.ts'
+import type { Fits } from './coerce.ts'
 import type { Contract } from './contract.ts'
+import type { Problem } from './errors.ts'
 import { defaultLimitMs, type Endpoint } from './extension-model.ts'
-import type { JsonSchema } from './json-schema.ts'
+import { schemaLimits } from './extension-schemas.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import { roots } from './names.ts'
-import { problemsOf } from './validate.ts'
+import { faultsOf, invalid, matches, problemsText } from './validate.ts'
 
 /** Subject of an endpoint where its registration names none. */
 export const endpointSubject = (
@@ -31,9 +35,36 @@ export const endpointContract = (prefix: string, endpoint: Endpoint): Contract =
   deadlineMs: endpoint.limitMs ?? defaultLimitMs,
 })
 
+/** What is wrong with a value by a schema of an extension. One that would take too long to check is refused unseen. */
+function problemsWithin(schema: Contract['input'], value: unknown): Problem[] {
+  const { maxSteps, maxStepsToTell } = schemaLimits
+  const { look, tell } = checkCost(jsonSchema(schema), value, maxSteps)
+  const all = (problem: string): Problem[] => [{ field: '', problem }]
+  if (look > maxSteps)
+    return all(`takes too long to check, more than ${maxSteps} steps: send fewer values, or shorter texts`)
+  if (matches(schema, value)) return []
+  if (tell > maxStepsToTell) return all('does not fit its schema, and is too large to be told where')
+  return faultsOf(schema, value)
+}
+
+/** The input of an endpoint. @throws GantryError INVALID_INPUT that names each field and the fix */
+export function checkInput({ input }: Pick<Contract, 'input'>, value: unknown): unknown {
+  const problems = problemsWithin(input, value)
+  if (problems.length > 0) throw invalid(problems)
+  return value
+}
+
 /** What is wrong with the answer of an endpoint; undefined when it is what its contract says. */
 export function answerProblem({ output }: Pick<Contract, 'output'>, answer: unknown): string | undefined {
-  const problems = problemsOf(output, answer)
-  if (problems.length === 0) return undefined
-  return `the answer does not fit: ${problems.map(({ field, problem }) => `${field} ${problem}`.trim()).join('; ')}`
+  const problems = problemsWithin(output, answer)
+  return problems.length === 0 ? undefined : `the answer does not fit: ${problemsText(problems)}`
+}
+
+/** Tells what fits schemas of an extension, as long as that takes no longer than one message may; then nothing does. */
+export function fitsWithin(): Fits {
+  let left: number = schemaLimits.maxSteps
+  return (schema, value) => {
+    left -= checkCost(jsonSchema(schema), value, left).look
+    return left >= 0 && matches(schema, value)
+  }
 }

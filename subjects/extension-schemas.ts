@@ -1,5 +1,5 @@
 import type { Problem } from './errors.ts'
-import { patternCost } from './pattern-cost.ts'
+import { patternSteps } from './pattern-cost.ts'
 
 /**
  * The JSON Schemas that extensions bring. They are checked in the platform's own process, for every call, so each of them
@@ -12,9 +12,18 @@ export const schemaLimits = {
   maxDepth: 12,
   /** Schemas in one, all levels together. */
   maxSchemas: 400,
-  /** Steps that a pattern may need: some milliseconds. */
-  maxPatternSteps: 10_000_000,
+  /**
+   * Steps to hold a message against its schema, as `check-cost.ts` counts them: some 50 ms in which nobody else is served.
+   * A text of its `maxLength` must not take more by its pattern alone.
+   */
+  maxSteps: 10_000_000,
+  /** Steps to tell what does not fit, after it is known that something does not. */
+  maxStepsToTell: 5_000_000,
   maxPatternLength: 500,
+  /** Of all patterns in a schema: they are compiled when a message comes, the worst in 15 µs a character. */
+  maxPatternsLength: 5_000,
+  /** Classes such as \p{L} in them: each has hundreds of ranges, and takes a millisecond. */
+  maxPropertyClasses: 20,
 } as const
 
 /** Longest text of a request, which is what a pattern is held against where there is no `maxLength`. */
@@ -78,6 +87,9 @@ const types = new Set(['object', 'array', 'string', 'number', 'integer', 'boolea
 /** Names that JavaScript gives a meaning of its own are none. */
 const fieldName = /^(?!(?:__proto__|constructor|prototype)$)[\w$-][\w$.-]{0,99}$/
 
+/** Wherever it finds one of these, TypeBox checks the whole schema in a way that takes ten times as long. */
+const slowNames = /"unevaluated(?:Items|Properties)":/
+
 type Schema = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Schema =>
@@ -85,7 +97,7 @@ const isObject = (value: unknown): value is Schema =>
 
 /** What is wrong with a schema; empty when it can be used. @param field where it stands, such as `endpoints[0].input` */
 export function schemaProblems(schema: unknown, field: string): Problem[] {
-  const { maxBytes, maxSchemas } = schemaLimits
+  const { maxBytes, maxSchemas, maxPatternsLength, maxPropertyClasses } = schemaLimits
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length
   if (bytes > maxBytes) return [{ field, problem: `must be at most ${maxBytes} bytes of JSON, not ${bytes}` }]
   const look = new Look()
@@ -93,6 +105,15 @@ export function schemaProblems(schema: unknown, field: string): Problem[] {
   if (look.count > maxSchemas) {
     look.problems.push({ field, problem: `must have at most ${maxSchemas} schemas in it, not ${look.count}` })
   }
+  if (slowNames.test(JSON.stringify(schema)))
+    look.problems.push({ field, problem: 'must name nothing unevaluatedItems or unevaluatedProperties' })
+  const patterns = look.patterns.join('')
+  const classes = patterns.match(/\\p\{/gi)?.length ?? 0
+  if (patterns.length > maxPatternsLength || classes > maxPropertyClasses)
+    look.problems.push({
+      field,
+      problem: `must have at most ${maxPatternsLength} characters in all its patterns, and ${maxPropertyClasses} classes such as \\p{L}`,
+    })
   return look.problems
 }
 
@@ -105,6 +126,7 @@ export function inputProblems(schema: Schema, field: string): Problem[] {
 
 class Look {
   readonly problems: Problem[] = []
+  readonly patterns: string[] = []
   count = 0
 
   #wrong(field: string, problem: string): void {
@@ -179,11 +201,12 @@ class Look {
   }
 
   #pattern(value: unknown, at: string, { maxLength }: Schema): void {
-    const { maxPatternLength, maxPatternSteps } = schemaLimits
+    const { maxPatternLength, maxSteps } = schemaLimits
     if (typeof value !== 'string' || value.length > maxPatternLength || !isRegExp(value))
       return this.#wrong(at, `must be a regular expression of at most ${maxPatternLength} characters`)
     const length = typeof maxLength === 'number' ? maxLength : longestText
-    if (patternCost(value, length) <= maxPatternSteps) return
+    this.patterns.push(value)
+    if (patternSteps(value)(length) <= maxSteps) return
     this.#wrong(
       at,
       'can take too long: give a smaller maxLength, begin it with ^, and repeat no group that repeats or chooses inside',
@@ -199,7 +222,9 @@ function unknownKeyword(keyword: string): string {
 
 function isRegExp(text: string): boolean {
   try {
-    return new RegExp(text, 'u') instanceof RegExp
+    // What is too large is only said when it is tried.
+    new RegExp(text, 'u').test('')
+    return true
   } catch {
     return false
   }

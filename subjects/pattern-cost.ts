@@ -1,7 +1,22 @@
 /**
  * How long a regular expression can take. JavaScript tries one way to match after another; a pattern of somebody else's
- * making must not have so many ways that a short text holds up the whole platform.
+ * making must not have so much to try that a short text holds up the whole platform.
  */
+
+/** What it takes to try a part at one place of a text, in every way. */
+interface Cost {
+  /** Ways to get through it: all that follows is tried after each of them. */
+  readonly ways: number
+  /** Steps on all of those ways together; a step is one character, class or group that is looked at. */
+  readonly steps: number
+}
+
+interface Part {
+  /** Fewest characters that it takes. */
+  readonly least: number
+  /** @param length of the text */
+  readonly costAt: (length: number) => Cost
+}
 
 /** How often a part may repeat: `{2,5}`, `*`. */
 interface Repeat {
@@ -9,95 +24,160 @@ interface Repeat {
   readonly max: number
 }
 
-const once: Repeat = { min: 1, max: 1 }
+const character: Part = { least: 1, costAt: () => ({ ways: 1, steps: 1 }) }
+/** The beginning, the end, the edge of a word. */
+const place: Part = { least: 0, costAt: () => ({ ways: 1, steps: 1 }) }
+/** What a group has matched before, and what stands elsewhere in the text, can be of any length. */
+const unbounded: Part = { least: 0, costAt: () => ({ ways: Infinity, steps: Infinity }) }
+
+/** What follows a backslash. */
+const escape = /^(?:[pPu]\{[^}]*\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|[^])/iu
+const groupHead = /^\?(?:[a-z-]*:|<?[=!]|<[^>]*>)/
+/** What looks elsewhere, and what changes the flags: without regard to case, a class takes long to be made. */
+const unboundedHead = /[=!]$|[a-z-]:$/
+const quantifier = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/
 
 /**
- * An upper bound of the ways in which a text of at most `maxLength` characters can be tried against a pattern: the product
- * of its choices. Infinity where they grow exponentially, and for what looks elsewhere in the text.
+ * An upper bound of the steps in which a text of some length is tried against a pattern: of each part those for all ways
+ * through what stands before it. Infinity where they cannot be told.
  * @param pattern a valid regular expression with the flag `u`
  */
-export function patternCost(pattern: string, maxLength: number): number {
-  const reader = new Reader(pattern, maxLength)
-  const ways = reader.alternatives()
+export function patternSteps(pattern: string): (length: number) => number {
+  const reader = new Reader(pattern)
+  const { costAt } = reader.alternatives()
   const isAnchored = pattern.startsWith('^') && !reader.hasBranches
-  return isAnchored ? ways : ways * maxLength
+  // Without ^ at its beginning it is tried at every place of the text.
+  return (length) => costAt(length).steps * (isAnchored ? 1 : length + 1)
+}
+
+function sequence(parts: readonly Part[]): Part {
+  const least = parts.reduce((sum, part) => sum + part.least, 0)
+  const costAt = (length: number): Cost => {
+    let ways = 1
+    let steps = 0
+    for (const part of parts) {
+      const cost = part.costAt(length)
+      steps += ways * cost.steps
+      ways *= cost.ways
+    }
+    return { ways, steps }
+  }
+  return { least, costAt }
+}
+
+function choice(branches: readonly Part[]): Part {
+  if (branches.length === 1) return branches[0]!
+  const least = Math.min(...branches.map((branch) => branch.least))
+  const costAt = (length: number): Cost => {
+    const costs = branches.map((branch) => branch.costAt(length))
+    return {
+      ways: costs.reduce((sum, { ways }) => sum + ways, 0),
+      steps: costs.reduce((sum, { steps }) => sum + steps + 1, 0),
+    }
+  }
+  return { least, costAt }
+}
+
+/** A group notes where it begins and where it ends. */
+const group = ({ least, costAt }: Part): Part => ({
+  least,
+  costAt: (length) => {
+    const { ways, steps } = costAt(length)
+    return { ways, steps: steps + 2 }
+  },
+})
+
+function repeated(part: Part, { min, max }: Repeat): Part {
+  const costAt = (length: number): Cost => {
+    const { ways, steps } = part.costAt(length)
+    // What takes no character repeats no more than it must.
+    const room = part.least > 0 ? Math.floor(length / part.least) : min + length
+    const most = Math.min(max, room)
+    // The last try is the one that fails.
+    const tries = Math.min(max, room + 1)
+    return {
+      ways: Math.max(1, powers(ways, most + 1) - (min > most ? 0 : powers(ways, min))),
+      steps: powers(ways, tries) * steps + 1,
+    }
+  }
+  return { least: min * part.least, costAt }
+}
+
+/** 1 + ways + ways² and so on, so many of them. */
+function powers(ways: number, count: number): number {
+  if (ways === 1) return count
+  const sum = (ways ** count - 1) / (ways - 1)
+  return Number.isNaN(sum) ? Infinity : sum
 }
 
 class Reader {
   readonly #text: string
-  readonly #maxLength: number
   #at = 0
   #depth = 0
   /** Whether there is a `|` outside of all groups: what stands before it, as `^`, is of the first branch alone. */
   hasBranches = false
 
-  constructor(text: string, maxLength: number) {
+  constructor(text: string) {
     this.#text = text
-    this.#maxLength = maxLength
   }
 
-  /** Ways through what is parted by `|`, up to the end of the group. */
-  alternatives(): number {
-    let ways = 0
-    let branch = 1
+  /** What is parted by `|`, up to the end of the group. */
+  alternatives(): Part {
+    const branches: Part[][] = [[]]
     while (this.#at < this.#text.length && this.#text[this.#at] !== ')') {
       if (this.#text[this.#at] === '|') {
         this.#at += 1
         if (this.#depth === 0) this.hasBranches = true
-        ways += branch
-        branch = 1
-      } else branch *= this.#repeated(this.#part())
+        branches.push([])
+      } else branches.at(-1)!.push(this.#repeated(this.#part()))
     }
-    return ways + branch
+    return choice(branches.map(sequence))
   }
 
-  /** Ways through one character, class or group, without what repeats it. */
-  #part(): number {
-    const char = this.#text[this.#at]
-    this.#at += 1
+  /** One character, class or group, without what repeats it. */
+  #part(): Part {
+    const char = String.fromCodePoint(this.#text.codePointAt(this.#at)!)
+    this.#at += char.length
     if (char === '(') return this.#group()
-    if (char === '[') this.#skipClass()
+    if (char === '[') return this.#class()
     if (char === '\\') return this.#escape()
-    return 1
+    return char === '^' || char === '$' ? place : character
   }
 
-  #group(): number {
-    const [head = ''] = /^\?(?::|<?[=!]|<[^>]*>)/.exec(this.#text.slice(this.#at)) ?? []
-    this.#at += head.length
+  #group(): Part {
+    const head = this.#take(groupHead)?.[0] ?? ''
     this.#depth += 1
-    const ways = this.alternatives()
+    const inside = this.alternatives()
     this.#depth -= 1
     this.#at += 1
-    return /[=!]$/.test(head) ? Infinity : ways
+    return unboundedHead.test(head) ? unbounded : group(inside)
   }
 
-  #skipClass(): void {
+  #class(): Part {
     while (this.#text[this.#at] !== ']') this.#at += this.#text[this.#at] === '\\' ? 2 : 1
     this.#at += 1
+    return character
   }
 
-  /** A reference to what a group has matched is not known before. */
-  #escape(): number {
-    const char = this.#text[this.#at] ?? ''
-    this.#at += 1
-    return /[1-9k]/.test(char) ? Infinity : 1
+  #escape(): Part {
+    const text = this.#take(escape)?.[0] ?? ''
+    if (/^[1-9k]/.test(text)) return unbounded
+    return text === 'b' || text === 'B' ? place : character
   }
 
-  #repeated(ways: number): number {
-    const { min, max } = this.#repeat()
-    if (max === 1 && min === 1) return ways
-    if (max === Infinity) return ways === 1 ? this.#maxLength : Infinity
-    return (max - min + 1) * ways ** max
+  #repeated(part: Part): Part {
+    const [text, min, comma, max] = this.#take(quantifier) ?? []
+    if (text === undefined) return part
+    if (text.startsWith('?')) return repeated(part, { min: 0, max: 1 })
+    if (min === undefined) return repeated(part, { min: text.startsWith('+') ? 1 : 0, max: Infinity })
+    if (comma === '') return repeated(part, { min: Number(min), max: Number(min) })
+    return repeated(part, { min: Number(min), max: max ? Number(max) : Infinity })
   }
 
-  #repeat(): Repeat {
-    const rest = this.#text.slice(this.#at)
-    const [text, min, comma, max] = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/.exec(rest) ?? []
-    if (text === undefined) return once
-    this.#at += text.length
-    if (text.startsWith('?')) return { min: 0, max: 1 }
-    if (min === undefined) return { min: 0, max: Infinity }
-    if (comma === '') return { min: Number(min), max: Number(min) }
-    return { min: Number(min), max: max ? Number(max) : Infinity }
+  #take(form: RegExp): RegExpExecArray | undefined {
+    const found = form.exec(this.#text.slice(this.#at))
+    if (found === null) return undefined
+    this.#at += found[0].length
+    return found
   }
 }

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
+import { Errors } from 'typebox/value'
 import { GantryError, type Problem } from './errors.ts'
 import { inWords } from './forms.ts'
 
@@ -25,11 +26,13 @@ export const matches = <S extends TSchema>(schema: S, value: unknown): value is 
   validatorOf(schema).Check(value)
 
 /** What is wrong with a value, field by field; empty when it fits. */
-export function problemsOf(schema: TSchema, value: unknown): Problem[] {
-  const validator = validatorOf(schema)
-  if (validator.Check(value)) return []
+export const problemsOf = (schema: TSchema, value: unknown): Problem[] =>
+  matches(schema, value) ? [] : faultsOf(schema, value)
+
+/** What is wrong with a value that is known not to match: to look again would take as long. */
+export function faultsOf(schema: TSchema, value: unknown): Problem[] {
   const problems = new Map<string, string[]>()
-  for (const error of validator.Errors(value)) {
+  for (const error of Errors(schema, value)) {
     for (const [field, problem] of describe(schema, error)) {
       const known = problems.get(field) ?? []
       if (!known.includes(problem)) known.push(problem)
@@ -39,17 +42,18 @@ export function problemsOf(schema: TSchema, value: unknown): Problem[] {
   return [...problems].slice(0, maxProblems).map(([field, list]) => ({ field, problem: list.join(', or ') }))
 }
 
-/**
- * The value, typed, or an INVALID_INPUT error whose message and details name each field and the fix.
- * @param what what the value is, for the message: "input", "gantry.config" …
- */
-export function check<S extends TSchema>(schema: S, value: unknown, what = 'input'): Static<S> {
+/** The problems in one line. */
+export const problemsText = (problems: readonly Problem[]): string =>
+  problems.map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`)).join('; ')
+
+/** @param what what the value is, for the message: "input", "gantry.config" … */
+export const invalid = (problems: readonly Problem[], what = 'input'): GantryError<'INVALID_INPUT'> =>
+  new GantryError('INVALID_INPUT', `${what}: ${problemsText(problems)}`, { details: problems })
+
+/** The value, typed, or an INVALID_INPUT error whose message and details name each field and the fix. */
+export function check<S extends TSchema>(schema: S, value: unknown, what?: string): Static<S> {
   if (matches(schema, value)) return value
-  const problems = problemsOf(schema, value)
-  const text = problems
-    .map(({ field, problem }) => (field === '' ? problem : `${field} ${problem}`))
-    .join('; ')
-  throw new GantryError('INVALID_INPUT', `${what}: ${text}`, { details: problems })
+  throw invalid(faultsOf(schema, value), what)
 }
 
 interface SchemaError {
