@@ -80,13 +80,15 @@ export const deniedBy = ({ operation, subject }: PermissionViolationError): Gant
       : `this key may not subscribe to ${subject}: it needs a rule for it in sub.allow`,
   )
 
-/** Answers with an error as the platform does. */
-export function respondError(message: Msg, error: GantryError, requestId: string): void {
+/** The headers of an answer that is an error, as the platform's has them. */
+export function errorHeaders(error: GantryError): MsgHdrs {
   const head = headers()
   head.set(messageHeaders.error, error.message.replaceAll(/[\r\n]+/g, ' ').slice(0, maxHeaderLength))
   head.set(messageHeaders.errorCode, String(error.status))
-  message.respond(JSON.stringify(error.toBody(requestId)), { headers: head })
+  return head
 }
 
 /** The header is for a first look; the whole message is in the body. */
 const maxHeaderLength = 1_000
+/** What these headers take of a message at most: names, a status, and a text whose characters may be four bytes. */
+export const errorHeaderBytes = 4 * maxHeaderLength + 200

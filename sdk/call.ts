@@ -1,10 +1,12 @@
-import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core'
+import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
 import type { Contract } from '../subjects/contract.ts'
 import { type ErrorCode, GantryError } from '../subjects/errors.ts'
 import { answerProblem } from '../subjects/extension-contract.ts'
 import { messageHeaders } from '../subjects/names.ts'
 import { traceparentHeader, tracestateHeader } from '../subjects/trace-context.ts'
-import { askSubject, defaultRequestMs, respondError } from './ask.ts'
+import { askSubject, defaultRequestMs, errorHeaderBytes, errorHeaders } from './ask.ts'
+
+const encoder = new TextEncoder()
 
 /** A request that is being answered, once: with `respond` or with `error`. */
 export class Call<O = unknown> {
@@ -61,34 +63,65 @@ export class Call<O = unknown> {
     return askSubject(this.#connection, subject, input, timeoutMs, head)
   }
 
-  /** @throws GantryError INTERNAL, which the caller gets, when the output does not fit its schema; Error the second time */
+  /**
+   * @throws GantryError INTERNAL, which the caller gets, when the output does not fit its schema or cannot be sent; Error the
+   * second time
+   */
   respond(output: O): void {
+    this.#requireOpen()
+    const body = this.#encoded(output, 'the answer')
     const problem = answerProblem(this.#contract, output)
-    if (problem !== undefined) {
-      const error = new GantryError('INTERNAL', problem)
-      this.fail(error)
-      throw error
-    }
-    this.#once()
-    this.#message.respond(JSON.stringify(output))
+    if (problem !== undefined) throw this.#failed(problem)
+    this.#send(body)
   }
 
-  /** Answers with an error: NOT_FOUND or another code that the endpoint declares. @throws Error the second time */
+  /**
+   * Answers with an error: NOT_FOUND or another code that the endpoint declares.
+   * @throws GantryError INTERNAL, which the caller gets, when the details cannot be sent; Error the second time
+   */
   error(code: ErrorCode, message: string, details?: unknown): void {
     this.fail(new GantryError(code, message, { details }))
   }
 
-  /** @throws Error when there is an answer already */
+  /** @throws as `error` does */
   fail(error: GantryError): void {
-    this.#once()
-    respondError(this.#message, error, this.requestId)
+    this.#requireOpen()
+    this.#send(this.#encoded(error.toBody(this.requestId), 'the error'), errorHeaders(error))
   }
 
-  #once(): void {
-    if (this.#isAnswered)
-      throw new Error(`${this.#contract.subject}: call ${this.requestId} is answered already`)
+  /** As it is sent. @throws GantryError INTERNAL, which the caller gets, when that is not possible */
+  #encoded(value: unknown, what: string): Uint8Array {
+    let text: string | undefined
+    let cause: unknown
+    try {
+      // Of undefined and of functions there is no JSON, whatever the types say.
+      text = JSON.stringify(value) as string | undefined
+    } catch (error) {
+      cause = error
+    }
+    if (text === undefined) throw this.#failed(`${what} cannot be sent: it cannot be written as JSON`, cause)
+    const bytes = encoder.encode(text)
+    const most = (this.#connection.info?.max_payload ?? Infinity) - errorHeaderBytes
+    if (bytes.length <= most) return bytes
+    throw this.#failed(`${what} cannot be sent: it has ${bytes.length} bytes, and the most are ${most}`)
+  }
+
+  /** Tells the caller. */
+  #failed(message: string, cause?: unknown): GantryError {
+    const error = new GantryError('INTERNAL', message, { cause })
+    this.fail(error)
+    return error
+  }
+
+  #send(body: Uint8Array, head?: MsgHdrs): void {
     this.#isAnswered = true
     this.#end.abort()
     this.#answered.resolve()
+    this.#message.respond(body, head === undefined ? {} : { headers: head })
+  }
+
+  #requireOpen(): void {
+    if (this.#isAnswered)
+      throw new Error(`${this.#contract.subject}: call ${this.requestId} is answered already`)
   }
 }

@@ -8,11 +8,15 @@ import { patternSteps } from './pattern-cost.ts'
  */
 const steps = {
   /** A value and a schema, when it only has to be known whether it fits. */
-  look: 8,
+  look: 16,
   /** The same when all that is wrong has to be told, each with its place. */
   tell: 400,
   /** A value and one that it may be equal to. */
-  compare: 5,
+  compare: 10,
+  /** A name of an object whose names count, where there are many. */
+  name: 60,
+  /** A character that is counted. */
+  character: 1,
   /** A character of a text with a format: the slowest are names of hosts. */
   formatOfCharacter: 40,
   /** To tell a value from all others of a list, by a digest. */
@@ -45,6 +49,8 @@ interface Costly extends JsonSchema {
   readonly uniqueItems?: boolean
   readonly pattern?: string
   readonly format?: string
+  readonly minLength?: number
+  readonly maxLength?: number
 }
 
 const patterns = new WeakMap<object, (length: number) => number>()
@@ -84,7 +90,8 @@ class Meter {
   }
 
   #text(schema: Costly, text: string): void {
-    const { pattern, format } = schema
+    const { pattern, format, minLength, maxLength } = schema
+    if (minLength !== undefined || maxLength !== undefined) this.#both(steps.character * text.length)
     if (format !== undefined) this.#both(steps.formatOfCharacter * text.length)
     if (pattern === undefined) return
     let stepsAt = patterns.get(schema)
@@ -125,10 +132,11 @@ class Meter {
       else this.#both(steps.look)
     }
     if (additionalProperties === undefined || additionalProperties === true) return
-    for (const name in object) {
+    const names = Object.keys(object)
+    // Each name is held against all that are known.
+    this.#both(names.length * (steps.name + steps.compare * known))
+    for (const name of names) {
       if (this.isOver) return
-      // Each name is held against all that are known.
-      this.#both(steps.look + known * steps.compare)
       if (!Object.hasOwn(properties, name)) this.hold(additionalProperties, object[name])
     }
   }

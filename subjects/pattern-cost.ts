@@ -7,7 +7,7 @@
 interface Cost {
   /** Ways to get through it: all that follows is tried after each of them. */
   readonly ways: number
-  /** Steps on all of those ways together; a step is one character, class or group that is looked at. */
+  /** Steps on all of those ways together; a step is a character that is compared, which takes 5 ns or so. */
   readonly steps: number
 }
 
@@ -25,6 +25,10 @@ interface Repeat {
 }
 
 const character: Part = { least: 1, costAt: () => ({ ways: 1, steps: 1 }) }
+/** Some ranges of characters. */
+const characters: Part = { least: 1, costAt: () => ({ ways: 1, steps: 2 }) }
+/** Hundreds of ranges, as those of all letters. */
+const property: Part = { least: 1, costAt: () => ({ ways: 1, steps: 8 }) }
 /** The beginning, the end, the edge of a word. */
 const place: Part = { least: 0, costAt: () => ({ ways: 1, steps: 1 }) }
 /** What a group has matched before, and what stands elsewhere in the text, can be of any length. */
@@ -141,6 +145,7 @@ class Reader {
     if (char === '(') return this.#group()
     if (char === '[') return this.#class()
     if (char === '\\') return this.#escape()
+    if (char === '.') return characters
     return char === '^' || char === '$' ? place : character
   }
 
@@ -154,15 +159,17 @@ class Reader {
   }
 
   #class(): Part {
+    const from = this.#at
     while (this.#text[this.#at] !== ']') this.#at += this.#text[this.#at] === '\\' ? 2 : 1
     this.#at += 1
-    return character
+    return /\\p/i.test(this.#text.slice(from, this.#at)) ? property : characters
   }
 
   #escape(): Part {
     const text = this.#take(escape)?.[0] ?? ''
     if (/^[1-9k]/.test(text)) return unbounded
-    return text === 'b' || text === 'B' ? place : character
+    if (text === 'b' || text === 'B') return place
+    return /^p/i.test(text) ? property : characters
   }
 
   #repeated(part: Part): Part {

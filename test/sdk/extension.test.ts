@@ -207,6 +207,50 @@ describe('an extension', () => {
   })
 })
 
+test('what cannot be sent is answered for at once, with the reason in its log', async () => {
+  const { extension, errors } = await start('unsendable')
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  const values: Record<string, unknown> = {
+    circle,
+    bigint: { n: 1n },
+    nothing: undefined,
+    large: 'x'.repeat(8 * 2 ** 20),
+    secret: {
+      toJSON: () => {
+        throw new Error('the secret reason')
+      },
+    },
+  }
+  const input = Type.Object({ what: Type.String({ maxLength: 9 }) })
+  extension
+    .endpoint({ name: 'answer', summary: 'Answers', input }, ({ what }, call) => call.respond(values[what]))
+    .endpoint({ name: 'refuse', summary: 'Refuses', input, errors: ['NOT_FOUND'] }, ({ what }, call) =>
+      call.error('NOT_FOUND', 'there is none', { of: values[what] }),
+    )
+  await extension.ready()
+  const began = performance.now()
+  const size = /^the (answer|error) cannot be sent: it has \d+ bytes, and the most are \d+$/
+  for (const [name, of] of [
+    ['answer', 'the answer'],
+    ['refuse', 'the error'],
+  ] as const) {
+    for (const what of Object.keys(values).filter((key) => name === 'answer' || key !== 'nothing')) {
+      const { status, body } = await post('unsendable', name, { what })
+      const message =
+        what === 'large' ? expect.stringMatching(size) : `${of} cannot be sent: it cannot be written as JSON`
+      expect({ what, status, body }).toMatchObject({ what, status: 500, body: { code: 'INTERNAL', message } })
+    }
+  }
+  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(errors).toHaveLength(9)
+  await until('the reasons are in its log', async () => {
+    const log = (await logOf('unsendable')).join('\n')
+    return log.includes('the answer cannot be sent') && log.includes('the error cannot be sent')
+  })
+  expect(await logOf('unsendable')).not.toContain('the secret reason')
+})
+
 test('it asks the platform and other extensions with its own rights, and is known by its key', async () => {
   const { extension: answering } = await start('answering')
   answering.endpoint(

@@ -12,9 +12,10 @@ test.each([
   ['abc', 3 * (length + 1)],
   // The beginning, a character more often than there is room, itself, and the end after each of them.
   ['^a+$', 1 + (length + 2) + length],
-  ['^[a-z)(|+]+$', 1 + (length + 2) + length],
-  ['^\\p{L}+$', 1 + (length + 2) + length],
-  ['^\\(\\)\\d{4}-\\d{2}$', 1 + 1 + 1 + 5 + 1 + 3 + 1],
+  ['^[a-z)(|+]+$', 1 + (2 * (length + 1) + 1) + length],
+  ['^\\p{L}+$', 1 + (8 * (length + 1) + 1) + length],
+  ['^[^\\p{L}]$', 1 + 8 + 1],
+  ['^\\(\\)\\d{4}-\\d{2}$', 1 + 2 + 2 + 9 + 1 + 5 + 1],
   ['^(?:red|green|blue)$', 1 + (3 + 1 + 5 + 1 + 4 + 1 + 2) + 3],
   ['^a?b??$', 1 + 2 + 2 * 2 + 4],
   ['^a{1000}$', 1 + 1_001 + 1],
