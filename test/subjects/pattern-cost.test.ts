@@ -216,6 +216,8 @@ test('no text of a length that is taken takes long', () => {
   fc.assert(
     fc.property(anyPattern, ({ isAnchored, text }) => {
       const pattern = isAnchored ? `^${text}` : text
+      // Some are taken for no text at all.
+      fc.pre(patternSteps(pattern)(0) <= schemaLimits.maxSteps)
       expect(worstMs(pattern)).toBeLessThan(longMs)
     }),
     { numRuns: 100 },
