@@ -16,8 +16,8 @@ const numberText = (value: number | undefined): string => (value === undefined ?
 
 /** Values over time for people: of several series a line each, of one every value as well. */
 export function chartText(terminal: Terminal, scalars: Scalars): string {
-  const { name, kind, aggregate, from, to, stepSeconds, series } = scalars
-  const window = `${momentText(new Date(from))} to ${momentText(new Date(to))}, every ${stepSeconds} s`
+  const { name, kind, aggregate, from, to, stepSeconds, stepReason, series } = scalars
+  const window = `${momentText(new Date(from))} to ${momentText(new Date(to))}, every ${stepSeconds} s${stepReason === undefined ? '' : `: ${stepReason}`}`
   const head = `${terminal.style('bold', name)} (${kind}), ${aggregate}\n${window}\n\n`
   const rows = series.map(({ source, labels, value, points }) => {
     const values = points.map((point) => point.value)

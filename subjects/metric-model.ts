@@ -18,6 +18,8 @@ export const metricLimits = {
   series: 1_000,
   /** In one report: all series of a source, twice. */
   measurements: 400,
+  /** To here whole numbers are exact; what all sources can report of it in a thousand years is far from what a number holds. */
+  value: Number.MAX_SAFE_INTEGER,
 } as const
 
 /**
@@ -75,12 +77,15 @@ export const Kind = Type.Enum([...metricKinds], {
   description: 'counter: only grows; gauge: goes up and down; histogram: many single values',
 })
 
+const Value = (description: string) =>
+  Type.Number({ minimum: -metricLimits.value, maximum: metricLimits.value, description })
+
 /** Values since the last report. */
 export const Distribution = model('Distribution', {
   count: Count('How many values'),
-  sum: Type.Number({ description: 'Their sum' }),
-  min: Type.Number({ description: 'The smallest' }),
-  max: Type.Number({ description: 'The largest' }),
+  sum: Value('Their sum'),
+  min: Value('The smallest'),
+  max: Value('The largest'),
   buckets: Type.Optional(
     Type.Array(Count('Values in this bucket'), {
       minItems: histogramBounds.length + 1,
@@ -104,9 +109,7 @@ export const Measurement = model('Measurement', {
     }),
   ),
   value: Type.Optional(
-    Type.Number({
-      description: 'Of a counter: by how much it has grown since the last report; of a gauge: its value',
-    }),
+    Value('Of a counter: by how much it has grown since the last report; of a gauge: its value'),
   ),
   distribution: Type.Optional(Distribution),
 })

@@ -4,7 +4,7 @@ import { from, Part } from './download.ts'
 import { Prefix } from './extension-model.ts'
 import { form } from './forms.ts'
 import { aggregates, Help, Kind, Labels, Measurement, metricLimits, MetricName } from './metric-model.ts'
-import { Count, list, model, Nothing, strict, SubjectPattern, Timestamp } from './schemas.ts'
+import { Count, list, model, Nothing, strict, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 /** Longest window: what is kept. */
 export const longestWindow = '8d'
@@ -77,7 +77,7 @@ export const observability = resource('observability', {
   query_scalar_metrics: {
     summary: 'Values of a metric over time',
     description:
-      'Kept are 10 s for an hour, minutes for a day, ten minutes for eight days; the step is a multiple of what is kept for the window. Of a counter there are rate (a second), sum and last (since it began), of a gauge last, avg, min, max and sum (of all series), of a histogram avg, min, max, sum and rate.',
+      'Kept are 10 s for an hour, minutes for a day, ten minutes for eight days; the step is a multiple of what is kept for the window. What is from before the last start of the platform is kept by the minute. Of a counter there are rate (a second), sum and last (since it began), of a gauge last, avg, min, max and sum (of all series), of a histogram avg, min, max, sum and rate.',
     input: strict({
       name: MetricName,
       source: Type.Optional(Source),
@@ -104,6 +104,7 @@ export const observability = resource('observability', {
       from: Timestamp('Beginning of the window'),
       to: Timestamp('End of the window'),
       stepSeconds: Count('Seconds between two values'),
+      stepReason: Type.Optional(Text('Why these are more than were asked for')),
       series: list(Series, metricLimits.series),
     }),
     errors: ['NOT_FOUND'],

@@ -4,14 +4,27 @@ import type { Series } from './series.ts'
 /** The text format of Prometheus, version 0.0.4. */
 export const prometheusType = 'text/plain; version=0.0.4'
 
+/** The label that tells the buckets of a histogram apart. */
+export const bucketLabel = 'le'
+
 /** Names have no dots there; whose it is stands before it, so that two sources may use the same name. */
 const textName = ({ key: { source, name } }: Series): string =>
   `${source}_${name}`.replaceAll(/[^A-Za-z0-9_]/g, '_')
 
-/** Writes all series, metric by metric. Of two that would have the same name there the first one is written. */
+/** What a histogram is written as. */
+const histogramNames = (name: string): string[] => ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)
+
+/**
+ * Writes all series, metric by metric. Of two that would have the same name there the first one is written, and the histogram
+ * where it is one of its parts.
+ */
 export function prometheusText(series: readonly Series[]): string {
   const families = Map.groupBy(series, textName)
+  const parts = new Set(
+    [...families].flatMap(([name, all]) => (all[0]!.key.kind === 'histogram' ? histogramNames(name) : [])),
+  )
   return [...families]
+    .filter(([name]) => !parts.has(name))
     .map(([name, all]) =>
       familyText(
         name,
@@ -35,11 +48,11 @@ function samplesText(name: string, { key: { kind, labels }, total, last, distrib
   let below = 0
   const buckets = histogramBounds.map((bound, index) => {
     below += distribution.buckets[index]!
-    return sample(`${name}_bucket`, { ...labels, le: String(bound) }, below)
+    return sample(`${name}_bucket`, { ...labels, [bucketLabel]: String(bound) }, below)
   })
   return [
     ...buckets,
-    sample(`${name}_bucket`, { ...labels, le: '+Inf' }, distribution.count),
+    sample(`${name}_bucket`, { ...labels, [bucketLabel]: '+Inf' }, distribution.count),
     sample(`${name}_sum`, labels, distribution.sum),
     sample(`${name}_count`, labels, distribution.count),
   ].join('')

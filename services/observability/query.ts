@@ -61,6 +61,7 @@ export function query(input: Input<Query>, series: readonly Series[], context: Q
     from: new Date(window.fromMs).toISOString(),
     to: new Date(window.toMs).toISOString(),
     stepSeconds: window.stepMs / 1_000,
+    ...stepReason(input, window, context),
     series: groups.map((group) => {
       const value = overall(kind, aggregate, group, window)
       const { source, labels } = group[0]!.key
@@ -106,6 +107,18 @@ function windowOf({ since = defaultWindow, until, step }: Input<Query>, context:
     toMs: Math.ceil(endMs / stepMs) * stepMs,
     nowMs,
   }
+}
+
+/** Nobody is to take the values for others than those that were asked for. */
+function stepReason(
+  { step }: Input<Query>,
+  { tier, stepMs, fromMs }: Window,
+  { nowMs, finestSinceMs }: QueryContext,
+): { stepReason?: string } {
+  if (step === undefined || stepMs <= durationMs(step)) return {}
+  const isLost = tier !== tiers[0] && fromMs >= nowMs - reachMs(tiers[0]) - stepMs && fromMs < finestSinceMs
+  const since = isLost ? ', as the platform was started in this time' : ''
+  return { stepReason: `for this window there is a value every ${tier.seconds} s${since}` }
 }
 
 /** What a counter had counted at the end of a window. */

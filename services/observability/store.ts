@@ -1,6 +1,13 @@
 import { GantryError } from '../../subjects/errors.ts'
-import { type Labels, type Measurement, type MetricKind, metricLimits } from '../../subjects/metric-model.ts'
+import {
+  type Distribution,
+  type Labels,
+  type Measurement,
+  type MetricKind,
+  metricLimits,
+} from '../../subjects/metric-model.ts'
 import { labelsKey } from '../../subjects/metric-registry.ts'
+import { bucketLabel } from './prometheus.ts'
 import { Series, seriesId } from './series.ts'
 import { reachMs, tiers } from './tiers.ts'
 
@@ -123,14 +130,32 @@ const refused = (index: number, field: string, problem: string): GantryError => 
   return new GantryError('INVALID_INPUT', `input: ${at} ${problem}`, { details: [{ field: at, problem }] })
 }
 
-function requireValue({ kind, value, distribution }: Measurement, index: number): void {
+function requireValue({ kind, labels = {}, value, distribution }: Measurement, index: number): void {
   if (kind === 'histogram') {
     if (distribution === undefined) throw refused(index, 'distribution', 'is required of a histogram')
-    if (distribution.count === 0)
-      throw refused(index, 'distribution.count', 'must be 1 at least: leave it out')
-    return
+    if (Object.hasOwn(labels, bucketLabel))
+      throw refused(index, `labels.${bucketLabel}`, 'is of the buckets of a histogram: take another label')
+    return requireDistribution(distribution, index)
   }
   if (value === undefined) throw refused(index, 'value', `is required of a ${kind}`)
   if (kind === 'counter' && value < 0)
     throw refused(index, 'value', 'must not be negative: a counter only grows; what goes down is a gauge')
+}
+
+/** Sums of many values differ by as much from how they are written, relative to what they are made of. */
+const sumTolerance = 1e-6
+
+/** Its numbers must be those of any values at all. */
+function requireDistribution({ count, sum, min, max, buckets }: Distribution, index: number): void {
+  const wrong = (field: string, problem: string) => refused(index, `distribution.${field}`, problem)
+  if (count === 0) throw wrong('count', 'must be 1 at least: leave it out')
+  if (min > max) throw wrong('min', `must not be more than max, which is ${max}`)
+  const tolerance = sumTolerance * count * Math.max(Math.abs(min), Math.abs(max))
+  if (sum < count * min - tolerance || sum > count * max + tolerance)
+    throw wrong(
+      'sum',
+      `must be between ${count * min} and ${count * max}, as ${count} values from min to max are`,
+    )
+  const inBuckets = buckets?.reduce((all, one) => all + one, 0) ?? count
+  if (inBuckets !== count) throw wrong('buckets', `must have count values, ${count}, and not ${inBuckets}`)
 }

@@ -43,3 +43,11 @@ test('of two metrics that would have one name there, the first is told', () => {
   registry.gauge('a_b').set(2)
   expect(parse(textOf('x', registry))).toMatchObject([{ name: 'x_a_b', metrics: [{ value: '1' }] }])
 })
+
+test('nothing is told under a name of a part of a histogram', () => {
+  const registry = new MetricRegistry()
+  registry.histogram('time').observe(1)
+  registry.counter('time.count').add(7)
+  const text = textOf('x', registry)
+  expect(text.match(/^x_time_count.*$/gm)).toEqual(['x_time_count 1'])
+})

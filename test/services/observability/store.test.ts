@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { query } from '../../../services/observability/query.ts'
 import { MetricStore } from '../../../services/observability/store.ts'
 import { reachMs, tiers } from '../../../services/observability/tiers.ts'
-import { type Measurement, metricLimits } from '../../../subjects/metric-model.ts'
+import { Measurement, metricLimits } from '../../../subjects/metric-model.ts'
+import { matches } from '../../../subjects/validate.ts'
 
 /** A full hour: steps begin where they are easy to read. */
 const start = Date.UTC(2026, 0, 5, 12)
@@ -182,13 +183,60 @@ describe('what is kept', () => {
       { name: 'jobs.total', since: '30m', step: '10s' },
       { ...now, finestSinceMs: start + (now.seconds - 60) * secondMs },
     )
-    expect(reply.stepSeconds).toBe(60)
+    expect(reply).toMatchObject({
+      stepSeconds: 60,
+      stepReason: 'for this window there is a value every 60 s, as the platform was started in this time',
+    })
+    const input = { name: 'jobs.total', since: '6h', step: '30s' }
+    expect(ask(store, input, now)).toMatchObject({
+      stepSeconds: 60,
+      stepReason: 'for this window there is a value every 60 s',
+    })
+    expect(ask(store, { ...input, step: '2m' }, now).stepReason).toBeUndefined()
   })
 })
 
+test('a report of the largest values leaves all that is asked for finite', () => {
+  const { value } = metricLimits
+  const store = filled()
+  for (let seconds = 0; seconds < 60; seconds++)
+    store.add('a', [counter(value), histogram(value, value), gauge(-value)], start + seconds * secondMs)
+  for (const [name, aggregate] of [
+    ['jobs.total', 'sum'],
+    ['jobs.total', 'last'],
+    ['time', 'sum'],
+    ['depth', 'avg'],
+  ] as const) {
+    const [series] = ask(store, { name, aggregate, since: '1m' }, { seconds: 60 }).series
+    expect(Number.isFinite(series!.value)).toBe(true)
+  }
+  for (const wrong of [1e308, -1e308, 2 * value]) {
+    expect(matches(Measurement, counter(wrong))).toBe(false)
+    expect(matches(Measurement, histogram(wrong))).toBe(false)
+  }
+})
+
 describe('a report is refused', () => {
+  const contradicting = (more: object): Measurement => ({
+    name: 'time',
+    kind: 'histogram',
+    distribution: { ...distribution(1, 2), ...more },
+  })
   const store = filled([0, 'a', counter(1)])
   test.each<[string, Measurement, RegExp]>([
+    [
+      'a smallest above the largest',
+      contradicting({ min: 9 }),
+      /distribution\.min must not be more than max/,
+    ],
+    ['a sum below all values', contradicting({ sum: -5 }), /distribution\.sum must be between 2 and 4/],
+    ['a sum above all values', contradicting({ sum: 5 }), /distribution\.sum must be between 2 and 4/],
+    [
+      'other values in its buckets',
+      contradicting({ buckets: Array.from({ length: 26 }, () => 5) }),
+      /distribution\.buckets must have count values, 2, and not 130/,
+    ],
+    ['a label of the buckets', { ...histogram(1), labels: { le: '1' } }, /labels\.le is of the buckets/],
     ['a counter that shrinks', counter(-1), /measurements\[0\]\.value must not be negative/],
     ['no value', { name: 'x', kind: 'gauge' }, /measurements\[0\]\.value is required of a gauge/],
     [
