@@ -15,6 +15,11 @@ export interface Judge {
   readonly acts?: boolean
   /** @param path relative to the migration's path */
   pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined>
+  /**
+   * A folder that `pair` has said to be of the target alone, with all that is in it; without this it is walked through as
+   * any other. What it finds counts only when it returns. Throws what is worth another try.
+   */
+  onlyTarget?(folder: WalkFolder, found: Collected): Promise<void>
   /** A path that could not be looked at. */
   unreadable(path: StorePath, reason: string, found: Collected): void
   /** A folder of both sides whose entries were all looked at. */
@@ -99,6 +104,8 @@ class FolderWalk {
   }
 
   async #folder(folder: WalkFolder, found: Collected): Promise<void> {
+    if (folder.side === 'target' && this.#judge.onlyTarget !== undefined)
+      return this.#judge.onlyTarget(folder, found)
     await this.#run.pace.pay(0)
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
