@@ -10,16 +10,7 @@ import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
 import { type FolderJudge, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
-import {
-  hasAttributes,
-  hasSameLink,
-  hasTime,
-  isOwn,
-  isSkipped,
-  isWatched,
-  missingAt,
-  quietMs,
-} from './live.ts'
+import { hasAttributes, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
 import { isMapped, mappedBelow, targetPath } from './mappings.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
@@ -216,10 +207,7 @@ export class Applying {
     const run = this.#run
     if (entry.type !== there.type || entry.type === 'other') return true
     const path = joinPath(place.path, entry.name)
-    if (entry.type === 'symlink') {
-      const isDressed = hasTime(run, entry, there) && hasAttributes(run, entry, there, isTold)
-      return !isDressed || !(await hasSameLink(run, path))
-    }
+    if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
     if (missing !== 'attributes') return missing === 'copy'

@@ -1,7 +1,9 @@
 import {
   appendFileSync,
   chmodSync,
+  lchownSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -202,6 +204,22 @@ describe('a comparison', () => {
     writeFileSync(move.from('new'), 'x')
     await move.apply(everything)
     expect(move.differences()).toEqual([])
+  })
+
+  test('sees another time and owner of a symbolic link, and copies no link that is the same', async () => {
+    using move = createLiveMove()
+    for (const name of ['moved', 'given', 'same']) symlinkSync('somewhere', move.from(name))
+    await move.apply(everything)
+    lutimesSync(move.from('moved'), 1e9, 1e9)
+    // Only root may give things away.
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) lchownSync(move.from('given'), 1, 2)
+    const { counts } = await move.apply(everything)
+    expect(counts.linksMigrated).toBe(isRoot ? 2 : 1)
+    expect(lstatSync(move.to('moved')).mtimeMs).toBe(1e12)
+    expect(lstatSync(move.to('given')).uid).toBe(lstatSync(move.from('given')).uid)
+    expect(lstatSync(move.to('given')).gid).toBe(lstatSync(move.from('given')).gid)
+    expect((await move.apply(everything)).counts.linksMigrated).toBe(0)
   })
 
   test('leaves what stood at the target before, whole', async () => {
