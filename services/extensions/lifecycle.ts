@@ -4,6 +4,7 @@ import type { ClientConnection } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { extensionLimits, type Registration } from '../../subjects/extension-model.ts'
 import { product } from '../../subjects/names.ts'
+import { plural } from '../../subjects/plural.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
 import type { LostExtensions } from './lost.ts'
@@ -172,4 +173,4 @@ export class Lifecycle {
 }
 
 const summaryText = ({ version, endpoints = [] }: Registration): string =>
-  `version ${version}, ${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`
+  `version ${version}, ${plural(endpoints.length, 'endpoint')}`
