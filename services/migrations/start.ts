@@ -145,6 +145,7 @@ export async function startMigrations(options: MigrationsOptions) {
     states: () => runner.states(),
     waitsForAgent: (workId) => agents.offers.waits(workId),
     limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
+    latest: (migrationId) => records.get(migrationId),
     publish,
     log,
   })
