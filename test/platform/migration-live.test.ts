@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -166,12 +167,22 @@ test('a folder that is asked for is scanned again, and it is live again', async 
 test('what changed while the platform was away arrives when it is there again', async () => {
   await using live = await createLive()
   fill(live.at)
+  execFileSync('mkfifo', [live.at('pipe'), live.at('a/pipe')])
   await live.start()
   await platform[Symbol.asyncDispose]()
   changeAll(live.at)
   platform = await startTestPlatform({ home })
-  await live.untilEqual()
+  const pipes = ['/a/pipe is missing', '/pipe is missing']
+  const hasAllBut = (missing: string[]) =>
+    until('the changes have arrived', () => live.differences().toSorted().join() === missing.join())
+  await hasAllBut(pipes)
+  await until('all is compared', async () => (await live.get()).changeLagSeconds === 0)
+  // What cannot arrive was told before.
+  const failed = async () => (await live.get()).failedPathCount
+  expect(await failed()).toBe(2)
+  rmSync(live.at('pipe'))
+  await until('its failure is gone with it', async () => (await failed()) === 1)
   writeFileSync(live.at('later'), 'x')
-  await live.untilEqual()
+  await hasAllBut(['/a/pipe is missing'])
   expect((await live.get()).state).toBe('LIVE')
 })

@@ -4,6 +4,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { Changes } from './changes.ts'
 import { Comparison } from './comparison.ts'
+import type { KnownFailures } from './known-failures.ts'
 import { LocalWatch, unwatchable } from './local-watch.ts'
 
 export interface FollowOptions {
@@ -15,6 +16,7 @@ export interface FollowOptions {
   readonly hasGap: boolean
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
+  readonly failures: KnownFailures
   /** Folders that may be watched; undefined for as many as usual. */
   readonly maxWatches?: number | undefined
   readonly log: Log

@@ -1,11 +1,12 @@
 import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
-import type { Failure, ItemResult } from '../engine/counts.ts'
+import type { ItemResult } from '../engine/counts.ts'
 import { decodeItem } from '../engine/item-decode.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
 import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
+import type { KnownFailures } from './known-failures.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
@@ -18,8 +19,6 @@ const maxInQueue = 8
 const together = { folders: 64, names: 256 } as const
 /** A name that changed while it was worked on is left alone for so long: whoever writes to it goes on, most often. */
 const againMs = 10
-/** Failures that are known, so that a file which is written to over and over again fails once. */
-const maxKnownFailures = 10_000
 
 interface QueuedItem {
   readonly sequence: number
@@ -41,7 +40,6 @@ export class Changes {
   })
   /** Folders that are in the queue. */
   readonly #inQueue = new Set<string>()
-  readonly #knownFailures = new Set<string>()
   #feed: ChangeFeed | undefined
   #reason: string | undefined
   #port: ChangesPort | undefined
@@ -113,6 +111,7 @@ export class Changes {
     const batch = this.#batches.working(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
   }
@@ -127,15 +126,9 @@ export class Changes {
     this.#batches.clear()
   }
 
-  /** Failures that were not seen before. */
-  unknown(failures: readonly Failure[]): Failure[] {
-    return failures.filter(({ path, failure, message }) => {
-      const key = `${failure} ${path} ${message}`
-      if (this.#knownFailures.has(key)) return false
-      if (this.#knownFailures.size >= maxKnownFailures) this.#knownFailures.clear()
-      this.#knownFailures.add(key)
-      return true
-    })
+  /** What did not arrive. */
+  get failures(): KnownFailures {
+    return this.#options.failures
   }
 
   view(): ChangesView {
@@ -259,8 +252,17 @@ export class Changes {
     this.#wholeSinceMs = undefined
     this.#isComparing = true
     const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
-    const releases = [() => (this.#isComparing = false)]
+    this.failures.compare()
+    const releases = [() => this.#compared()]
     await this.#publish('region', items, { sinceMs, changes: 1, releases, onFirst: () => undefined })
+  }
+
+  #compared(): void {
+    const { failures, log, migration } = this.#options
+    this.#isComparing = false
+    failures.compared().catch((err: unknown) => {
+      log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
+    })
   }
 
   #send(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): void {

@@ -87,6 +87,7 @@ export class Applying {
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
       const found = await this.#run.source.stat(path)
+      if (found === undefined) this.#account.gone(path)
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
       if (entry !== undefined) await this.#judged(place, entry, there, { isTold: true, isTree })
