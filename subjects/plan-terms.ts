@@ -33,7 +33,8 @@ export const planCounts = {
   filesToDelete: 'Files of the target that are deleted',
   bytesToDelete: 'Their bytes',
   foldersToDelete: 'Folders of the target that are deleted',
-  pathsKept: 'Paths that are at the target only, and stay; what is in a folder that stays as a whole is not counted',
+  pathsKept:
+    'Paths that are at the target only, and stay; what is in a folder that stays as a whole is not counted',
   entriesAtTarget: 'Files and folders that are at the target',
   unreadablePaths: 'Paths that could not be looked at',
 } as const
