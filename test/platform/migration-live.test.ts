@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
+  linkSync,
   mkdirSync,
   renameSync,
   rmSync,
@@ -115,6 +116,10 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
   await live.start()
   expect(live.differences()).toEqual([])
   changeAll(live.at)
+  // Nobody is told of the other name.
+  linkSync(live.at('1'), live.at('new/other name'))
+  await live.untilEqual()
+  appendFileSync(live.at('1'), ' for both names')
   await live.untilEqual()
   await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
   expect(await live.get()).toMatchObject({

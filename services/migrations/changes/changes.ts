@@ -7,6 +7,7 @@ import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './di
 import type { ChangeFeed } from './feed.ts'
 import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
 import type { KnownFailures } from './known-failures.ts'
+import { OtherNames } from './other-names.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
@@ -36,6 +37,10 @@ export class Changes {
   readonly #batches = new Batches()
   readonly #held = new HeldNames((...change) => {
     this.#addName(...change)
+    this.#pump()
+  })
+  readonly #otherNames = new OtherNames((sinceMs) => {
+    this.#wholeSinceMs ??= sinceMs
     this.#pump()
   })
   /** Folders that are in the queue. */
@@ -76,6 +81,7 @@ export class Changes {
   async close(): Promise<void> {
     this.#port = undefined
     this.#held.close()
+    this.#otherNames.close()
     const feed = this.#feed
     this.#feed = undefined
     await feed?.close()
@@ -111,6 +117,7 @@ export class Changes {
     const batch = this.#batches.working(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? Date.now())
     if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
@@ -132,13 +139,14 @@ export class Changes {
   }
 
   view(): ChangesView {
-    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, this.#wholeSinceMs]
+    const wholeSinceMs = this.#wholeSinceMs ?? this.#otherNames.sinceMs
+    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, wholeSinceMs]
     const oldestMs = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
     return {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
       lagSeconds: Number.isFinite(oldestMs) ? Math.max(0, (Date.now() - oldestMs) / 1_000) : 0,
-      unscheduled: this.#dirty.changes + this.#held.changes + (this.#wholeSinceMs === undefined ? 0 : 1),
+      unscheduled: this.#dirty.changes + this.#held.changes + (wholeSinceMs === undefined ? 0 : 1),
       scheduled: this.#batches.changes,
     }
   }
@@ -253,6 +261,7 @@ export class Changes {
     this.#isComparing = true
     const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
     this.failures.compare()
+    this.#otherNames.comparing()
     const releases = [() => this.#compared()]
     await this.#publish('region', items, { sinceMs, changes: 1, releases, onFirst: () => undefined })
   }
@@ -260,6 +269,7 @@ export class Changes {
   #compared(): void {
     const { failures, log, migration } = this.#options
     this.#isComparing = false
+    this.#otherNames.compared()
     failures.compared().catch((err: unknown) => {
       log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
     })

@@ -15,6 +15,8 @@ export class Account {
   /** To be looked at again as soon as may be. */
   readonly #again = new ChangedNames()
   readonly #gone: string[] = []
+  /** Whether something was written to a file with several names. */
+  hasOtherNames = false
   /** Large files that somebody writes to, by how long they are left alone. */
   readonly #busy = new Map<number, ChangedNames>()
 
@@ -88,6 +90,7 @@ export class Account {
     return {
       counts,
       failures: [...failures, ...(copied?.failures ?? [])],
+      ...(this.hasOtherNames ? { hasOtherNames: true } : {}),
       ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
       ...(putOff === undefined ? {} : { putOff }),
       again: [

@@ -211,6 +211,7 @@ export class Applying {
     if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
+    if (isTold && missing !== 'nothing' && (entry.nameCount ?? 1) > 1) this.#account.hasOtherNames = true
     if (missing !== 'attributes') return missing === 'copy'
     try {
       await this.#setAttributes(path)

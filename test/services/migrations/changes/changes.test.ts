@@ -1,11 +1,12 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Changes } from '../../../../services/migrations/changes/changes.ts'
 import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
 import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
 import { KnownFailures } from '../../../../services/migrations/changes/known-failures.ts'
 import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
+import { OtherNames } from '../../../../services/migrations/changes/other-names.ts'
 import { ChangedNames } from '../../../../services/migrations/engine/changed-folders.ts'
 import { noCounts } from '../../../../services/migrations/engine/counts.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
@@ -191,6 +192,62 @@ test('more folders than can be watched: it says so, and compares, at the beginni
   await until('it compares', () => later.changes.view().detection === 'comparing')
   await until('everything is to be compared', () => later.queue.some(({ lane }) => lane === 'region'))
   expect(later.failures).toEqual([])
+})
+
+test('a file with other names that was written to is late until everything is compared', async () => {
+  await using live = follow()
+  await live.start()
+  await live.changes.scanned()
+  const writeTo = async (name: string) => {
+    const known = live.queue.length
+    writeFileSync(live.at(name), 'x')
+    const item = await live.next(known + 1)
+    live.changes.working(item)
+    live.changes.done(item, { counts: noCounts(), failures: [], hasOtherNames: true })
+  }
+  await writeTo('a/1')
+  expect(live.changes.view()).toMatchObject({ unscheduled: 1 })
+  const comparison = await live.next(2)
+  expect(comparison).toMatchObject({ lane: 'region', paths: ['/'] })
+  live.done(comparison)
+  expect(live.changes.view()).toMatchObject({ unscheduled: 0, scheduled: 0, lagSeconds: 0 })
+})
+
+test('comparisons for other names take a small part of the time, and one that comes anyway serves as well', () => {
+  vi.useFakeTimers()
+  try {
+    const asked: number[] = []
+    const names = new OtherNames((sinceMs) => void asked.push(sinceMs))
+    const compare = (ms: number) => {
+      names.comparing()
+      vi.advanceTimersByTime(ms)
+      names.compared()
+    }
+    names.written(1)
+    names.written(2)
+    vi.advanceTimersByTime(0)
+    expect(asked).toEqual([1])
+    names.comparing()
+    expect(names.sinceMs).toBeUndefined()
+    // While everything is compared.
+    names.written(3)
+    vi.advanceTimersByTime(500)
+    names.compared()
+    vi.advanceTimersByTime(4_999)
+    expect(asked).toEqual([1])
+    expect(names.sinceMs).toBe(3)
+    vi.advanceTimersByTime(1)
+    expect(asked).toEqual([1, 3])
+    compare(0)
+    names.written(4)
+    vi.advanceTimersByTime(999)
+    expect(asked).toHaveLength(2)
+    compare(0)
+    vi.advanceTimersByTime(10_000)
+    expect(asked).toHaveLength(2)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('without events everything is compared from time to time', async () => {
