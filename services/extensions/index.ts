@@ -139,6 +139,9 @@ function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength
     .toArray()
 }
 
+/** What the newest instance registered is what holds. */
+const revisionOf = (newest: LiveInstance): string => `${instanceKey(newest)} ${newest.registered}`
+
 /** What the edge asks. */
 export function extensionInternalHandlers({
   directory,
@@ -158,9 +161,18 @@ export function extensionInternalHandlers({
           `${prefix} has no endpoint ${name}; see "${product} extensions show ${prefix}"`,
         )
       }
-      return { endpoint, revision: `${instanceKey(newest)} ${newest.registered}` }
+      return { endpoint, revision: revisionOf(newest) }
     },
-    visible: async ({ key, ...page }) => visibleTo(directory, await viewerOf(key), page).map(featuresOf),
+    visible: async ({ key, ...page }) =>
+      visibleTo(directory, await viewerOf(key), page).map(([newest]) => ({
+        prefix: newest!.prefix,
+        revision: revisionOf(newest!),
+      })),
+    endpoints: ({ prefix }) => {
+      const [newest] = directory.instances(prefix)
+      if (newest === undefined) throw unseen(prefix)
+      return newest.registration.endpoints ?? []
+    },
     own: async ({ key, prefix }) => {
       await requireOwn(key, prefix)
       return {}
