@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { call, type CallOptions, isError, replyError, send } from '../broker/client.ts'
+import { call, isError, replyError, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
@@ -10,7 +10,8 @@ import { extensionsInternal } from '../subjects/extensions.ts'
 import { check } from '../subjects/validate.ts'
 import type { Authority } from './authority.ts'
 import { sendError } from './failures.ts'
-import { type KnownEndpoint, KnownEndpoints } from './known-endpoints.ts'
+import { endpointFinder } from './find-endpoint.ts'
+import type { KnownEndpoint } from './known-extensions.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
 import { tracedBy } from './trace.ts'
 
@@ -39,23 +40,7 @@ export function addExtensionRoutes(
   app: FastifyInstance,
   { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
-  const endpoints = new KnownEndpoints()
-  onChange((prefix) => endpoints.changed(prefix))
-  const find = async (
-    connection: NatsConnection,
-    prefix: string,
-    name: string,
-    about: CallOptions,
-  ): Promise<KnownEndpoint> => {
-    const known = endpoints.get(connection, prefix, name)
-    if (known !== undefined) return known
-    const key = keyIdOf(connection)
-    if (key === undefined) throw new GantryError('UNAUTHENTICATED', 'extensions are called with a token')
-    const { changes } = endpoints
-    const question = { key, prefix, name }
-    const found = await call(lookup, extensionsInternal.endpoint, question, about).catch(asUnknown)
-    return endpoints.keep(connection, prefix, found, changes)
-  }
+  const find = endpointFinder({ keyIdOf, lookup, onChange })
   const report = (prefix: string, name: string, problem: string): void => {
     call(lookup, extensionsInternal.failed, { prefix, name, problem }).catch((err: unknown) =>
       log.warn({ err, prefix, name }, 'What went wrong with an extension is not in its log.'),
@@ -89,12 +74,6 @@ export function addExtensionRoutes(
       throw new GantryError('INTERNAL', `${prefix} has failed: ${problem}`)
     },
   })
-}
-
-/** What is wrong with the form of a name means that there is none. */
-function asUnknown(error: unknown): never {
-  if (isGantryError(error, 'INVALID_INPUT')) throw new GantryError('NOT_FOUND', 'there is no such extension')
-  throw error
 }
 
 const inputOf = ({ fromQuery, fromBody }: KnownEndpoint, request: FastifyRequest): unknown =>

@@ -134,10 +134,10 @@ const Revision = Type.String({
 
 /** What the edge asks on behalf of a caller, and what it tells of calls that failed. */
 export const extensionsInternal = internalResource('extensions', {
-  endpoint: {
-    summary: 'An endpoint, if the key sees its extension',
-    input: strict({ key: KeyId, prefix: Prefix, name: EndpointName }),
-    output: strict({ endpoint: Endpoint, revision: Revision }),
+  revision: {
+    summary: 'The revision of an extension, if the key sees it',
+    input: strict({ key: KeyId, prefix: Prefix }),
+    output: strict({ revision: Revision }),
     errors: ['NOT_FOUND'],
     http: [],
   },

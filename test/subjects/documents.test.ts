@@ -33,7 +33,7 @@ const extensions: [prefix: string, contracts: Contract[]][] = ['weather', 'tides
   const input = Type.Object({ place: Place, error: Type.Optional(Error) })
   const endpoints = ['forecast', 'history'].map((name): Endpoint => {
     const own = { name, summary: 'What is known', input: { ...input }, output: { ...Place } }
-    return name === 'history' ? { ...own, method: 'GET', errors: ['NOT_FOUND', 'QUOTA_EXCEEDED'] } : own
+    return name === 'history' ? { ...own, method: 'GET', errors: ['NOT_FOUND', 'STORAGE_FULL'] } : own
   })
   return [prefix, endpoints.map((endpoint) => endpointContract(prefix, endpoint))]
 })

@@ -13,31 +13,45 @@ const endpointBytes = 1_000
 /** What it takes to know that a connection sees an extension. */
 const viewerBytes = 40
 
-/** An endpoint that was called before: its contract, and how its input is read, without and with a body. */
+/** What is asked of an endpoint, and how its input is read, without and with a body. */
 export interface KnownEndpoint {
   readonly contract: Contract
   readonly fromQuery: ReturnType<typeof inputReader>
   readonly fromBody: ReturnType<typeof inputReader>
 }
 
-/** An endpoint as it was looked up. */
-export interface FoundEndpoint {
-  readonly endpoint: Endpoint
+/** What an extension has registered; what it takes to call one of its endpoints is made with the first call. */
+export class KnownExtension {
+  readonly prefix: string
   readonly revision: string
-}
-
-interface KnownExtension {
-  readonly revision: string
-  readonly endpoints: Map<string, KnownEndpoint>
-  readonly viewers: WeakSet<NatsConnection>
+  readonly viewers = new WeakSet<NatsConnection>()
   bytes: number
+  readonly #endpoints: ReadonlyMap<string, Endpoint>
+  readonly #called = new Map<string, KnownEndpoint>()
+
+  constructor(prefix: string, revision: string, endpoints: readonly Endpoint[]) {
+    this.prefix = prefix
+    this.revision = revision
+    this.bytes = JSON.stringify(endpoints).length + endpoints.length * endpointBytes
+    this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
+  }
+
+  endpoint(name: string): KnownEndpoint | undefined {
+    const called = this.#called.get(name)
+    if (called !== undefined) return called
+    const endpoint = this.#endpoints.get(name)
+    if (endpoint === undefined) return undefined
+    const known = knownOf(endpointContract(this.prefix, endpoint))
+    this.#called.set(name, known)
+    return known
+  }
 }
 
 /**
- * Endpoints that were called, and which connections see their extensions, until those change. A connection that may see
- * less is dropped, so what it has seen it sees.
+ * Extensions that were called, and which connections see them, until those change. A connection that may see less is
+ * dropped, so what it has seen it sees.
  */
-export class KnownEndpoints {
+export class KnownExtensions {
   readonly #maxBytes: number
   /** In order of use: the first one was used longest ago. */
   readonly #extensions = new Map<string, KnownExtension>()
@@ -49,37 +63,43 @@ export class KnownEndpoints {
     this.#maxBytes = maxBytes
   }
 
-  get(connection: NatsConnection, prefix: string, name: string): KnownEndpoint | undefined {
+  /** One that the connection is known to see. */
+  get(connection: NatsConnection, prefix: string): KnownExtension | undefined {
     const extension = this.#extensions.get(prefix)
     if (extension === undefined || !extension.viewers.has(connection)) return undefined
     this.#extensions.delete(prefix)
     this.#extensions.set(prefix, extension)
-    return extension.endpoints.get(name)
+    return extension
+  }
+
+  /** One that somebody is known to see. */
+  at(prefix: string, revision: string): KnownExtension | undefined {
+    const extension = this.#extensions.get(prefix)
+    return extension?.revision === revision ? extension : undefined
   }
 
   /**
+   * Keeps that the connection sees an extension.
    * @param since the changes when it was looked up: what was said before the last one may not be so any more, and is not
    *   kept
    */
-  keep(connection: NatsConnection, prefix: string, found: FoundEndpoint, since: number): KnownEndpoint {
-    const { endpoint, revision } = found
-    if (since !== this.changes) return knownOf(prefix, endpoint)
-    const extension = this.#extensionOf(prefix, revision)
-    let known = extension.endpoints.get(endpoint.name)
-    if (known === undefined) {
-      known = knownOf(prefix, endpoint)
-      extension.endpoints.set(endpoint.name, known)
-      this.#grow(extension, endpointBytes + JSON.stringify(endpoint).length)
+  keep(connection: NatsConnection, extension: KnownExtension, since: number): void {
+    const { prefix } = extension
+    if (since !== this.changes) return
+    if (this.#extensions.get(prefix) !== extension) {
+      this.#forget(prefix)
+      this.#extensions.set(prefix, extension)
+      this.#bytes += extension.bytes
     }
     if (!extension.viewers.has(connection)) {
       extension.viewers.add(connection)
-      this.#grow(extension, viewerBytes)
+      extension.bytes += viewerBytes
+      this.#bytes += viewerBytes
     }
     for (const oldest of this.#extensions.keys()) {
       if (this.#bytes <= this.#maxBytes) break
       this.#forget(oldest)
     }
-    return known
   }
 
   /** The extension has come, changed or gone. */
@@ -88,28 +108,13 @@ export class KnownEndpoints {
     this.#forget(prefix)
   }
 
-  #extensionOf(prefix: string, revision: string): KnownExtension {
-    const known = this.#extensions.get(prefix)
-    if (known?.revision === revision) return known
-    this.#forget(prefix)
-    const extension = { revision, endpoints: new Map(), viewers: new WeakSet<NatsConnection>(), bytes: 0 }
-    this.#extensions.set(prefix, extension)
-    return extension
-  }
-
-  #grow(extension: KnownExtension, bytes: number): void {
-    extension.bytes += bytes
-    this.#bytes += bytes
-  }
-
   #forget(prefix: string): void {
     this.#bytes -= this.#extensions.get(prefix)?.bytes ?? 0
     this.#extensions.delete(prefix)
   }
 }
 
-function knownOf(prefix: string, endpoint: Endpoint): KnownEndpoint {
-  const contract = endpointContract(prefix, endpoint)
+function knownOf(contract: Contract): KnownEndpoint {
   const [route] = contract.http as [HttpRoute]
   return {
     contract,
