@@ -3,8 +3,8 @@ import type { DocumentPart } from '../subjects/growing-document.ts'
 /** The documents of some 4,000 extensions with 10 endpoints each, or of 1,000 that say much. */
 const defaultMaxBytes = 67_108_864
 
-/** Asked for at once, so that the next ones arrive while one is made. */
-const atOnce = 8
+/** Asked for at once, so that the next ones arrive while one is made, and not so many that their answers take long. */
+const atOnce = 4
 
 /** An extension that somebody sees, as it is at the moment. */
 export interface Registered {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { call } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
@@ -18,8 +19,8 @@ import { Slices } from './slices.ts'
 /** Extensions asked for at once: what is said of so many is read in a millisecond. */
 const pageLength = 250
 
-/** Texts are sent in pieces of at least this length: each costs a write. */
-const minPieceBytes = 65_536
+/** Texts are sent in pieces of at least this length, one in each turn of the event loop: some tenths of a millisecond. */
+const minPieceBytes = 262_144
 
 type MakePart = (prefix: string, contracts: readonly Contract[]) => Generator<void, DocumentPart>
 
@@ -77,7 +78,7 @@ async function endpointsOf(lookup: NatsConnection, prefix: string): Promise<Cont
   }
 }
 
-function* pieces(texts: Iterable<Uint8Array>): Generator<Buffer> {
+async function* pieces(texts: Iterable<Uint8Array>): AsyncGenerator<Buffer> {
   let some: Uint8Array[] = []
   let length = 0
   for (const text of texts) {
@@ -87,6 +88,7 @@ function* pieces(texts: Iterable<Uint8Array>): Generator<Buffer> {
     yield Buffer.concat(some, length)
     some = []
     length = 0
+    await nextTurn()
   }
   yield Buffer.concat(some, length)
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Longest work in one turn of the event loop: less than a call of an extension takes anyway. */
-const defaultSliceMs = 5
+const defaultSliceMs = 4
 
 /**
  * Long work in the thread that answers everybody: one after the other, and a little in each turn of the event loop, however
