@@ -1,4 +1,3 @@
-import type { NatsConnection } from '../broker/connection.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { endpointContract } from '../subjects/extension-contract.ts'
 import type { Endpoint } from '../subjects/extension-model.ts'
@@ -24,7 +23,8 @@ export interface KnownEndpoint {
 export class KnownExtension {
   readonly prefix: string
   readonly revision: string
-  readonly viewers = new WeakSet<NatsConnection>()
+  /** Connections that see it. */
+  readonly viewers = new WeakSet<object>()
   bytes: number
   readonly #endpoints: ReadonlyMap<string, Endpoint>
   readonly #called = new Map<string, KnownEndpoint>()
@@ -64,7 +64,7 @@ export class KnownExtensions {
   }
 
   /** One that the connection is known to see. */
-  get(connection: NatsConnection, prefix: string): KnownExtension | undefined {
+  get(connection: object, prefix: string): KnownExtension | undefined {
     const extension = this.#extensions.get(prefix)
     if (extension === undefined || !extension.viewers.has(connection)) return undefined
     this.#extensions.delete(prefix)
@@ -83,7 +83,7 @@ export class KnownExtensions {
    * @param since the changes when it was looked up: what was said before the last one may not be so any more, and is not
    *   kept
    */
-  keep(connection: NatsConnection, extension: KnownExtension, since: number): void {
+  keep(connection: object, extension: KnownExtension, since: number): void {
     const { prefix } = extension
     if (since !== this.changes) return
     if (this.#extensions.get(prefix) !== extension) {

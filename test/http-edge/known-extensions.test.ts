@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import type { NatsConnection } from '../../broker/connection.ts'
 import { KnownExtension, KnownExtensions } from '../../http-edge/known-extensions.ts'
 
 /** Connections are only told apart here. */
-const connection = () => ({}) as NatsConnection
+const connection = () => ({})
 const extension = (prefix: string, revision = '1') =>
   new KnownExtension(prefix, revision, [{ name: 'forecast', summary: 'The weather of a day' }])
 
