@@ -15,8 +15,10 @@ const modules = join(root, 'node_modules')
 const node = join(modules, '.bin', 'node')
 
 if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(modules, 'commander'))) {
-  // Compiled code is kept for the next call, which takes half of the time then; without write permission it is not.
-  module.enableCompileCache?.(join(modules, '.cache', 'gantry'))
+  // Compiled code is kept for the next call, which takes half of the time then; without write permission it is not. Threads
+  // look for it in the environment alone: without it each would load Node's compiler of types anew.
+  process.env.NODE_COMPILE_CACHE ??= join(modules, '.cache', 'gantry')
+  module.enableCompileCache?.()
   await import('./gantry.ts')
 } else if (existsSync(node)) {
   runWith(node)
