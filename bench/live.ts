@@ -71,7 +71,7 @@ export async function benchLive(): Promise<void> {
   const [source, target] = [join(root, 'source'), join(root, 'target')]
   for (let folder = 0; folder < folders; folder++) mkdirSync(pathOf(source, folder, ''), { recursive: true })
   mkdirSync(target)
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const place = { source: ['source', source], target: ['target', target] } as const

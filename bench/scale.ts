@@ -18,7 +18,7 @@ import { type Source, sources } from './sources.ts'
 async function measure(source: Source, folder: string, withPeer: boolean) {
   const from = join(folder, source.name)
   source.make(from)
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const seconds: number[] = []

@@ -11,7 +11,7 @@ const patienceMs = 25_000
 const maxThreads = 8
 
 /** How long an idle thread is kept: somebody who looks through folders asks again sooner, and it takes 20 MB. */
-const idleMs = 10_000
+const idleMs = 2_000
 
 interface StoresOptions {
   /** The module that threads run. */
