@@ -1,11 +1,7 @@
-import {
-  AuthorizationError,
-  type ConnectionOptions,
-  connect,
-  type NatsConnection,
-} from '@nats-io/transport-node'
+import { AuthorizationError, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node'
 import { type AccountName, inboxPrefix } from '../subjects/names.ts'
 import { createKey, type NativeKeyPair } from './ed25519.ts'
+import { connect } from './transport.ts'
 import type { Identity } from './identity.ts'
 import { authTimeoutSeconds } from './server-config.ts'
 import { keyIdOf } from './token.ts'

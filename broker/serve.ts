@@ -110,7 +110,8 @@ export function serve<R extends Resource>(
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
         if (recording !== undefined) await recording.succeeded()
-        message.respond(body)
+        // Faster than the client, which would make bytes of a text with a TextEncoder.
+        message.respond(Buffer.from(body))
         call.answered(connection, log)
         done(requestId, started, span)
       } catch (error) {

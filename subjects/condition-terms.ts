@@ -2,6 +2,7 @@
 
 export const conditionReasons = {
   WAITS_FOR_TURN: 'No more migrations may run at once',
+  WAITS_FOR_WINDOW: 'The windows of its schedule are closed (recurringWindow)',
   WAITS_FOR_APPROVAL: 'It deletes more at the target than it may without approval',
   WAITS_FOR_AGENT: 'Only transfer agents are to move it, and none is there that can',
   WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',

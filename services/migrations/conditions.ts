@@ -6,6 +6,8 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
 import type { ChangesView } from './changes/following.ts'
 import { factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { windowChangeMs } from './recurrence.ts'
+import { isInTime } from './turns.ts'
 
 /** How the work on a migration goes, as whoever does it knows. */
 export interface WorkState {
@@ -56,7 +58,10 @@ export class Conditions {
 
   /** Those of a migration, of its work and of its record. */
   of(record: MigrationRecord): Condition[] {
-    return [...recordConditions(record), ...(this.#known.get(record.internalId)?.conditions ?? [])]
+    return [
+      ...recordConditions(record, Date.now()),
+      ...(this.#known.get(record.internalId)?.conditions ?? []),
+    ]
   }
 
   /** Asks how all goes, and tells of what has changed. */
@@ -104,12 +109,22 @@ export class Conditions {
 }
 
 /** What a record says of itself, whoever works on it. */
-export function recordConditions({ state, scheduled, created, deletions }: MigrationRecord): Condition[] {
-  if (state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED')
-    return [{ ...plain('WAITS_FOR_TURN'), since: scheduled ?? created }]
+export function recordConditions(record: MigrationRecord, nowMs: number): Condition[] {
+  const { state, scheduled, created, deletions } = record
+  if (state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED') {
+    const waits = isInTime(record, nowMs) ? plain('WAITS_FOR_TURN') : forWindow(record, nowMs)
+    return [{ ...waits, since: scheduled ?? created }]
+  }
   if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
   const { files, folders, time } = deletions
   return [{ ...said('WAITS_FOR_APPROVAL', `${files} files and ${folders} folders`), since: time }]
+}
+
+function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {
+  const nextMs = recurrence && windowChangeMs(recurrence, nowMs)
+  return nextMs === undefined
+    ? plain('WAITS_FOR_WINDOW')
+    : said('WAITS_FOR_WINDOW', `the next begins at ${new Date(nextMs).toISOString()}`)
 }
 
 const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })

@@ -58,7 +58,7 @@ const takesPart = ({ state }: MigrationRecord): boolean =>
   state === 'RUNNING' || state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED'
 
 /** Whether no window of its own keeps it from running. */
-const isInTime = ({ recurrence, scheduled, created }: MigrationRecord, nowMs: number): boolean =>
+export const isInTime = ({ recurrence, scheduled, created }: MigrationRecord, nowMs: number): boolean =>
   recurrence === undefined || mayRun(recurrence, Date.parse(scheduled ?? created), nowMs)
 
 /** One that follows changes must not fall behind because others scan: from its first scan on it needs no place. */

@@ -86,6 +86,22 @@ test('a broker that is not there: UNAVAILABLE', async () => {
   expect(await failure(call(closed, keys.self, {}))).toMatchObject({ code: 'UNAVAILABLE' })
 })
 
+test('what was sent before a connection is closed arrives', async () => {
+  const subject = 'gantry.extensions.last.words'
+  const heard = Promise.withResolvers<string>()
+  const listening = platform.operator.subscribe(subject, {
+    callback: (_, message) => heard.resolve(message.string()),
+  })
+  await platform.operator.flush()
+  const leaving = await connectWithToken(platform.tcpUrl, platform.operatorToken)
+  leaving.publish(subject, 'farewell')
+  // The client passes it on in a microtask, and the transport to the system when the turn ends.
+  await Promise.resolve()
+  await leaving.close()
+  expect(await heard.promise).toBe('farewell')
+  listening.unsubscribe()
+})
+
 test('a socket that breaks while the client connects is a broker that cannot be reached', () => {
   const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
   expect(brokerError(reset, 'the broker').code).toBe('UNAVAILABLE')

@@ -5,7 +5,7 @@ import { callExample, startExample, stopExample } from '../support/example.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
-const program = process.env['PYTHON_WITH_NATS']
+const program = process.env['PYTHON_FOR_PEERS']
 const missing = process.env['PYTHON_MISSING']
 
 let platform: TestPlatform

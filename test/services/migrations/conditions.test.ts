@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Emission } from '../../../broker/events.ts'
 import type { PutOff } from '../../../subjects/condition-terms.ts'
-import { Conditions, type WorkState } from '../../../services/migrations/conditions.ts'
+import { Conditions, type WorkState, recordConditions } from '../../../services/migrations/conditions.ts'
 import { PutOffs } from '../../../services/migrations/put-offs.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 import { testLog } from '../../support/platform.ts'
@@ -82,6 +82,27 @@ test('a record says by itself that it waits for its turn, or for approval', () =
   const deletions = { isHeld: true, files: 3, folders: 1, bytes: 9, percent: 50, time: scheduled }
   expect(conditions.of(migrationRecord({ state: 'STOPPED', deletions }))).toMatchObject([
     { reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('3 files and 1 folders') },
+  ])
+})
+
+test('a record says that it waits for the next window of its schedule, and not for its turn', () => {
+  const recurrence = {
+    schedule: '0 22 * * *',
+    timeZone: 'UTC',
+    windowSeconds: 3_600,
+    count: 1,
+    iterations: [],
+  }
+  const scheduled = '2026-02-01T22:00:00.000Z'
+  const record = migrationRecord({ state: 'SCHEDULED', scheduled, recurrence })
+  const at = (time: string) => recordConditions(record, Date.parse(time))
+  expect(at('2026-02-01T22:59:59.000Z')).toMatchObject([{ reason: 'WAITS_FOR_TURN' }])
+  expect(at('2026-02-01T23:00:00.000Z')).toEqual([
+    {
+      reason: 'WAITS_FOR_WINDOW',
+      message: expect.stringMatching(/: the next begins at 2026-02-02T22:00:00.000Z$/),
+      since: scheduled,
+    },
   ])
 })
 

@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { bandwidth } from '../../subjects/bandwidth.ts'
+import { cleanups } from '../../subjects/cleanups.ts'
+import { filesystems } from '../../subjects/filesystems.ts'
+import { migrations } from '../../subjects/migrations.ts'
+import { compareTrees, walkTree } from '../support/compare-trees.ts'
+import { createFolder } from '../support/migrations.ts'
+import { createHome } from '../support/platform.ts'
+import { makeTree } from '../support/tree.ts'
+import { until } from '../support/until.ts'
+import { Killer } from './killer.ts'
+import { seed } from './settings.ts'
+import { Victim } from './victim.ts'
+
+const files = 5_000
+/** So that a cleanup lasts for some kills. */
+const requestsPerSecond = 2_500
+const wantedKills = 12
+/** Of the files, how many are changed at the source after they were copied: one of so many. */
+const changedOne = 50
+
+const relativeFiles = (root: string) =>
+  [...walkTree(root)].filter(({ stat }) => !stat.isDirectory()).map(({ path }) => path.toString('latin1'))
+
+test(`a cleanup loses nothing and goes on: ${wantedKills} kills -9, CRASH_SEED=${seed}`, async () => {
+  using folder = createFolder('from', 'to', 'kept')
+  const { from, to, kept } = folder
+  makeTree(from, { seed, files, isPortable: true })
+  const home = await createHome()
+  await using victim = new Victim(home)
+  await victim.start()
+  await victim.call(filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot: from })
+  await victim.call(filesystems['create-local'], { fileSystemId: 'to', role: 'target', fsRoot: to })
+  await victim.call(migrations.create, {
+    migrationId: 'one',
+    path: '/',
+    source: 'from',
+    target: 'to',
+    scanOnlyMigration: true,
+    autoStart: true,
+  })
+  const stateOf = async () => (await victim.call(migrations.get, { migrationId: 'one' })).state
+  await until('it is copied', async () => (await stateOf()) === 'COMPLETED')
+  expect(compareTrees(from, to)).toEqual([])
+  execFileSync('cp', ['-a', `${to}/.`, kept])
+  const changed = [...walkTree(from)]
+    .filter(({ stat }) => stat.isFile())
+    .filter((_, index) => index % changedOne === 0)
+    .map(({ path }) => path.toString())
+  for (const path of changed) appendFileSync(join(from, path), 'more')
+  const all = relativeFiles(from).length
+
+  await victim.call(bandwidth.set, { scope: 'global', requests: requestsPerSecond })
+  const { id: cleanupId } = await victim.call(cleanups.create, { migrationId: 'one' })
+  const look = () => victim.call(cleanups.get, { cleanupId })
+  const killer = new Killer({
+    victim,
+    seed,
+    longestWaitMs: 1_000,
+    phase: async () => {
+      const { status } = await look()
+      return status === 'COMPLETE' || status === 'CANCELLED' ? undefined : status.toLowerCase()
+    },
+    // What has left the source is at the target as it was.
+    check: () => expect(compareTrees(kept, to)).toEqual([]),
+  })
+  let kills = 0
+  while (kills < wantedKills) {
+    const killed = await killer.next()
+    if (killed.length === 0) break
+    kills += killed.length
+  }
+  await victim.call(bandwidth.delete, { scope: 'global' })
+  await until('the cleanup has ended', async () => ['COMPLETE', 'CANCELLED'].includes((await look()).status))
+
+  const outcome = await look()
+  console.log(`CRASH_SEED=${seed}: ${kills} kills, ${outcome.filesRemoved} of ${all} rows of removal`)
+  expect(outcome).toMatchObject({ status: 'COMPLETE', filesDifferent: changed.length })
+  expect(outcome.filesRemoved).toBeLessThanOrEqual(all - changed.length)
+  expect(relativeFiles(from).toSorted()).toEqual(changed.toSorted())
+  expect(compareTrees(kept, to)).toEqual([])
+  expect(kills).toBeGreaterThanOrEqual(wantedKills)
+  await victim[Symbol.asyncDispose]()
+  rmSync(home, { recursive: true, force: true })
+})
