@@ -37,7 +37,7 @@ const anyEndpoint = () => [
   `echo${Math.floor(Math.random() * endpoints)}`,
 ]
 
-await using platform: Child = await startChild('platform.ts')
+await using platform: Child = await startChild('platform.mjs')
 const about = JSON.parse(platform.line) as Pick<
   TestPlatform,
   'home' | 'httpUrls' | 'tcpUrl' | 'websocketUrl' | 'operatorToken'

@@ -130,7 +130,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         log,
       })
       apps.push(app)
-      await addDocs(app, server, version)
+      addDocs(app, server, version)
       if (server === 'platform') {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
