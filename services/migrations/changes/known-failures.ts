@@ -116,9 +116,10 @@ export class KnownFailures {
 
   #keep(path: string, known: Known): void {
     this.#known.delete(path)
-    const [[oldest, { sequence = undefined } = {}] = []] = this.#known
+    const [oldest] = this.#known
     if (this.#known.size >= maxKnown && oldest !== undefined) {
-      this.#known.delete(oldest)
+      const [itsPath, { sequence }] = oldest
+      this.#known.delete(itsPath)
       if (sequence !== undefined) this.#paths.delete(sequence)
     }
     this.#known.set(path, known)

@@ -43,12 +43,12 @@ test('a path that fails again and again is in the list of a live migration once,
 
   // For another reason, which takes the place of the first.
   await note(known, '4', [{ ...failure('/a'), message: 'worse' }])
-  const [, { sequence = 0 } = {}] = await listed()
+  const sequence = (await listed())[1]?.sequence
   expect(await listed()).toMatchObject([{ path: '/b/c' }, { path: '/a', message: 'worse' }])
 
   // One that was tried again is noted anew, before its caller forgets it, and is known no more when it has arrived.
   await note(known, '5', [{ ...failure('/a'), message: 'worse' }], sequence)
-  await known.forget(sequence)
+  await known.forget(sequence ?? 0)
   const [, again] = await listed()
   expect(again).toMatchObject({ path: '/a', message: 'worse' })
   await known.forget(again?.sequence ?? 0)
