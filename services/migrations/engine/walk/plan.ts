@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../../subjects/plan-terms.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import { concurrently } from '../concurrently.ts'
 import { exactMs, isKnown } from '../known.ts'
 import { targetPath } from '../mappings.ts'
 import { storeError, targetError } from '../outcome.ts'
 import { isName, joinPath, textFromPath } from '../paths.ts'
 import { isOutage } from '../retry.ts'
-import { storePath, type Run } from '../run.ts'
+import { concurrencyOf, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
 import { verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
@@ -109,13 +110,12 @@ export class Planner implements Judge {
     await pace.pay(0)
     let isEmptied = true
     for await (const batch of target.list(there, stop.signal)) {
-      for (const entry of batch) {
+      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
         stop.check()
-        const goes =
-          isName(entry.name) &&
-          (await this.#goes(entry, joinPath(path, entry.name), joinPath(there, entry.name), found))
+        const [at, itsThere] = [joinPath(path, entry.name), joinPath(there, entry.name)]
+        const goes = isName(entry.name) && (await this.#goes(entry, at, itsThere, found))
         isEmptied &&= goes
-      }
+      })
       await nextTurn()
     }
     return isEmptied
