@@ -278,6 +278,44 @@ describe('leaving', () => {
   })
 })
 
+describe('a key of the same owner that is for another extension', () => {
+  const everyVerb = ['gantry.services.v1.extensions.*']
+
+  test('does nothing to one that is away, nor sees it', async () => {
+    await using mine = await bareExtension(platform, 'treasure')
+    await mine.register({ instance: 'one' })
+    const stored = { prefix: 'treasure', key: 'gold', value: 'much' }
+    expect((await mine.ask('extension-storage.put', stored)).status).toBe(200)
+    await using other = await bareExtension(platform, 'jealous', { pub: everyVerb })
+    await other.register()
+    const refused = async (verb: string, status: number, code: string) => {
+      const instance = verb === 'heartbeat' || verb === 'deregister' ? { instance: 'one' } : {}
+      expect(await other.ask(`extensions.${verb}`, { prefix: 'treasure', ...instance }), verb).toMatchObject({
+        status,
+        body: { code },
+      })
+    }
+    for (const isAway of [false, true]) {
+      for (const verb of ['release', 'heartbeat', 'deregister']) await refused(verb, 403, 'DENIED')
+      for (const verb of ['show', 'logs']) await refused(verb, 404, 'NOT_FOUND')
+      if (!isAway) await mine.ask('extensions.deregister', { prefix: 'treasure', instance: 'one' })
+    }
+    expect((await mine.ask('extension-storage.get', { prefix: 'treasure', key: 'gold' })).status).toBe(200)
+    expect(await logOf('treasure')).toContain('deregistered')
+  })
+
+  test('that may be this one looks after it as well', async () => {
+    await using mine = await bareExtension(platform, 'heirloom', { pub: everyVerb })
+    await mine.register({ instance: 'one' })
+    await mine.ask('extensions.deregister', { prefix: 'heirloom', instance: 'one' })
+    await using heir = await bareExtension(platform, 'heirloom', { pub: everyVerb })
+    const about = { prefix: 'heirloom' }
+    expect((await heir.ask('extensions.logs', about)).status).toBe(200)
+    expect((await heir.ask('extensions.release', about)).status).toBe(200)
+    expect((await heir.ask('extensions.logs', about)).status).toBe(404)
+  })
+})
+
 describe('a registration that is refused', () => {
   const refusal = async (prefix: string, more: object, sub = prefix) => {
     const { token } = await createKey(platform, capabilitiesOf(sub))
