@@ -4,6 +4,7 @@ import type { ClientConnection } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { extensionLimits, type Registration } from '../../subjects/extension-model.ts'
 import { product } from '../../subjects/names.ts'
+import { Attention } from './attention.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
 import type { LostExtensions } from './lost.ts'
@@ -27,6 +28,7 @@ export interface LifecycleOptions {
 /** Comings and goings of instances. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
+  readonly #attention = new Attention(Date.now())
   readonly #sweeper: NodeJS.Timeout
 
   constructor(options: LifecycleOptions) {
@@ -129,7 +131,8 @@ export class Lifecycle {
   }
 
   #sweep(): void {
-    for (const record of this.#options.directory.silent(Date.now()))
+    const nowMs = Date.now()
+    for (const record of this.#options.directory.silent(nowMs, this.#attention.sinceMs(nowMs)))
       this.#inBackground(this.#loseSilent(record))
   }
 
