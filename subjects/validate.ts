@@ -6,6 +6,8 @@ import { inWords } from './forms.ts'
 
 /** More problems than this in one reply help nobody. */
 const maxProblems = 20
+/** Values that would be right, in one message: as many as somebody reads. */
+const maxShownLength = 1_000
 // TypeBox stops looking after 8 by default, and tells each unknown field twice.
 Settings.Set({ maxErrors: 2 * maxProblems })
 
@@ -73,9 +75,9 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
     case 'additionalProperties':
       return []
     case 'enum':
-      return [[at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]]
+      return [[at, `must be one of ${shown(params['allowedValues'] as unknown[])}`]]
     case 'const':
-      return [[at, `must be ${String(params['allowedValue'])}`]]
+      return [[at, `must be ${shown([params['allowedValue']])}`]]
     case 'anyOf':
       return []
     case 'pattern':
@@ -85,6 +87,12 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
     default:
       return [[at, error.message]]
   }
+}
+
+/** Values as somebody would write them: text as it is, all else as JSON; cut. */
+function shown(values: readonly unknown[]): string {
+  const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ')
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
 }
 
 function patternProblem(pattern: string): string | undefined {
