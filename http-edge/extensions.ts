@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
 import { call, type CallOptions, isError, replyError, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
@@ -13,6 +14,7 @@ import { sendError } from './failures.ts'
 import { inputReader } from './input.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
 import { tracedBy } from './trace.ts'
+import { UnderWay } from './under-way.ts'
 
 /** Endpoints whose schemas are kept compiled: all that are in use on a large platform. */
 const maxKept = 1_000
@@ -55,7 +57,11 @@ export function addExtensionRoutes(
 ): void {
   const kept = new Map<string, Known>()
   const lookups = new Lookups()
-  onChange(() => lookups.clear())
+  const underWay = new UnderWay(() => call(lookup, extensionsInternal.lost, {}))
+  onChange(() => {
+    lookups.clear()
+    underWay.look()
+  })
   const keep = (id: string, known: Known): Known => {
     // The one that was used longest ago goes first.
     kept.delete(id)
@@ -104,7 +110,8 @@ export function addExtensionRoutes(
       const known = await find(connection, prefix, name, about)
       const { contract } = known
       const input = check(contract.input, inputOf(known, request))
-      const message = await send(connection, contract, bodyOf(input), about).catch((error: unknown) => {
+      const asked = send(connection, contract, bodyOf(input), about)
+      const message = await underWay.answerOf(prefix, asked).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))
           report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
@@ -180,12 +187,17 @@ function failureOf({ resource, errors }: Contract, error: GantryError): GantryEr
   return new GantryError('INTERNAL', `${resource} has failed with ${error.code}: ${error.message}`)
 }
 
-function problemOf(contract: Contract, message: { json(): unknown }): string | undefined {
+function problemOf(
+  contract: Contract,
+  message: { readonly data: Uint8Array; json(): unknown },
+): string | undefined {
+  const unreadable = 'the answer is not UTF-8 JSON'
+  if (!isUtf8(message.data)) return unreadable
   let answer: unknown
   try {
     answer = message.json()
   } catch {
-    return 'the answer is not JSON'
+    return unreadable
   }
   return answerProblem(contract, answer)
 }

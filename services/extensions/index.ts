@@ -148,6 +148,15 @@ function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength
     .toArray()
 }
 
+/** An extension that is coming back is worth another try. */
+const away = (prefix: string, lostSince: string | undefined): GantryError =>
+  lostSince === undefined
+    ? unseen(prefix)
+    : new GantryError(
+        'UNAVAILABLE',
+        `the extension ${prefix} was lost at ${lostSince}; it is not there at the moment`,
+      )
+
 /** What the edge asks. */
 export function extensionInternalHandlers({
   directory,
@@ -158,8 +167,9 @@ export function extensionInternalHandlers({
 }: ExtensionDependencies): Handlers<typeof extensionsInternal> {
   return {
     endpoint: async ({ key, prefix, name }, call) => {
+      if (!sees(await viewerOf(key), prefix)) throw unseen(prefix)
       const [newest] = directory.instances(prefix)
-      if (newest === undefined || !sees(await viewerOf(key), prefix)) throw unseen(prefix)
+      if (newest === undefined) throw away(prefix, lost.since(prefix))
       const endpoint = newest.registration.endpoints?.find((each) => each.name === name)
       if (endpoint === undefined) {
         throw call.fail(

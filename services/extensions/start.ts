@@ -76,7 +76,10 @@ export async function startExtensions({
   }
   return {
     /** Calls back whenever what extensions bring has changed on this node. */
-    onChange: (listener: () => void) => directory.onChange(listener),
+    onChange: (listener: () => void) => {
+      directory.onChange(listener)
+      lost.onChange(listener)
+    },
     /** How many are there at the moment. */
     count: () => directory.prefixes().length,
     handlers: {
