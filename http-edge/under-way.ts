@@ -6,7 +6,7 @@ type GiveUp = (error: GantryError) => void
 export class UnderWay {
   readonly #calls = new Map<string, Set<GiveUp>>()
   readonly #lost: () => Promise<readonly { readonly prefix: string }[]>
-  #asking: Promise<void> | undefined
+  #isAsking = false
   #isStale = false
 
   /** @param lost the extensions that are gone without a goodbye, at the moment */
@@ -27,14 +27,16 @@ export class UnderWay {
     }
   }
 
-  /** Looks whether somebody waits in vain, after a change of the extensions that are there. */
-  look(): void {
-    this.#isStale = this.#calls.size > 0
-    if (this.#isStale) this.#asking ??= this.#ask().finally(() => (this.#asking = undefined))
+  /** Looks whether somebody waits in vain, after a change of an extension. */
+  look(prefix: string): void {
+    if (!this.#calls.has(prefix)) return
+    this.#isStale = true
+    if (!this.#isAsking) void this.#ask()
   }
 
-  /** Once for all changes that come meanwhile. Whoever cannot be told so waits for the limit of the call. */
+  /** Once for all changes that come meanwhile. Where it cannot be learnt, callers wait for the limit of the call. */
   async #ask(): Promise<void> {
+    this.#isAsking = true
     while (this.#isStale) {
       this.#isStale = false
       for (const { prefix } of await this.#lost().catch(() => [])) {
@@ -42,5 +44,6 @@ export class UnderWay {
           giveUp(new GantryError('UNAVAILABLE', `the extension ${prefix} was lost before it answered`))
       }
     }
+    this.#isAsking = false
   }
 }

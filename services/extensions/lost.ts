@@ -7,7 +7,7 @@ export class LostExtensions {
   readonly #owned: ExtensionState['owned']
   readonly #directory: Directory
   readonly #since = new Map<string, string>()
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners: ((prefix: string) => void)[] = []
 
   private constructor(owned: ExtensionState['owned'], directory: Directory) {
     this.#owned = owned
@@ -24,7 +24,7 @@ export class LostExtensions {
       if (lost.#since.get(id) === prefix?.lost) return
       if (prefix?.lost === undefined) lost.#since.delete(id)
       else lost.#since.set(id, prefix.lost)
-      for (const listener of lost.#listeners) listener()
+      for (const listener of lost.#listeners) listener(id)
     })
     return { lost, stop: () => watch.stop() }
   }
@@ -42,8 +42,8 @@ export class LostExtensions {
     return this.#directory.instances(prefix).length === 0 ? this.#since.get(prefix) : undefined
   }
 
-  /** Calls back whenever an extension is lost, or back. */
-  onChange(listener: () => void): void {
+  /** Calls back with the prefix whenever an extension is lost, or back. */
+  onChange(listener: (prefix: string) => void): void {
     this.#listeners.push(listener)
   }
 
