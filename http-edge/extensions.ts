@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { isUtf8 } from 'node:buffer'
 import { call, isError, replyError, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
@@ -14,6 +15,7 @@ import { endpointFinder } from './find-endpoint.ts'
 import type { KnownEndpoint } from './known-extensions.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
 import { tracedBy } from './trace.ts'
+import { UnderWay } from './under-way.ts'
 
 /** Methods without a body. */
 const bodiless = new Set(['GET', 'DELETE'])
@@ -41,6 +43,8 @@ export function addExtensionRoutes(
   { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
   const find = endpointFinder({ keyIdOf, lookup, onChange })
+  const underWay = new UnderWay(() => call(lookup, extensionsInternal.lost, {}))
+  onChange((prefix) => underWay.look(prefix))
   const report = (prefix: string, name: string, problem: string): void => {
     call(lookup, extensionsInternal.failed, { prefix, name, problem }).catch((err: unknown) =>
       log.warn({ err, prefix, name }, 'What went wrong with an extension is not in its log.'),
@@ -57,7 +61,8 @@ export function addExtensionRoutes(
       const known = await find(connection, prefix, name, about)
       const { contract } = known
       const input = check(contract.input, inputOf(known, request))
-      const message = await send(connection, contract, bodyOf(input), about).catch((error: unknown) => {
+      const asked = send(connection, contract, bodyOf(input), about)
+      const message = await underWay.answerOf(prefix, asked).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))
           report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
@@ -89,12 +94,17 @@ function failureOf({ resource, errors }: Contract, error: GantryError): GantryEr
   return new GantryError('INTERNAL', `${resource} has failed with ${error.code}: ${error.message}`)
 }
 
-function problemOf(contract: Contract, message: { json(): unknown }): string | undefined {
+function problemOf(
+  contract: Contract,
+  message: { readonly data: Uint8Array; json(): unknown },
+): string | undefined {
+  const unreadable = 'the answer is not UTF-8 JSON'
+  if (!isUtf8(message.data)) return unreadable
   let answer: unknown
   try {
     answer = message.json()
   } catch {
-    return 'the answer is not JSON'
+    return unreadable
   }
   return answerProblem(contract, answer)
 }

@@ -8,7 +8,10 @@ import { GantryError } from '../subjects/errors.ts'
 /** Answers with the one envelope of errors. */
 export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
   if (error.status === 429) reply.header('retry-after', '1')
-  return reply.status(error.status).send(error.toBody(error.requestId ?? requestId))
+  return reply
+    .status(error.status)
+    .type('application/json; charset=utf-8')
+    .send(error.toText(error.requestId ?? requestId))
 }
 
 /** Faults that Fastify found before any handler ran have its own codes; anything unknown is ours, and logged. */
@@ -42,7 +45,7 @@ export function answerUnparsed(error: { readonly code?: string }, socket: Socket
     return
   }
   const failure = unparsedError(error.code)
-  const body = JSON.stringify(failure.toBody(crypto.randomUUID()))
+  const body = failure.toText(crypto.randomUUID())
   const head = [
     `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
     'content-type: application/json; charset=utf-8',

@@ -85,7 +85,7 @@ export function respondError(message: Msg, error: GantryError, requestId: string
   const head = headers()
   head.set(messageHeaders.error, error.message.replaceAll(/[\r\n]+/g, ' ').slice(0, maxHeaderLength))
   head.set(messageHeaders.errorCode, String(error.status))
-  message.respond(JSON.stringify(error.toBody(requestId)), { headers: head })
+  message.respond(error.toText(requestId), { headers: head })
 }
 
 /** The header is for a first look; the whole message is in the body. */

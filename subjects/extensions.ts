@@ -114,7 +114,8 @@ export const extensions = resource('extensions', {
   },
   release: {
     summary: 'Give up a prefix, with all that is stored for it',
-    description: 'For its owner and administrators, while no instance of it is there.',
+    description:
+      'For keys of its owner that may subscribe to all its subjects, and for administrators, while no instance of it is there.',
     input: strict({ prefix: Prefix }),
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],

@@ -9,6 +9,8 @@ import { inWords } from './forms.ts'
 const maxProblems = 20
 // TypeBox stops looking after 8 by default, and tells each unknown field twice.
 Settings.Set({ maxErrors: 2 * maxProblems })
+/** Values that would be right, in one message: as many as somebody reads. */
+const maxShownLength = 1_000
 
 /**
  * A schema is compiled when it is used for this many times, until then it is interpreted: compiling takes as long as 5 to
@@ -97,9 +99,9 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
     case 'additionalProperties':
       return []
     case 'enum':
-      return [[at, `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`]]
+      return [[at, `must be one of ${shown(params['allowedValues'] as unknown[])}`]]
     case 'const':
-      return [[at, `must be ${String(params['allowedValue'])}`]]
+      return [[at, `must be ${shown([params['allowedValue']])}`]]
     case 'anyOf':
       return []
     case 'pattern':
@@ -109,6 +111,12 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
     default:
       return [[at, error.message]]
   }
+}
+
+/** Values as somebody would write them: text as it is, all else as JSON; cut. */
+function shown(values: readonly unknown[]): string {
+  const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ')
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
 }
 
 function patternProblem(pattern: string): string | undefined {

@@ -102,11 +102,11 @@ export class Directory {
     )
   }
 
-  /** Those that have been silent for too long. */
-  silent(nowMs: number): LiveInstance[] {
+  /** Those that have been silent for too long. @param sinceMs since when they could be heard */
+  silent(nowMs: number, sinceMs: number): LiveInstance[] {
     return [...this.#records]
       .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
-      .filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
+      .filter(({ seenMs }) => nowMs - Math.max(seenMs, sinceMs) > lostAfterMs)
   }
 
   /** Resolves when the directory has what was just stored. */

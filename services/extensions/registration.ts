@@ -82,7 +82,7 @@ function unusable(schema: object | undefined, field: string): Problem[] {
   }
 }
 
-function pageProblems({ resources = [], routes = [], widgets = [] }: Registration): Problem[] {
+function pageProblems({ resources = [], routes = [], menus = [], widgets = [] }: Registration): Problem[] {
   const known = resources.map(({ uri }) => uri)
   const missing = (list: readonly { uri: string }[], name: string) =>
     list.flatMap(({ uri }, index) =>
@@ -95,7 +95,14 @@ function pageProblems({ resources = [], routes = [], widgets = [] }: Registratio
       ? [{ field: `resources[${index}].uri`, problem: `${uri} is there already` }]
       : [],
   )
-  return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...twice]
+  const paths = routes.map(({ path }) => path)
+  // Who registers no routes may show its pages in its own way.
+  const deadEnds = menus.flatMap(({ route }, index) =>
+    paths.length === 0 || paths.includes(route)
+      ? []
+      : [{ field: `menus[${index}].route`, problem: `${route} is none of the routes: ${paths.join(', ')}` }],
+  )
+  return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...deadEnds, ...twice]
 }
 
 /** @throws GantryError DENIED, with the rule that is missing, when a key may not hear what an extension is asked */

@@ -61,3 +61,26 @@ test('names that JavaScript means something by are no fields', () => {
     'input.properties.a b',
   ])
 })
+
+const lists = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as unknown
+
+test.each(['default', 'const', 'enum', 'examples', 'x-own'])('a %s without end is too deep', (keyword) => {
+  expect(schemaProblems({ [keyword]: lists(10_000) }, 'input')).toEqual([
+    {
+      field: 'input',
+      problem: `is too deep: at most ${schemaLimits.maxNesting} lists and objects in each other`,
+    },
+  ])
+  expect(schemaProblems({ [keyword]: lists(schemaLimits.maxNesting - 1) }, 'input')).toEqual([])
+})
+
+test.each([
+  [{ type: [] }, 'must be one of object, '],
+  [{ multipleOf: 0 }, 'must be a number above 0'],
+  [{ multipleOf: -1 }, 'must be a number above 0'],
+  [{ multipleOf: '1' }, 'must be a number above 0'],
+])('%j fits nothing, and is refused', (schema, problem) => {
+  expect(schemaProblems(schema, 'input')).toEqual([
+    { field: `input.${Object.keys(schema)[0]}`, problem: expect.stringContaining(problem) },
+  ])
+})

@@ -99,6 +99,20 @@ describe('a problem says what would be right', () => {
   })
 })
 
+test.each([
+  [{ const: { b: 1 } }, 'must be {"b":1}'],
+  [{ const: null }, 'must be null'],
+  [{ enum: [{ b: 1 }, [1, 2], 'x', null] }, 'must be one of {"b":1}, [1,2], x, null'],
+  [{ enum: [[]] }, 'must be one of []'],
+  [{ const: { b: 'x'.repeat(5_000) } }, `must be {"b":"${'x'.repeat(994)}…`],
+  [
+    { enum: Array.from({ length: 500 }, () => ['x']) },
+    `must be one of ${'["x"], '.repeat(500).slice(0, 1_000)}…`,
+  ],
+])('values of any kind are shown, and cut', (schema, text) => {
+  expect(problemsOf(schema, 7)).toEqual([{ field: '', problem: text }])
+})
+
 test('the error has all problems in its message and details', () => {
   try {
     check(Schema, { count: 0, Mode: 'fast' }, 'settings')
