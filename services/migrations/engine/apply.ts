@@ -1,4 +1,4 @@
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
@@ -7,6 +7,7 @@ import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
+import { inTheWay, mayReplace } from './in-the-way.ts'
 import type { ChangedFolder } from './items.ts'
 import { type FolderJudge, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
@@ -39,7 +40,7 @@ export interface Place extends FolderJudge {
 
 /** How an entry came to be compared. */
 interface How {
-  /** Somebody was told of its name: what is in its way goes, whoever made it. */
+  /** Somebody was told of its name: something about it has changed. */
   readonly isTold: boolean
   /** A folder is compared with all that is below it. */
   readonly isTree: boolean
@@ -177,7 +178,7 @@ export class Applying {
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
-    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }, how))) return
+    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }))) return
     const beside = isInTheWay ? undefined : there
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
@@ -241,14 +242,11 @@ export class Applying {
   }
 
   /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
-  async #clear(place: Place, there: Entry, { isTold }: How): Promise<boolean> {
+  async #clear(place: Place, there: Entry): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
-    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    if (await this.#removeTree(targetPath(run, path), there, may)) return true
-    const what = there.type === 'folder' ? 'a folder' : 'something else'
-    const reason = `target: ${what} that was there before the migration is where this should go`
-    this.#account.failedForGood(path, new StoreError('unsupported', reason))
+    if (await this.#removeTree(targetPath(run, path), there, mayReplace(run))) return true
+    this.#account.failedForGood(path, inTheWay(there))
     return false
   }
 

@@ -94,7 +94,11 @@ async function emptyFolder(run: Run, removal: Removal, folder: StorePath): Promi
 }
 
 /** The entries of a folder; none when it is not there. */
-async function* listThere(run: Run, side: Removal['side'], folder: StorePath): AsyncGenerator<Entry[]> {
+export async function* listThere(
+  run: Run,
+  side: Removal['side'],
+  folder: StorePath,
+): AsyncGenerator<Entry[]> {
   try {
     yield* run[side].list(folder, run.stop.signal)
   } catch (error) {

@@ -18,6 +18,8 @@ import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mov
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { until } from '../../../support/until.ts'
+import { drive } from './drive.ts'
 import { changed, reconcile, tryOnce } from './reconcile-folder.ts'
 
 const mover = new Mover({ threads: 2, log: { error: () => undefined } })
@@ -36,9 +38,24 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     live: { startedMs: Date.now() - 60_000 },
     ...options,
   }
+  let live = spec.live!
+  const fileClock = () => {
+    const probe = join(folder.root, 'probe')
+    writeFileSync(probe, '')
+    const { birthtimeMs } = lstatSync(probe)
+    rmSync(probe)
+    return birthtimeMs
+  }
   return {
     spec,
-    apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, spec, groups),
+    /** The migration begins now: all that is at the target is older. */
+    begin: async () => {
+      const beforeMs = fileClock()
+      await until('files that are made are younger', () => fileClock() > beforeMs)
+      live = { startedMs: fileClock() }
+    },
+    scan: () => drive(mover, { ...spec, live }),
+    apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, { ...spec, live }, groups),
     /** The same with a migration that begins in a minute: all that is at the target is older. */
     applyLater: (...groups: ReturnType<typeof changed>[]) =>
       reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
@@ -227,9 +244,6 @@ describe('a comparison', () => {
     const { failures } = await move.applyLater(everything)
     expect(failures).toMatchObject([{ path: '/name', failure: 'unsupported' }])
     expect(lstatSync(move.to('name')).isDirectory()).toBe(true)
-    // Whoever was told of the name knows that it is another now.
-    await move.applyLater(changed('', { names: ['name'] }))
-    expect(move.differences()).toEqual([])
   })
 
   test('empties no target because the source is empty or gone: its volume may not be mounted', async () => {
@@ -276,6 +290,105 @@ describe('a comparison', () => {
     const { counts } = await move.apply(everything)
     expect(counts.filesScanned).toBe(0)
     expect(move.differences()).toEqual([])
+  })
+})
+
+describe('what the target had before, where the source has something else', () => {
+  /** Of each kind that goes a way of its own. */
+  function fillWithFiles(at: (path: string) => string): string[] {
+    writeFileSync(at('file'), 'a file')
+    writeFileSync(at('empty'), '')
+    symlinkSync('file', at('link'))
+    writeFileSync(at('large'), '')
+    truncateSync(at('large'), 17 * 2 ** 20)
+    utimesSync(at('large'), 1_000_000, 1_000_000)
+    return ['file', 'empty', 'link', 'large']
+  }
+  const folderInTheWay = /^target: a folder stands where the file should go/
+
+  test('a folder stays, and is a failure, when the source is scanned, when a name is told, and when all is compared', async () => {
+    using move = createLiveMove()
+    const names = fillWithFiles(move.from)
+    for (const name of names) {
+      mkdirSync(move.to(`${name}/deep/empty`), { recursive: true })
+      writeFileSync(move.to(`${name}/deep/keep`), 'x')
+    }
+    const before = move.listed()
+    await move.begin()
+    const scanned = await move.scan()
+    expect(scanned.counts).toMatchObject({ failures: 4, filesVanished: 0 })
+    const ways = [
+      scanned,
+      await move.apply(changed('', { names })),
+      await move.apply(changed('', { trees: names })),
+      await move.apply(everything),
+    ]
+    for (const { failures } of ways) {
+      expect(failures.map(({ path }) => path).toSorted()).toEqual(names.map((name) => `/${name}`).toSorted())
+      for (const { message } of failures) expect(message).toMatch(folderInTheWay)
+    }
+    expect(move.listed()).toEqual(before)
+  })
+
+  test('a file or link stays where a folder should go, and is a failure, and what is in the folder waits for nothing', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('folder'))
+    writeFileSync(move.from('folder/file'), 'x')
+    writeFileSync(move.to('folder'), 'theirs')
+    await move.begin()
+    for (const group of [
+      changed('', { names: ['folder'] }),
+      changed('folder', { names: ['file'] }),
+      everything,
+    ]) {
+      const { failures, items } = await move.apply(group)
+      expect(failures).toMatchObject([{ path: '/folder', failure: 'unsupported', attempts: 1 }])
+      expect(failures[0]?.message).toMatch(/^target: something that is no folder stands where the folder/)
+      expect(items).toBeLessThanOrEqual(2)
+    }
+    expect(readFileSync(move.to('folder'), 'utf8')).toBe('theirs')
+  })
+
+  test('what the migration made is replaced: folders by files and back, also in folders that were there before', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('merged/below'), { recursive: true })
+    mkdirSync(move.from('merged/below'), { recursive: true })
+    writeFileSync(move.to('merged/below/file'), 'of before')
+    writeFileSync(move.from('merged/below/file'), 'of the source')
+    await move.begin()
+    mkdirSync(move.from('made/below'), { recursive: true })
+    writeFileSync(move.from('made/below/file'), 'x')
+    await move.apply(everything)
+    for (const name of ['merged', 'made']) {
+      rmSync(move.from(name), { recursive: true })
+      writeFileSync(move.from(name), 'now a file')
+    }
+    // Whoever copies it first finds the folder, and has it looked at again.
+    const { counts, failures } = await move.scan()
+    expect([failures, counts.filesVanished]).toEqual([[], 2])
+    await move.apply(changed('', { names: ['merged', 'made'] }))
+    expect(move.differences()).toEqual([])
+    for (const name of ['merged', 'made']) {
+      rmSync(move.from(name))
+      mkdirSync(move.from(`${name}/again`), { recursive: true })
+    }
+    await move.apply(changed('', { names: ['merged', 'made'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('a folder stays whole when only some of it came by the migration', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('name'))
+    writeFileSync(move.from('name/ours'), 'x')
+    mkdirSync(move.to('name'))
+    writeFileSync(move.to('name/theirs'), 'x')
+    await move.begin()
+    await move.apply(everything)
+    rmSync(move.from('name'), { recursive: true })
+    writeFileSync(move.from('name'), 'now a file')
+    const { failures } = await move.apply(changed('', { names: ['name'] }))
+    expect(failures).toMatchObject([{ path: '/name', failure: 'unsupported' }])
+    expect(move.listed()).toEqual(['name', 'name/ours', 'name/theirs'])
   })
 })
 
