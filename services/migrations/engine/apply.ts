@@ -245,7 +245,7 @@ export class Applying {
   async #clear(place: Place, there: Entry): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
-    if (await this.#removeTree(targetPath(run, path), there, mayReplace(run))) return true
+    if (await this.#removeTree(path, there, mayReplace(run))) return true
     this.#account.failedForGood(path, inTheWay(there))
     return false
   }
@@ -254,19 +254,23 @@ export class Applying {
     const run = this.#run
     const path = joinPath(place.path, entry.name)
     const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    await this.#removeTree(targetPath(run, path), entry, may)
+    await this.#removeTree(path, entry, may)
     // What is below it, and goes elsewhere by a path mapping, is gone with it.
-    for (const there of mappedBelow(run, path)) {
-      const mapped = await atTarget(run.target.stat(there))
-      if (mapped !== undefined) await this.#removeTree(there, mapped, mayRemoveOwn(run, there))
+    for (const { from, to } of mappedBelow(run, path)) {
+      if (run.rules?.excluding(from, run.spec.root) !== undefined) continue
+      const mapped = await atTarget(run.target.stat(to))
+      if (mapped !== undefined) await this.#removeTree(from, mapped, mayRemoveOwn(run, to))
     }
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
   }
 
-  #removeTree(there: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
-    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), there, entry)
+  /** @param origin its path in the source */
+  #removeTree(origin: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
+    const run = this.#run
+    const at = { path: targetPath(run, origin), origin }
+    return removeTree(run, removalAtTarget(may, this.#account.counts), at, entry)
   }
 
   #compare(path: StorePath): void {

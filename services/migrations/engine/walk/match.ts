@@ -4,7 +4,7 @@ import { isTemporaryName } from '../../../drivers/local-temporary.ts'
 import { noCounts } from '../counts.ts'
 import { isTaken } from '../mappings.ts'
 import { matchFolder } from '../match-folder.ts'
-import { joinPath, relativePath, textFromPath } from '../paths.ts'
+import { textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
@@ -86,21 +86,10 @@ export class Matcher implements Judge {
       await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    const mayRemove = (at: StorePath, one: Entry) =>
-      this.#mayGo(at, joinPath(path, relativePath(there, at)), one)
+    const mayRemove = (at: StorePath) => !isTemporaryName(nameOf(at)) && !isTaken(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
-    await removeTree(this.#run, { side: 'target', mayRemove, takeAway, removed }, there, entry)
-  }
-
-  /** @param path where it would come from */
-  #mayGo(there: StorePath, path: StorePath, entry: Entry): boolean {
-    const name = nameOf(there)
-    const folderRules = this.#run.rules?.inFolder(parentOf(this.#at(path)))
-    return (
-      !isTemporaryName(name) &&
-      !isTaken(this.#run, there) &&
-      typeof (folderRules?.verdict({ ...entry, name }) ?? 'taken') !== 'object'
-    )
+    const removal = { side: 'target', mayRemove, takeAway, removed } as const
+    await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)
   }
 }
 

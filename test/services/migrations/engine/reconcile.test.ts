@@ -426,6 +426,64 @@ describe('what a migration is told to do', () => {
     expect(move.listed()).toEqual(['folder', 'folder/in', 'other'])
   })
 
+  test('what is left out stays in a folder that goes or becomes a file, with the folders above it', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.log'), glob('/ee/cache')] }))
+    const folders = ['ee', 'turned']
+    for (const folder of folders) {
+      mkdirSync(move.from(`${folder}/deep/gone`), { recursive: true })
+      for (const path of ['a', 'deep/b', 'deep/gone/c']) writeFileSync(move.from(`${folder}/${path}`), 'x')
+    }
+    await move.apply(everything)
+    mkdirSync(move.to('ee/cache'))
+    for (const path of ['ee/mine.log', 'ee/deep/mine.log', 'ee/cache/mine', 'turned/deep/mine.log'])
+      writeFileSync(move.to(path), 'mine')
+    renameSync(move.from('ee'), move.from('ff'))
+    renameSync(move.from('turned'), move.from('gg'))
+    writeFileSync(move.from('turned'), 'now a file')
+    const { failures, counts } = await move.apply(changed('', { names: ['ee', 'ff', 'turned', 'gg'] }))
+    expect(failures).toMatchObject([{ path: '/turned', failure: 'unsupported' }])
+    expect(counts).toMatchObject({ filesRemoved: 6, foldersRemoved: 2 })
+    const kept = [
+      ...['ee', 'ee/cache', 'ee/cache/mine', 'ee/deep', 'ee/deep/mine.log', 'ee/mine.log'],
+      ...['turned', 'turned/deep', 'turned/deep/mine.log'],
+    ]
+    const isRenamed = (path: string) => /^(ff|gg)/.test(path)
+    expect(move.listed().filter((path) => !isRenamed(path))).toEqual(kept)
+    await move.apply(everything)
+    expect(move.listed().filter((path) => !isRenamed(path))).toEqual(kept)
+    expect(move.listed().filter(isRenamed)).toHaveLength(12)
+  })
+
+  test('rules say what goes by its path in the source, wherever that leads, and what is not included stays', async () => {
+    const mappings = [
+      { from: Buffer.from('a/b'), to: Buffer.from('x/y') },
+      { from: Buffer.from(''), to: Buffer.from('all') },
+    ]
+    using move = createLiveMove({
+      mappings,
+      ...rules({ exclusions: [glob('/a/b/mine'), glob('/a/c/mine')], inclusions: [glob('/a/**')] }),
+    })
+    for (const folder of ['a/b', 'a/c']) {
+      mkdirSync(move.from(folder), { recursive: true })
+      writeFileSync(move.from(`${folder}/file`), 'x')
+    }
+    await move.apply(everything)
+    expect(move.listed()).toEqual(['all', 'all/a', 'all/a/c', 'all/a/c/file', 'x', 'x/y', 'x/y/file'])
+    for (const folder of ['all/a/c', 'x/y']) writeFileSync(move.to(`${folder}/mine`), 'mine')
+    rmSync(move.from('a'), { recursive: true })
+    await move.apply(changed('', { names: ['a'] }))
+    expect(move.listed()).toEqual(['all', 'all/a', 'all/a/c', 'all/a/c/mine', 'x', 'x/y', 'x/y/mine'])
+
+    using confined = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
+    mkdirSync(confined.from('a/deep'), { recursive: true })
+    writeFileSync(confined.from('a/deep/1.data'), 'x')
+    await confined.apply(everything)
+    writeFileSync(confined.to('a/theirs'), 'theirs')
+    rmSync(confined.from('a'), { recursive: true })
+    await confined.apply(changed('', { names: ['a'] }))
+    expect(confined.listed()).toEqual(['a', 'a/theirs'])
+  })
+
   test('of what it is confined to, folders on the way are made when they hold something', async () => {
     using move = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
     for (const path of ['a/empty', 'a/full/deep', 'other']) mkdirSync(move.from(path), { recursive: true })
