@@ -99,8 +99,11 @@ export class Applying {
       const found = await this.#run.source.stat(path)
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
-      if (entry !== undefined) await this.#judged(place, entry, there, { isTold: true, isTree })
-      else if (there !== undefined && !this.#isExcluded(place, { ...there, name }))
+      if (entry !== undefined) return this.#judged(place, entry, there, { isTold: true, isTree })
+      if (there === undefined || this.#isExcluded(place, { ...there, name })) return
+      // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
+      const wasFolder = found === undefined && isTree
+      if (wasFolder || there.type !== 'folder' || isOwn(this.#run, there))
         this.#removals.push({ place, entry: { ...there, name } })
     })
   }

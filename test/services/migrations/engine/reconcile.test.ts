@@ -178,6 +178,7 @@ describe('names that somebody was told of', () => {
     mkdirSync(move.from('place'))
     writeFileSync(move.from('place/new'), 'new')
     mkdirSync(move.to('other'))
+    for (const path of [move.from('other'), move.to('other')]) utimesSync(path, 1_000_000, 1_000_000)
     symlinkSync('other', move.to('place'))
     await move.apply(changed('place', { names: ['new'] }))
     expect(move.differences()).toEqual([])
@@ -374,6 +375,21 @@ describe('what the target had before, where the source has something else', () =
     }
     await move.apply(changed('', { names: ['merged', 'made'] }))
     expect(move.differences()).toEqual([])
+  })
+
+  test('a folder stays when a file or a link of its name goes, and goes when a folder does', async () => {
+    using move = createLiveMove({ links: 'skip' })
+    writeFileSync(move.from('other'), 'x')
+    symlinkSync('other', move.from('link'))
+    for (const name of ['file', 'link', 'folder']) {
+      mkdirSync(move.to(name))
+      writeFileSync(move.to(`${name}/keep`), 'x')
+    }
+    await move.begin()
+    await move.apply(changed('', { names: ['file', 'link'], trees: ['link'] }))
+    expect(move.listed()).toEqual(['file', 'file/keep', 'folder', 'folder/keep', 'link', 'link/keep'])
+    await move.apply(changed('', { trees: ['folder'] }))
+    expect(move.listed()).toEqual(['file', 'file/keep', 'link', 'link/keep'])
   })
 
   test('a folder stays whole when only some of it came by the migration', async () => {
