@@ -472,12 +472,13 @@ describe('what a migration is told to do', () => {
 
   test('rules say what goes by its path in the source, wherever that leads, and what is not included stays', async () => {
     const mappings = [
+      { from: Buffer.from('a/left/b'), to: Buffer.from('z') },
       { from: Buffer.from('a/b'), to: Buffer.from('x/y') },
       { from: Buffer.from(''), to: Buffer.from('all') },
     ]
     using move = createLiveMove({
       mappings,
-      ...rules({ exclusions: [glob('/a/b/mine'), glob('/a/c/mine')], inclusions: [glob('/a/**')] }),
+      ...rules({ exclusions: ['/a/left', '/a/b/mine', '/a/c/mine'].map(glob), inclusions: [glob('/a/**')] }),
     })
     for (const folder of ['a/b', 'a/c']) {
       mkdirSync(move.from(folder), { recursive: true })
@@ -485,10 +486,14 @@ describe('what a migration is told to do', () => {
     }
     await move.apply(everything)
     expect(move.listed()).toEqual(['all', 'all/a', 'all/a/c', 'all/a/c/file', 'x', 'x/y', 'x/y/file'])
-    for (const folder of ['all/a/c', 'x/y']) writeFileSync(move.to(`${folder}/mine`), 'mine')
+    mkdirSync(move.to('z'))
+    for (const folder of ['all/a/c', 'x/y', 'z']) writeFileSync(move.to(`${folder}/mine`), 'mine')
     rmSync(move.from('a'), { recursive: true })
     await move.apply(changed('', { names: ['a'] }))
-    expect(move.listed()).toEqual(['all', 'all/a', 'all/a/c', 'all/a/c/mine', 'x', 'x/y', 'x/y/mine'])
+    expect(move.listed()).toEqual([
+      ...['all', 'all/a', 'all/a/c', 'all/a/c/mine', 'x', 'x/y', 'x/y/mine'],
+      ...['z', 'z/mine'],
+    ])
 
     using confined = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
     mkdirSync(confined.from('a/deep'), { recursive: true })
