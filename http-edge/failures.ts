@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../broker/http.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/request.ts'
 import { GantryError } from '../subjects/errors.ts'
@@ -44,7 +44,7 @@ export function answerUnparsed(error: { readonly code?: string }, socket: Socket
   const failure = unparsedError(error.code)
   const body = JSON.stringify(failure.toBody(crypto.randomUUID()))
   const head = [
-    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -57,7 +57,7 @@ function unparsedError(code: string | undefined): GantryError {
     case 'HPE_HEADER_OVERFLOW':
       return new GantryError(
         'TOO_LARGE',
-        `the request line and headers are larger than ${maxHeaderSize} bytes`,
+        `the request line and headers are larger than ${http.maxHeaderSize} bytes`,
       )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GantryError('INVALID_INPUT', 'the request did not arrive in time')

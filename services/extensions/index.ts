@@ -4,7 +4,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import { endpointSubject } from '../../subjects/extension-contract.ts'
 import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extension-model.ts'
 import { type extensions, type extensionsInternal, maxLost } from '../../subjects/extensions.ts'
-import { product, serviceQueue } from '../../subjects/names.ts'
+import { serviceQueue } from '../../subjects/names.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -139,6 +139,9 @@ function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength
     .toArray()
 }
 
+/** What the newest instance registered is what holds. */
+const revisionOf = (newest: LiveInstance): string => `${instanceKey(newest)} ${newest.registered}`
+
 /** What the edge asks. */
 export function extensionInternalHandlers({
   directory,
@@ -148,19 +151,21 @@ export function extensionInternalHandlers({
   requireOwn,
 }: ExtensionDependencies): Handlers<typeof extensionsInternal> {
   return {
-    endpoint: async ({ key, prefix, name }, call) => {
+    revision: async ({ key, prefix }) => {
       const [newest] = directory.instances(prefix)
       if (newest === undefined || !sees(await viewerOf(key), prefix)) throw unseen(prefix)
-      const endpoint = newest.registration.endpoints?.find((each) => each.name === name)
-      if (endpoint === undefined) {
-        throw call.fail(
-          'NOT_FOUND',
-          `${prefix} has no endpoint ${name}; see "${product} extensions show ${prefix}"`,
-        )
-      }
-      return { endpoint, revision: `${instanceKey(newest)} ${newest.registered}` }
+      return { revision: revisionOf(newest) }
     },
-    visible: async ({ key, ...page }) => visibleTo(directory, await viewerOf(key), page).map(featuresOf),
+    visible: async ({ key, ...page }) =>
+      visibleTo(directory, await viewerOf(key), page).map(([newest]) => ({
+        prefix: newest!.prefix,
+        revision: revisionOf(newest!),
+      })),
+    endpoints: ({ prefix }) => {
+      const [newest] = directory.instances(prefix)
+      if (newest === undefined) throw unseen(prefix)
+      return newest.registration.endpoints ?? []
+    },
     own: async ({ key, prefix }) => {
       await requireOwn(key, prefix)
       return {}

@@ -8,7 +8,7 @@ import type { Capabilities } from '../../subjects/keys.ts'
 import { platformSource } from '../../subjects/metric-model.ts'
 import { commandNames, product } from '../../subjects/names.ts'
 import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
-import { problemsOf } from '../../subjects/validate.ts'
+import { requireUsable } from '../../subjects/validate.ts'
 import { extensionSubjects } from '../../subjects/visible.ts'
 
 /** Words that mean something else in a path of REST or on the command line. */
@@ -75,7 +75,7 @@ function schemasProblems({ input, output }: Endpoint, at: string): Problem[] {
 /** A schema may be right by all rules and still not be what the validator can use. */
 function unusable(schema: object | undefined, field: string): Problem[] {
   try {
-    if (schema !== undefined) problemsOf(schema, {})
+    if (schema !== undefined) requireUsable(schema)
     return []
   } catch (error) {
     return [{ field, problem: `cannot be used: ${(error as Error).message}` }]

@@ -37,6 +37,16 @@ test('a value that fits has no problems and comes back as it is', () => {
   expect(matches(Schema, value)).toBe(true)
 })
 
+test('a schema that is used often, and so compiled, says the same', () => {
+  const fresh = () => strict({ name: Type.String({ minLength: 2 }), size: Type.Optional(Type.Integer()) })
+  const schema = fresh()
+  for (let use = 0; use < 30; use++) {
+    expect(matches(schema, { name: 'ab', size: use })).toBe(true)
+    const bad = { name: 'a', size: 'large', colour: use }
+    expect(problemsOf(schema, bad)).toEqual(problemsOf(fresh(), bad))
+  }
+})
+
 describe('a problem names its field', () => {
   test.each([
     [{}, 'name'],

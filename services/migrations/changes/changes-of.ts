@@ -35,7 +35,7 @@ export async function changesOf(
 
 /** The folder of the host that a migration begins at; undefined where the source is none. */
 async function folderOf({ source, root }: Pick<MoveSpec, 'source' | 'root'>): Promise<Buffer | undefined> {
-  const driver = openDriver(source)
+  const driver = await openDriver(source)
   const { localRoot } = driver.features
   await driver.close()
   return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(Buffer.from(root))

@@ -1,7 +1,7 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { targetPath } from './mappings.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from './run.ts'
-import { defaultMetadata } from '../../../subjects/migration-metadata.ts'
+import { defaultMetadata } from '../../../subjects/migration-terms.ts'
 
 /** What a live migration needs to know of itself. Plain data. */
 export interface Live {

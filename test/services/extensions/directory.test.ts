@@ -54,3 +54,15 @@ test('what the newest instance registered holds', () => {
   directory.record('old', instance('old'))
   expect(directory.instances('weather').map((one) => one.instance)).toEqual(['new', 'old'])
 })
+
+test('who listens is told which extension has changed, and of no heartbeat', () => {
+  const directory = new Directory()
+  const changed: string[] = []
+  directory.onChange((prefix) => changed.push(prefix))
+  directory.record('one', instance('one'))
+  directory.record('two', instance('two', { prefix: 'tides' }))
+  directory.seen('one', at(beginningMs + 20_000))
+  directory.record('one', undefined)
+  directory.record('unknown', undefined)
+  expect(changed).toEqual(['weather', 'tides', 'weather'])
+})

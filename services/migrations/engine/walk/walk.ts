@@ -24,6 +24,9 @@ export interface Judge {
 /** Somebody waits for the end: what does not answer by then is told as it is. */
 const maxTries = 3
 
+/** What was done is told after so long: a process that is killed takes with it what was not. */
+const untoldMs = 100
+
 /** A walk lets the thread's other jobs have a turn after so long. */
 const turnMs = 10
 
@@ -57,6 +60,7 @@ class FolderWalk {
   readonly #send: (findings: Findings) => Promise<void>
   #turnEndsMs = performance.now() + turnMs
   #isSent = false
+  #toldMs = performance.now()
 
   constructor(run: Run, judge: Judge, send: (findings: Findings) => Promise<void>) {
     this.#run = run
@@ -105,14 +109,19 @@ class FolderWalk {
         this.#run.stop.check()
         if (isName(pair.name)) await this.#pair(pair, joinPath(folder.path, pair.name), below(folder), found)
         else this.#judge.unreadable(folder.path, unusable, found)
+        if (this.#judge.acts === true && performance.now() > this.#toldMs + untoldMs) await this.#tell(found)
         await this.#turn()
       })
-      // A process that is killed takes with it what was done and not told.
-      if (!found.isMuch && !(this.#judge.acts === true && found.hasTold)) continue
-      this.#isSent = true
-      await this.#send(found.empty())
+      if (found.isMuch || this.#judge.acts === true) await this.#tell(found)
     }
     if (folder.side === 'both') await this.#judge.left?.(folder.path)
+  }
+
+  async #tell(found: Collected): Promise<void> {
+    this.#toldMs = performance.now()
+    if (!found.hasTold && !found.isMuch) return
+    this.#isSent = true
+    await this.#send(found.empty())
   }
 
   /** A path that somebody has asked for, or a folder that is no longer where it was. */
