@@ -2,11 +2,11 @@ import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { parentOf } from '../../../drivers/local-root.ts'
 import { noCounts } from '../counts.ts'
 import { matchFolder } from '../match-folder.ts'
-import { joinPath, relativePath, textFromPath } from '../paths.ts'
+import { textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
-import { verdictThere } from './only-target.ts'
+import { isOthers } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash, moveToTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -85,12 +85,10 @@ export class Matcher implements Judge {
       await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    const mayRemove = (at: StorePath, one: Entry) => {
-      const verdict = verdictThere(this.#run, at, joinPath(path, relativePath(there, at)), one)
-      return verdict === 'taken' || verdict === 'walked'
-    }
+    const mayRemove = (at: StorePath) => !isOthers(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
-    await removeTree(this.#run, { side: 'target', mayRemove, takeAway, removed }, there, entry)
+    const removal = { side: 'target', mayRemove, takeAway, removed } as const
+    await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)
   }
 }
 
