@@ -77,7 +77,7 @@ async function costOfGuess(pid: number): Promise<number> {
 }
 
 export async function benchAccess(): Promise<void> {
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const addresses = JSON.parse(platform.line) as Addresses
   const operator = await connectWithToken(addresses.tcpUrl, addresses.operatorToken)
   const revoked: number[] = []

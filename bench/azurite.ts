@@ -64,7 +64,7 @@ export async function benchAzurite(): Promise<void> {
   const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
   make(join(folder, 'from'))
   await using azurite = await startAzurite()
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   await call(connection, filesystems['create-local'], {

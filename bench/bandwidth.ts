@@ -82,7 +82,7 @@ async function measure(
 export async function benchBandwidth(): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'gantry-bench-'))
   try {
-    await using platform = await startChild('platform.ts')
+    await using platform = await startChild('platform.mjs')
     const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
     const connection = await connectWithToken(tcpUrl, operatorToken)
     const figures: Figure[] = []

@@ -45,7 +45,7 @@ async function changeSteadily(
 }
 
 /** Until the target is behind by nothing. */
-async function untilApplied(connection: NatsConnection): Promise<number> {
+export async function untilApplied(connection: NatsConnection, migrationId: string): Promise<number> {
   const startedMs = performance.now()
   for (;;) {
     await delay(100)
@@ -62,7 +62,7 @@ async function measureLatency(connection: NatsConnection, source: string, target
     written.push({ path: pathOf(target, folder, name), atMs: Date.now() })
     writeFileSync(pathOf(source, folder, name), `change ${count}`)
   })
-  await untilApplied(connection)
+  await untilApplied(connection, migrationId)
   return written.map(({ path, atMs }) => lstatSync(path).ctimeMs - atMs)
 }
 
@@ -71,7 +71,7 @@ export async function benchLive(): Promise<void> {
   const [source, target] = [join(root, 'source'), join(root, 'target')]
   for (let folder = 0; folder < folders; folder++) mkdirSync(pathOf(source, folder, ''), { recursive: true })
   mkdirSync(target)
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const place = { source: ['source', source], target: ['target', target] } as const
@@ -81,7 +81,7 @@ export async function benchLive(): Promise<void> {
   }
   const options = { path: '/', source: 'source', target: 'target', scanOnlyMigration: false, autoStart: true }
   await call(connection, migrations.create, { migrationId, ...options })
-  await untilApplied(connection)
+  await untilApplied(connection, migrationId)
 
   const latencies = await measureLatency(connection, source, target)
   const rate = await changeSteadily(storm, (count) => {
@@ -89,7 +89,7 @@ export async function benchLive(): Promise<void> {
     if (count % 3 === 0) appendFileSync(path, `change ${count}`)
     else writeFileSync(path, `change ${count}`)
   })
-  const seconds = await untilApplied(connection)
+  const seconds = await untilApplied(connection, migrationId)
   const differences = compareTrees(source, target)
   const before = processorSecondsOfAll(platform.pid)
   await delay(idleMs)

@@ -3,8 +3,9 @@
  * call them. Reports errors, p99, memory, and how soon one more extension is visible everywhere. `npm run bench:load`;
  * GANTRY_LOAD_SECONDS (600), GANTRY_LOAD_EXTENSIONS (1000), GANTRY_LOAD_RATE (300 REST requests a second).
  */
-import { wsconnect } from '@nats-io/nats-core'
-import autocannon from 'autocannon'
+import { type NatsConnection, wsconnect } from '@nats-io/nats-core'
+import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../sdk/index.ts'
 import { endpointPath } from '../subjects/extension-contract.ts'
@@ -22,6 +23,8 @@ const count = setting('EXTENSIONS', 1_000)
 const rate = setting('RATE', 300)
 const endpoints = 10
 const clients = 200
+/** Each REST client asks once in this time, all of them evenly: in bursts they would measure how long the burst is. */
+const restPeriodMs = (clients / rate) * 1_000
 /** Each WebSocket client asks once in this time. */
 const pauseMs = 1_000
 /** A person may own 200 prefixes. */
@@ -34,7 +37,7 @@ const anyEndpoint = () => [
   `echo${Math.floor(Math.random() * endpoints)}`,
 ]
 
-await using platform: Child = await startChild('platform.ts')
+await using platform: Child = await startChild('platform.mjs')
 const about = JSON.parse(platform.line) as Pick<
   TestPlatform,
   'home' | 'httpUrls' | 'tcpUrl' | 'websocketUrl' | 'operatorToken'
@@ -99,16 +102,40 @@ const documentBytes = (await (await get('/api/v1/openapi.json')).arrayBuffer()).
 const documentMs = performance.now() - documentStarted
 const idle = await newcomersNow()
 
+const websocket = {
+  servers: websocketUrl,
+  token: operatorToken,
+  inboxPrefix: inboxPrefix(keyIdOf(operatorToken)!),
+}
+const connections = await Promise.all(Array.from({ length: clients }, () => wsconnect(websocket)))
+
+const restMs: number[] = []
 const websocketMs: number[] = []
 const problems: string[] = []
 const endMs = Date.now() + seconds * 1_000
 
-async function websocketClient(): Promise<void> {
-  const connection = await wsconnect({
-    servers: websocketUrl,
-    token: operatorToken,
-    inboxPrefix: inboxPrefix(keyIdOf(operatorToken)!),
-  })
+async function restClient(): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = async () => {
+    const [prefix = '', name = ''] = anyEndpoint()
+    const request = httpGet(`${httpUrls.platform}${endpointPath(prefix, name)}?n=1`, { agent, headers })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    await once(response.resume(), 'end')
+    if (response.statusCode !== 200) problems.push(`status ${response.statusCode}`)
+  }
+  for (let dueMs = Date.now() + Math.random() * restPeriodMs; dueMs < endMs; dueMs += restPeriodMs) {
+    const isLate = Date.now() > dueMs
+    await delay(dueMs - Date.now())
+    // Who waited for the last answer longer than until the next call was due waits for that one already.
+    const lateMs = isLate ? Date.now() - dueMs : 0
+    const started = performance.now()
+    await ask().catch((error: unknown) => problems.push(String(error)))
+    restMs.push(performance.now() - started + lateMs)
+  }
+  agent.destroy()
+}
+
+async function websocketClient(connection: NatsConnection): Promise<void> {
   await delay(Math.random() * pauseMs)
   while (Date.now() < endMs) {
     const [prefix, name] = anyEndpoint()
@@ -126,23 +153,7 @@ async function websocketClient(): Promise<void> {
 
 const samples: number[] = []
 const sampler = setInterval(() => samples.push(residentMb(platform.pid).now), sampleMs)
-const restLoad = autocannon({
-  url: httpUrls.platform,
-  connections: clients,
-  overallRate: rate,
-  duration: seconds,
-  headers,
-  requests: [
-    {
-      setupRequest: (request) => {
-        const [prefix = '', name = ''] = anyEndpoint()
-        return { ...request, path: `${endpointPath(prefix, name)}?n=1` }
-      },
-    },
-  ],
-})
-const websocketLoad = Promise.all(Array.from({ length: clients }, () => websocketClient()))
-const [rest] = await Promise.all([restLoad, websocketLoad])
+await Promise.all(connections.flatMap((connection) => [restClient(), websocketClient(connection)]))
 clearInterval(sampler)
 const busy = await newcomersNow()
 
@@ -153,28 +164,27 @@ const texts = (took: Record<string, number>) =>
   Object.entries(took)
     .map(([surface, value]) => `${surface} ${ms(value)}`)
     .join(', ')
-const failures = rest.errors + rest.timeouts + rest.non2xx + problems.length
+const latency = (figures: readonly number[]) =>
+  figures.length === 0 ? '–' : `${ms(quantile(figures, 0.99))} (${ms(quantile(figures, 0.5))})`
+const perSecond = (figures: readonly number[]) => `${(figures.length / seconds).toFixed(0)} a second`
 print(`${count} extensions, ${clients} REST and ${clients} WebSocket clients for ${seconds} s`, [
   {
     name: 'calls that failed',
-    value: String(failures),
+    value: String(problems.length),
     aim: '0',
-    details: `of ${rest.requests.total} over REST and ${websocketMs.length} over WebSocket ${[...new Set(problems)].slice(0, 3).join('; ')}`,
+    details: `of ${restMs.length} over REST and ${websocketMs.length} over WebSocket ${[...new Set(problems)].slice(0, 3).join('; ')}`,
   },
   {
     name: 'REST → extension, p99 (p50)',
-    value: `${ms(rest.latency.p99)} (${ms(rest.latency.p50)})`,
+    value: latency(restMs),
     aim: '–',
-    details: `${rest.requests.average.toFixed(0)} a second, over all ${count * endpoints} endpoints`,
+    details: `${perSecond(restMs)}, over all ${count * endpoints} endpoints`,
   },
   {
     name: 'WebSocket → extension, p99 (p50)',
-    value:
-      websocketMs.length === 0
-        ? '–'
-        : `${ms(quantile(websocketMs, 0.99))} (${ms(quantile(websocketMs, 0.5))})`,
+    value: latency(websocketMs),
     aim: '–',
-    details: `${(websocketMs.length / seconds).toFixed(0)} a second`,
+    details: perSecond(websocketMs),
   },
   {
     name: 'resident memory of the platform, last quarter ÷ second quarter',

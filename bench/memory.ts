@@ -16,7 +16,7 @@ export async function benchMemory(): Promise<void> {
   const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
   const source = join(folder, 'from')
   sources.empty.make(source)
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const before = residentMb(platform.pid)

@@ -59,7 +59,7 @@ export function byGantry(connection: NatsConnection): Copier {
 
 /** @param wanted parts of the names of the sources to be measured; all without any */
 export async function benchMigrate(wanted: readonly string[] = []): Promise<void> {
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   await compareCopies('Local to local, through the whole platform', byGantry(connection), jobs, wanted)

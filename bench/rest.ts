@@ -28,7 +28,7 @@ async function load(url: string, token?: string): Promise<number> {
 
 export async function benchRest(): Promise<void> {
   await using echo: Child = await startChild('echo.ts')
-  await using platform: Child = await startChild('platform.ts')
+  await using platform: Child = await startChild('platform.mjs')
   const { httpUrls, tcpUrl, operatorToken } = JSON.parse(platform.line) as {
     httpUrls: { platform: string }
     tcpUrl: string

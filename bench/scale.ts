@@ -1,24 +1,52 @@
 /**
- * A million files through the whole platform: cost a file against 200,000 and against rclone, and the memory of the
- * platform. `node bench/scale.ts [part of a name …]`; GANTRY_BENCH_DIR needs four million free inodes, nothing of which is
+ * A million files through the whole platform: cost a file against 200,000 and against rclone, the memory of the platform,
+ * and what following them costs while nothing changes. `node bench/scale.ts [part of a name …]`; GANTRY_BENCH_DIR needs four million free inodes, nothing of which is
  * deleted before the end.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connectWithToken } from '../broker/connection.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { call } from '../broker/client.ts'
+import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
+import { filesystems } from '../subjects/filesystems.ts'
+import { migrations } from '../subjects/migrations.ts'
 import { startChild } from './child.ts'
 import { rclone, sameStart } from './copies.ts'
 import { print } from './figures.ts'
+import { untilApplied } from './live.ts'
 import { byGantry } from './migrate.ts'
-import { residentMb } from './process.ts'
+import { processorSecondsOfAll, residentMb } from './process.ts'
 import { type Source, sources } from './sources.ts'
+
+const idleMs = 30_000
+
+/** Follows a source whose copy is there, and nothing changes. Resolves to the share of a processor, broker and all. */
+async function follow(connection: NatsConnection, pid: number, from: string, to: string): Promise<number> {
+  const migrationId = 'live'
+  const options = { path: '/', source: 'live-from', target: 'live-to', scanOnlyMigration: false }
+  await call(connection, filesystems['create-local'], {
+    fileSystemId: options.source,
+    role: 'source',
+    fsRoot: from,
+  })
+  await call(connection, filesystems['create-local'], {
+    fileSystemId: options.target,
+    role: 'target',
+    fsRoot: to,
+  })
+  await call(connection, migrations.create, { migrationId, ...options, autoStart: true })
+  await untilApplied(connection, migrationId)
+  const before = processorSecondsOfAll(pid)
+  await delay(idleMs)
+  return (processorSecondsOfAll(pid) - before) / (idleMs / 1_000)
+}
 
 /** One round each: a million files take longer than what varies between rounds. */
 async function measure(source: Source, folder: string, withPeer: boolean) {
   const from = join(folder, source.name)
   source.make(from)
-  await using platform = await startChild('platform.ts')
+  await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
   const seconds: number[] = []
@@ -28,9 +56,12 @@ async function measure(source: Source, folder: string, withPeer: boolean) {
     await copy(from, `${from}-${name}`)
     seconds.push((performance.now() - started) / 1_000)
   }
+  const rssMb = residentMb(platform.pid).highest
+  const idleShare = withPeer ? await follow(connection, platform.pid, from, `${from}-gantry`) : 0
+  const liveMb = residentMb(platform.pid).now
   await connection.close()
   const [own = 0, peer = 0] = seconds
-  return { own, peer, perFileUs: (own * 1e6) / source.fileCount, rssMb: residentMb(platform.pid).highest }
+  return { own, peer, perFileUs: (own * 1e6) / source.fileCount, rssMb, idleShare, liveMb }
 }
 
 /** @param wanted parts of the names of the sources to be measured; all without any */
@@ -39,7 +70,7 @@ export async function benchScale(wanted: readonly string[] = []): Promise<void> 
   const base = await measure(sources.empty, folder, false)
   const isWanted = ({ name }: Source) => wanted.length === 0 || wanted.some((part) => name.includes(part))
   for (const source of [sources.million, sources.millionInOne].filter(isWanted)) {
-    const { own, peer, perFileUs, rssMb } = await measure(source, folder, true)
+    const { own, peer, perFileUs, rssMb, idleShare, liveMb } = await measure(source, folder, true)
     print(`Scale: ${source.name}`, [
       {
         name: 'times as fast as rclone',
@@ -58,6 +89,12 @@ export async function benchScale(wanted: readonly string[] = []): Promise<void> 
         value: `${rssMb.toFixed(0)} MB`,
         aim: '< 200 MB',
         details: 'nats-server apart',
+      },
+      {
+        name: 'of a processor by following them, when nothing changes',
+        value: `${(idleShare * 100).toFixed(2)} %`,
+        aim: '≤ 2 %',
+        details: `platform and broker together, over ${idleMs / 1_000} s; resident ${liveMb.toFixed(0)} MB`,
       },
     ])
   }

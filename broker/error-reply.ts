@@ -16,21 +16,12 @@ export function errorReply(
   const head = headers()
   head.set(serviceErrorHeader, headerText(error.message).slice(0, maxHeaderLength))
   head.set(serviceErrorCodeHeader, String(error.status))
+  const whole = error.toText(requestId)
   const { code } = error
   const message = error.message.slice(0, maxCutLength)
   return {
-    body: fullBody(error, requestId, maxBytes) ?? JSON.stringify({ code, message, requestId }),
+    body: fits(whole, maxBytes - 4 * maxHeaderLength) ? whole : JSON.stringify({ code, message, requestId }),
     headers: head,
-  }
-}
-
-/** undefined when it is too large, or its details are nothing that JSON knows. */
-function fullBody(error: GantryError, requestId: string, maxBytes: number): string | undefined {
-  try {
-    const body = JSON.stringify(error.toBody(requestId))
-    return fits(body, maxBytes - 4 * maxHeaderLength) ? body : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -53,12 +53,14 @@ export class LedgerNotes<T> {
     this.#js = jetstream(connection)
   }
 
-  /** Appends; tries on while the broker is away or full. @param messageId the same entry twice within an hour is one */
-  async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<void> {
+  /**
+   * Appends; tries on while the broker is away or full. Resolves with the entry's number.
+   * @param messageId the same entry twice within an hour is one
+   */
+  async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<number> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#publish(book, entry, messageId)
-        return
+        return await this.#publish(book, entry, messageId)
       } catch (error) {
         if (!isTransient(error) && !isStorageFull(error)) throw error
         await delay(backoffMs(attempt), undefined, { signal })

@@ -2,21 +2,24 @@
 // The command `gantry`, for whatever Node the machine has: goes on in the one that Gantry runs on, in node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import * as module from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { keepCompiled, useLessMemory } from './node-settings.mjs'
 
 /** The first that runs TypeScript as it is. */
 const oldestNode = 24
+
+/** What goes on for days. */
+const daemons = ['up', 'agent']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const node = join(modules, '.bin', 'node')
 
 if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(modules, 'commander'))) {
-  // Compiled code is kept for the next call, which takes half of the time then; without write permission it is not.
-  module.enableCompileCache?.(join(modules, '.cache', 'gantry'))
+  if (process.argv.some((arg) => daemons.includes(arg))) useLessMemory()
+  keepCompiled()
   await import('./gantry.ts')
 } else if (existsSync(node)) {
   runWith(node)

@@ -73,7 +73,7 @@ function addAgent(program: Command, context: Context): void {
         `It needs the token of an agent: "${product} agents register" makes one.`,
     )
     .option('--token <token>', 'token of the agent; others on this host can see it here: better --token-file')
-    .option('--name <name>', 'name of the agent; default: that of the host')
+    .option('--name <name>', 'name of the agent; default: that of its key')
     .option(
       '--share <path>',
       'folder of this host that it may read and write, the same on all hosts; may be repeated',

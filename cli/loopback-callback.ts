@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { http } from '../broker/http.ts'
 import { messagePage, plainPagePolicy } from '../subjects/html.ts'
 import { loopback, title } from '../subjects/names.ts'
 import { loopbackCallbackPath } from '../subjects/sign-in.ts'
@@ -15,7 +15,7 @@ export interface LoopbackCallback extends AsyncDisposable {
 export async function listenForCallback(): Promise<LoopbackCallback> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let expected: string | undefined
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     const { pathname, search, searchParams } = new URL(request.url ?? '/', redirectUri)
     const state = searchParams.get('state')
     const isIt = pathname === loopbackCallbackPath && state !== null && state === expected

@@ -19,7 +19,7 @@ const maxFileBytes = 1_048_576
 /**
  * The input of a call from the texts of its fields, by API name. Whether it is right the service says: a text that
  * cannot be converted stays as it is.
- * @throws GantryError INVALID_INPUT when a file or standard input cannot be read, or an object is not written as JSON
+ * @throws GantryError INVALID_INPUT when a file or standard input cannot be read, an object is not written as JSON, or a record not as key=value
  */
 export async function inputOf(
   contract: Contract,
@@ -47,7 +47,11 @@ export async function inputOf(
   }
   // It brings the validator with it, which help and completion do without.
   const { coerceFields } = await import('../subjects/coerce.ts')
-  return coerceFields(contract.input, texts)
+  const input = coerceFields(contract.input, texts)
+  for (const field of given.keys()) {
+    if (field.kind === 'record') requireRecord(typed(shape, field), input[field.name])
+  }
+  return input
 }
 
 /** Whether `@file` and `-` stand for the content of a file and of standard input. */
@@ -96,6 +100,15 @@ function checkJson(name: string, text: FieldText): void {
     const problem = cause instanceof Error ? cause.message : String(cause)
     throw new GantryError('INVALID_INPUT', `${name} is to be JSON: ${problem}`, { cause })
   }
+}
+
+/** The service would say that it must be an object, which is nothing that one types. */
+function requireRecord(name: string, value: unknown): void {
+  if (typeof value === 'object' && !Array.isArray(value)) return
+  throw new GantryError(
+    'INVALID_INPUT',
+    `${name} is to be key=value, given once for each key, or a JSON object`,
+  )
 }
 
 /** Without the line break that editors and `echo` put at the end. */

@@ -1,6 +1,6 @@
+import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { asyncApiDocument } from '../subjects/asyncapi.ts'
 import { catalogue } from '../subjects/catalogue.ts'
@@ -23,16 +23,20 @@ const assets: Record<string, string> = {
 }
 
 /** Adds the interactive reference of a server, the documents that it is made from, and nothing that needs a token. */
-export async function addDocs(app: FastifyInstance, server: HttpServerName, version: string): Promise<void> {
+export function addDocs(app: FastifyInstance, server: HttpServerName, version: string): void {
   const { title, docsPath } = httpServers[server]
-  const documents: Record<string, unknown> = {
-    [openApiPath]: openApiDocument(server, contracts, { version }),
+  const documents: Record<string, () => unknown> = {
+    [openApiPath]: () => openApiDocument(server, contracts, { version }),
   }
   if (server === 'platform') {
-    documents['/asyncapi.json'] = asyncApiDocument(contracts, eventContracts, { version })
-    documents['/catalogue.json'] = catalogue(contracts, eventContracts, { version })
+    documents['/asyncapi.json'] = () => asyncApiDocument(contracts, eventContracts, { version })
+    documents['/catalogue.json'] = () => catalogue(contracts, eventContracts, { version })
   }
-  for (const [path, document] of Object.entries(documents)) app.get(path, () => document)
+  for (const [path, make] of Object.entries(documents)) {
+    // Made for the first who asks, and kept: most platforms are never asked.
+    let document: unknown
+    app.get(path, () => (document ??= make()))
+  }
   const html = page(title)
   const sendPage = { type: 'text/html; charset=utf-8' }
   app.get(docsPath, (_, reply) =>
@@ -40,11 +44,12 @@ export async function addDocs(app: FastifyInstance, server: HttpServerName, vers
   )
   // The platform has a first page of its own.
   if (server !== 'platform') app.get('/', (_, reply) => reply.redirect(docsPath))
-  const files = new Map<string, Buffer>()
-  for (const name of Object.keys(assets)) files.set(name, await readFile(join(swaggerFolder, name)))
   for (const [name, type] of Object.entries(assets)) {
     app.get(`${assetsPath}/${name}`, (_, reply) =>
-      reply.type(type).header('cache-control', 'max-age=86400').send(files.get(name)),
+      reply
+        .type(type)
+        .header('cache-control', 'max-age=86400')
+        .send(createReadStream(join(swaggerFolder, name))),
     )
   }
   app.get(`${assetsPath}/start.js`, (_, reply) =>

@@ -1,29 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { call, type CallOptions, isError, replyError, send } from '../broker/client.ts'
+import { isUtf8 } from 'node:buffer'
+import { call, isError, replyError, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
-import type { Contract, HttpRoute } from '../subjects/contract.ts'
+import type { Contract } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import {
-  answerProblem,
-  checkInput,
-  endpointContract,
-  endpointPath,
-  fitsWithin,
-} from '../subjects/extension-contract.ts'
+import { answerProblem, checkInput, endpointPath } from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
 import type { Authority } from './authority.ts'
 import { sendError } from './failures.ts'
-import { inputReader } from './input.ts'
+import { endpointFinder } from './find-endpoint.ts'
+import type { KnownEndpoint } from './known-extensions.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
 import { tracedBy } from './trace.ts'
-
-/** Endpoints whose schemas are kept compiled: all that are in use on a large platform. */
-const maxKept = 1_000
-
-/** Lookups that are remembered, of 100 bytes or so: those of some callers of each endpoint that is kept. */
-const maxLookups = 20_000
+import { UnderWay } from './under-way.ts'
 
 /** Methods without a body. */
 const bodiless = new Set(['GET', 'DELETE'])
@@ -34,65 +25,25 @@ export interface ExtensionRouteOptions {
   readonly keyIdOf: (connection: NatsConnection) => string | undefined
   /** Where extensions are looked up; it may ask nothing else. */
   readonly lookup: NatsConnection
-  /** Has a listener called whenever what a lookup says may have changed. */
-  readonly onChange: (listener: () => void) => void
+  /** Has a listener called whenever what a lookup says of an extension may have changed. */
+  readonly onChange: (listener: (prefix: string) => void) => void
   /** Hears of a call that the broker did not let a connection make. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   readonly beginSpan: BeginSpan
   readonly log: Log
 }
 
-/** An endpoint that was called before: its contract, and how its input is read, without and with a body. */
-interface Known {
-  readonly contract: Contract
-  readonly fromQuery: ReturnType<typeof inputReader>
-  readonly fromBody: ReturnType<typeof inputReader>
-}
-
 /**
  * The route of all endpoints of all extensions. Which there are, and who sees them, is asked once for each connection, and
- * again when an extension has come, changed or gone (a key that may see less has its connections dropped); whether the
- * caller may call one, the broker decides at each call. Both input and output are held against the endpoint's schemas.
+ * again when the extension has changed; whether the caller may call one, the broker decides at each call. Both input and output are held against the endpoint's schemas.
  */
 export function addExtensionRoutes(
   app: FastifyInstance,
   { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
-  const kept = new Map<string, Known>()
-  const lookups = new Lookups()
-  onChange(() => lookups.clear())
-  const keep = (id: string, known: Known): Known => {
-    // The one that was used longest ago goes first.
-    kept.delete(id)
-    kept.set(id, known)
-    if (kept.size > maxKept) kept.delete(kept.keys().next().value!)
-    return known
-  }
-  const find = async (
-    connection: NatsConnection,
-    prefix: string,
-    name: string,
-    about: CallOptions,
-  ): Promise<Known> => {
-    const place = lookups.placeOf(connection, `${prefix}/${name}`)
-    const remembered = lookups.get(place)
-    const found = remembered === undefined ? undefined : kept.get(remembered)
-    if (remembered !== undefined && found !== undefined) return keep(remembered, found)
-    const key = keyIdOf(connection)
-    if (key === undefined) throw new GantryError('UNAUTHENTICATED', 'extensions are called with a token')
-    const { changes } = lookups
-    const { endpoint, revision } = await call(
-      lookup,
-      extensionsInternal.endpoint,
-      { key, prefix, name },
-      about,
-    ).catch(asUnknown)
-    const id = `${revision} ${name}`
-    const known = kept.get(id) ?? knownOf(endpointContract(prefix, endpoint))
-    // What was said before the last change may not be so any more.
-    if (changes === lookups.changes) lookups.set(place, id)
-    return keep(id, known)
-  }
+  const find = endpointFinder({ keyIdOf, lookup, onChange })
+  const underWay = new UnderWay(() => call(lookup, extensionsInternal.lost, {}))
+  onChange((prefix) => underWay.look(prefix))
   const report = (prefix: string, name: string, problem: string): void => {
     call(lookup, extensionsInternal.failed, { prefix, name, problem }).catch((err: unknown) =>
       log.warn({ err, prefix, name }, 'What went wrong with an extension is not in its log.'),
@@ -109,7 +60,8 @@ export function addExtensionRoutes(
       const known = await find(connection, prefix, name, about)
       const { contract } = known
       const input = checkInput(contract, inputOf(known, request))
-      const message = await send(connection, contract, bodyOf(input), about).catch((error: unknown) => {
+      const asked = send(connection, contract, bodyOf(input), about)
+      const message = await underWay.answerOf(prefix, asked).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))
           report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
@@ -128,51 +80,7 @@ export function addExtensionRoutes(
   })
 }
 
-/** Which registration each connection was told of, by endpoint, until any of them changes. */
-class Lookups {
-  readonly #connections = new WeakMap<NatsConnection, number>()
-  #count = 0
-  readonly #ids = new Map<string, string>()
-  /** How often it was cleared. */
-  changes = 0
-
-  placeOf(connection: NatsConnection, endpoint: string): string {
-    let number = this.#connections.get(connection)
-    if (number === undefined) this.#connections.set(connection, (number = this.#count += 1))
-    return `${number} ${endpoint}`
-  }
-
-  get(place: string): string | undefined {
-    return this.#ids.get(place)
-  }
-
-  set(place: string, id: string): void {
-    this.#ids.set(place, id)
-    if (this.#ids.size > maxLookups) this.#ids.delete(this.#ids.keys().next().value!)
-  }
-
-  clear(): void {
-    this.#ids.clear()
-    this.changes += 1
-  }
-}
-
-/** What is wrong with the form of a name means that there is none. */
-function asUnknown(error: unknown): never {
-  if (isGantryError(error, 'INVALID_INPUT')) throw new GantryError('NOT_FOUND', 'there is no such extension')
-  throw error
-}
-
-function knownOf(contract: Contract): Known {
-  const [route] = contract.http as [HttpRoute]
-  return {
-    contract,
-    fromQuery: inputReader(contract, { ...route, method: 'GET' }, fitsWithin),
-    fromBody: inputReader(contract, { ...route, method: 'POST' }, fitsWithin),
-  }
-}
-
-const inputOf = ({ fromQuery, fromBody }: Known, request: FastifyRequest): unknown =>
+const inputOf = ({ fromQuery, fromBody }: KnownEndpoint, request: FastifyRequest): unknown =>
   bodiless.has(request.method) ? fromQuery(request) : fromBody(request)
 
 /** What the caller is told of an error: one that the endpoint declares, or that may happen to any; else INTERNAL. */
@@ -185,12 +93,17 @@ function failureOf({ resource, errors }: Contract, error: GantryError): GantryEr
   return new GantryError('INTERNAL', `${resource} has failed with ${error.code}: ${error.message}`)
 }
 
-function problemOf(contract: Contract, message: { json(): unknown }): string | undefined {
+function problemOf(
+  contract: Contract,
+  message: { readonly data: Uint8Array; json(): unknown },
+): string | undefined {
+  const unreadable = 'the answer is not UTF-8 JSON'
+  if (!isUtf8(message.data)) return unreadable
   let answer: unknown
   try {
     answer = message.json()
   } catch {
-    return 'the answer is not JSON'
+    return unreadable
   }
   return answerProblem(contract, answer)
 }

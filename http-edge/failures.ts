@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../broker/http.ts'
 import type { Log } from '../broker/log.ts'
 import { maxRequestBytes } from '../broker/request.ts'
 import { GantryError } from '../subjects/errors.ts'
@@ -8,7 +8,10 @@ import { GantryError } from '../subjects/errors.ts'
 /** Answers with the one envelope of errors. */
 export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
   if (error.status === 429) reply.header('retry-after', '1')
-  return reply.status(error.status).send(error.toBody(error.requestId ?? requestId))
+  return reply
+    .status(error.status)
+    .type('application/json; charset=utf-8')
+    .send(error.toText(error.requestId ?? requestId))
 }
 
 /** Faults that Fastify found before any handler ran have its own codes; anything unknown is ours, and logged. */
@@ -42,9 +45,9 @@ export function answerUnparsed(error: { readonly code?: string }, socket: Socket
     return
   }
   const failure = unparsedError(error.code)
-  const body = JSON.stringify(failure.toBody(crypto.randomUUID()))
+  const body = failure.toText(crypto.randomUUID())
   const head = [
-    `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}`,
+    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -57,7 +60,7 @@ function unparsedError(code: string | undefined): GantryError {
     case 'HPE_HEADER_OVERFLOW':
       return new GantryError(
         'TOO_LARGE',
-        `the request line and headers are larger than ${maxHeaderSize} bytes`,
+        `the request line and headers are larger than ${http.maxHeaderSize} bytes`,
       )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GantryError('INVALID_INPUT', 'the request did not arrive in time')

@@ -44,8 +44,8 @@ export interface EdgeOptions {
   readonly credentialConnection: NatsConnection | undefined
   /** Where endpoints of extensions are looked up. */
   readonly lookupConnection: NatsConnection
-  /** Has a listener called whenever what a lookup says may have changed. */
-  readonly onExtensionsChange: (listener: () => void) => void
+  /** Has a listener called whenever what a lookup says of an extension may have changed. */
+  readonly onExtensionsChange: (listener: (prefix: string) => void) => void
   /** Who may read the metrics. */
   readonly metricsAccess: MetricsAccess
   /** The token with which the migrator serves programs on its own host. */
@@ -130,13 +130,13 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         log,
       })
       apps.push(app)
-      await addDocs(app, server, version)
+      addDocs(app, server, version)
       if (server === 'platform') {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
         const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
         addExtensionRoutes(app, { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log })
-        addLiveDocuments(app, { authority, keyIdOf, lookup, onChange }, version)
+        addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])
     }

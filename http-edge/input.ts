@@ -4,6 +4,7 @@ import { coerceField, type Fits } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError, type Problem } from '../subjects/errors.ts'
 import { routeFields } from '../subjects/route.ts'
+import { invalid } from '../subjects/validate.ts'
 import { requireBearer } from './bearer.ts'
 
 /** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
@@ -64,10 +65,7 @@ export function inputReader(
         }
       }
     }
-    if (problems.length > 0) {
-      const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
-      throw new GantryError('INVALID_INPUT', `input: ${text}`, { details: problems })
-    }
+    if (problems.length > 0) throw invalid(problems)
     const params = request.params as Record<string, string>
     for (const name of fields.path) {
       input[name] = coerceField(properties[name] as Contract['input'], params[name] ?? '', fits)

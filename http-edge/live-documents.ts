@@ -1,74 +1,59 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { call } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
-import { asyncApiDocument } from '../subjects/asyncapi.ts'
+import { asyncApiPart, growingAsyncApi } from '../subjects/asyncapi.ts'
 import type { Contract } from '../subjects/contract.ts'
+import { isGantryError } from '../subjects/errors.ts'
 import { endpointContract } from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
+import type { DocumentPart, GrowingDocument } from '../subjects/growing-document.ts'
 import { contracts, eventContracts } from '../subjects/index.ts'
-import { openApiDocument } from '../subjects/openapi.ts'
+import { growingOpenApi, openApiPart } from '../subjects/openapi.ts'
+import { DocumentParts, type Registered } from './document-parts.ts'
 import type { ExtensionRouteOptions } from './extensions.ts'
 import { callerFirst, connectionOf } from './server.ts'
+import { Slices } from './slices.ts'
 
-/** Extensions asked for at once: with their schemas they fit into a message. */
-const pageLength = 20
+/** Extensions asked for at once: what is said of so many is read in a millisecond. */
+const pageLength = 250
 
-/** Documents that are kept for their next readers: with a thousand extensions one takes some MB, and a second to make. */
-const maxKept = 4
+/** Texts are sent in pieces of at least this length, one in each turn of the event loop: some tenths of a millisecond. */
+const minPieceBytes = 262_144
+
+type MakePart = (prefix: string, contracts: readonly Contract[]) => Generator<void, DocumentPart>
 
 /** The documents with the endpoints of the extensions that the caller sees, as they are at the moment. */
 export function addLiveDocuments(
   app: FastifyInstance,
-  {
-    authority,
-    keyIdOf,
-    lookup,
-    onChange,
-  }: Pick<ExtensionRouteOptions, 'authority' | 'keyIdOf' | 'lookup' | 'onChange'>,
+  { authority, keyIdOf, lookup }: Pick<ExtensionRouteOptions, 'authority' | 'keyIdOf' | 'lookup'>,
   version: string,
 ): void {
-  const documents = new Documents()
-  onChange(() => documents.clear())
-  const addDocument = (path: string, documentOf: (all: readonly Contract[]) => object) =>
+  const slices = new Slices()
+  const addDocument = (path: string, document: GrowingDocument, makePart: MakePart) => {
+    const parts = new DocumentParts(async (prefix) => {
+      const endpoints = await endpointsOf(lookup, prefix)
+      return endpoints && slices.run(makePart(prefix, endpoints))
+    })
     app.route({
       method: 'GET',
       url: path,
       onRequest: callerFirst(authority),
       handler: async (request, reply) => {
-        const connection = await connectionOf(request, authority)
-        const text = documents.of(connection, path, async () => {
-          const key = keyIdOf(connection)
-          const endpoints = key === undefined ? [] : await endpointsFor(lookup, key)
-          return JSON.stringify(documentOf([...contracts, ...endpoints]))
-        })
-        return reply.type('application/json; charset=utf-8').send(await text)
+        const key = keyIdOf(await connectionOf(request, authority))
+        const seen = key === undefined ? [] : await visibleTo(lookup, key)
+        const text = Readable.from(pieces(document.with(await parts.of(seen))), { objectMode: false })
+        return reply.type('application/json; charset=utf-8').send(text)
       },
     })
-  addDocument('/api/v1/openapi.json', (all) => openApiDocument('platform', all, { version }))
-  addDocument('/api/v1/asyncapi.json', (all) => asyncApiDocument(all, eventContracts, { version }))
+  }
+  addDocument('/api/v1/openapi.json', growingOpenApi(contracts, { version }), openApiPart)
+  addDocument('/api/v1/asyncapi.json', growingAsyncApi(contracts, eventContracts, { version }), asyncApiPart)
 }
 
-/** By connection, as a key that may see less has its connections dropped. */
-class Documents {
-  #kept: { readonly connection: NatsConnection; readonly path: string; readonly text: Promise<string> }[] = []
-
-  of(connection: NatsConnection, path: string, make: () => Promise<string>): Promise<string> {
-    const known = this.#kept.find((one) => one.connection === connection && one.path === path)
-    const text = known?.text ?? make()
-    const others = this.#kept.filter((one) => one !== known)
-    this.#kept = [{ connection, path, text }, ...others].slice(0, maxKept)
-    // Whoever comes next tries again.
-    text.catch(() => (this.#kept = this.#kept.filter((one) => one.text !== text)))
-    return text
-  }
-
-  clear(): void {
-    this.#kept = []
-  }
-}
-
-async function endpointsFor(lookup: NatsConnection, key: string): Promise<Contract[]> {
-  const found: Contract[] = []
+async function visibleTo(lookup: NatsConnection, key: string): Promise<Registered[]> {
+  const found: Registered[] = []
   let after: string | undefined
   for (;;) {
     const page = await call(lookup, extensionsInternal.visible, {
@@ -76,9 +61,34 @@ async function endpointsFor(lookup: NatsConnection, key: string): Promise<Contra
       limit: pageLength,
       ...(after === undefined ? {} : { after }),
     })
-    for (const { prefix, endpoints } of page)
-      found.push(...endpoints.map((endpoint) => endpointContract(prefix, endpoint)))
+    found.push(...page)
     if (page.length < pageLength) return found
     after = page.at(-1)!.prefix
   }
+}
+
+/** Undefined when the extension is gone. */
+async function endpointsOf(lookup: NatsConnection, prefix: string): Promise<Contract[] | undefined> {
+  try {
+    const endpoints = await call(lookup, extensionsInternal.endpoints, { prefix })
+    return endpoints.map((endpoint) => endpointContract(prefix, endpoint))
+  } catch (error) {
+    if (isGantryError(error, 'NOT_FOUND')) return undefined
+    throw error
+  }
+}
+
+async function* pieces(texts: Iterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let some: Uint8Array[] = []
+  let length = 0
+  for (const text of texts) {
+    some.push(text)
+    length += text.byteLength
+    if (length < minPieceBytes) continue
+    yield Buffer.concat(some, length)
+    some = []
+    length = 0
+    await nextTurn()
+  }
+  yield Buffer.concat(some, length)
 }

@@ -69,15 +69,15 @@ export class Call<O = unknown> {
    */
   respond(output: O): void {
     this.#requireOpen()
-    const body = this.#encoded(output, 'the answer')
+    const body = this.#encoded(this.#written(output), 'the answer')
     const problem = answerProblem(this.#contract, output)
     if (problem !== undefined) throw this.#failed(problem)
     this.#send(body)
   }
 
   /**
-   * Answers with an error: NOT_FOUND or another code that the endpoint declares.
-   * @throws GantryError INTERNAL, which the caller gets, when the details cannot be sent; Error the second time
+   * Answers with an error: NOT_FOUND or another code that the endpoint declares. Details that cannot be written as JSON are
+   * left out. @throws GantryError INTERNAL, which the caller gets, when it is too large; Error the second time
    */
   error(code: ErrorCode, message: string, details?: unknown): void {
     this.fail(new GantryError(code, message, { details }))
@@ -86,20 +86,23 @@ export class Call<O = unknown> {
   /** @throws as `error` does */
   fail(error: GantryError): void {
     this.#requireOpen()
-    this.#send(this.#encoded(error.toBody(this.requestId), 'the error'), errorHeaders(error))
+    this.#send(this.#encoded(error.toText(this.requestId), 'the error'), errorHeaders(error))
   }
 
-  /** As it is sent. @throws GantryError INTERNAL, which the caller gets, when that is not possible */
-  #encoded(value: unknown, what: string): Uint8Array {
+  #written(output: O): string {
     let text: string | undefined
     let cause: unknown
     try {
       // Of undefined and of functions there is no JSON, whatever the types say.
-      text = JSON.stringify(value) as string | undefined
+      text = JSON.stringify(output) as string | undefined
     } catch (error) {
       cause = error
     }
-    if (text === undefined) throw this.#failed(`${what} cannot be sent: it cannot be written as JSON`, cause)
+    if (text !== undefined) return text
+    throw this.#failed('the answer cannot be sent: it cannot be written as JSON', cause)
+  }
+
+  #encoded(text: string, what: string): Uint8Array {
     const bytes = encoder.encode(text)
     const most = (this.#connection.info?.max_payload ?? Infinity) - errorHeaderBytes
     if (bytes.length <= most) return bytes

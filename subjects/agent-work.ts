@@ -47,6 +47,8 @@ export const agentWork = agentResource('agent-work', {
     input: strict({
       instance,
       ...AgentReport,
+      /** Default: that of its key. */
+      name: Type.Optional(AgentReport.name),
       publicKey: Type.String({ maxLength: 80, description: 'What is for this agent alone is sealed for it' }),
       revision: Type.String({ maxLength: 64, description: 'Of the last answer; empty at first' }),
       holding: list(migration, maxAssignments),

@@ -124,7 +124,7 @@ export const agentKeys = resource('agents', {
     description:
       'It opens the platform’s own account, with no more than moving files needs: it reaches no other capability. For administrators.',
     input: strict({
-      name: Name('Name of the key, such as the host of the agent'),
+      name: Name('Name of the key, and of the agent if that says no other, such as its host'),
       notes: Type.Optional(Text('Free text')),
       expiresInDays: ExpiresInDays,
     }),

@@ -1,6 +1,8 @@
 import { type Contract, defaultDeadlineMs, type EventContract } from './contract.ts'
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
+import { type ErrorCode, isErrorCode } from './errors.ts'
+import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
 import { brokerPort, loopback, messageHeaders, serviceQueue, title, websocketPort } from './names.ts'
 
 const asyncapi = '3.0.0'
@@ -39,7 +41,9 @@ export function asyncApiDocument(
     channels: Object.fromEntries([...contracts.flatMap(channelsOf), ...events.map(eventChannel)]),
     operations: Object.fromEntries([...contracts.map(requestOperation), ...events.map(eventOperation)]),
     components: {
-      messages: Object.fromEntries(contracts.map(errorMessage)),
+      messages: Object.fromEntries(
+        contracts.map((contract) => [errorNameOf(contract), errorMessage(contract.errors)]),
+      ),
       schemas: {
         Error: ErrorSchema,
         RequestHeaders: requestHeaders,
@@ -55,6 +59,29 @@ export function asyncApiDocument(
       },
     },
   })
+}
+
+/** The same, for extensions to add what `asyncApiPart` makes. */
+export const growingAsyncApi = (
+  contracts: readonly Contract[],
+  events: readonly EventContract[],
+  about: { version: string },
+): GrowingDocument =>
+  new GrowingDocument(asyncApiDocument(contracts, events, about), ['channels', 'operations'], {
+    section: 'components.messages',
+    valueOf: (name) => errorMessage(errorsNamed(name)),
+  })
+
+/** What an extension adds to the document. It can be left for a while after each contract. */
+export function* asyncApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
+  const part = new PartMaker(prefix)
+  for (const contract of contracts) {
+    part.add('channels', Object.fromEntries(channelsOf(contract)))
+    part.add('operations', Object.fromEntries([requestOperation(contract)]))
+    part.share([errorNameOf(contract)])
+    yield
+  }
+  return part.finish()
 }
 
 type Entry = [name: string, value: object]
@@ -99,10 +126,12 @@ const eventHeaders = {
 /** Contracts with the same errors share the message. */
 const errorNameOf = ({ errors }: Contract) => ['Error', ...errors].join('.')
 
-const errorMessage = (contract: Contract): Entry => [
-  errorNameOf(contract),
-  { headers: { $ref: '#/components/schemas/ErrorHeaders' }, payload: errorOfCodes(codesOf(contract)) },
-]
+const errorsNamed = (name: string): ErrorCode[] => name.split('.').filter(isErrorCode)
+
+const errorMessage = (errors: readonly ErrorCode[]): object => ({
+  headers: { $ref: '#/components/schemas/ErrorHeaders' },
+  payload: errorOfCodes(codesOf({ errors })),
+})
 
 function channelsOf(contract: Contract): Entry[] {
   const { subject, input, output } = contract

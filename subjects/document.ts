@@ -45,19 +45,38 @@ interface Document {
  * place where it stood refers to it. One that differs from what has the name already stays where it is.
  */
 export function withModels(document: Document): object {
-  const models = new Map<string, object>()
-  const { components, ...rest } = rebuilt(document, (inner) => {
-    const value = typed(inner)
-    if (!isModel(value) || Object.hasOwn(document.components.schemas, value.title)) return value
-    const known = models.get(value.title) ?? value
-    if (JSON.stringify(known) !== JSON.stringify(value)) return value
-    models.set(value.title, known)
-    return { $ref: `#/components/schemas/${value.title}` }
-  }) as Document
+  const models: Models = new Map()
+  const { components, ...rest } = referring(document, models, (title) =>
+    Object.hasOwn(document.components.schemas, title) ? undefined : title,
+  ) as Document
   return {
     ...rest,
     components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(models) } },
   }
+}
+
+/** Schemas that are referred to, by their names among the components. */
+export type Models = Map<string, object>
+
+/**
+ * A copy of a part of a document that refers to its models, which are added to those that are known.
+ * @param nameOf the name of a model by its title; undefined for one that stays where it is
+ */
+export function referring(
+  part: object,
+  models: Models,
+  nameOf: (title: string) => string | undefined,
+): object {
+  return rebuilt(part, (inner) => {
+    const value = typed(inner)
+    const name = isModel(value) ? nameOf(value.title) : undefined
+    if (name === undefined) return value
+    const model = value as object
+    const known = models.get(name) ?? model
+    if (JSON.stringify(known) !== JSON.stringify(model)) return model
+    models.set(name, known)
+    return { $ref: `#/components/schemas/${name}` }
+  }) as object
 }
 
 const isModel = (value: unknown): value is { title: string } =>

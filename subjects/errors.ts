@@ -94,10 +94,16 @@ export class GantryError<C extends ErrorCode = ErrorCode> extends Error {
     return errors[this.code].retryable
   }
 
-  toBody(requestId: string): ErrorBody {
-    const body: ErrorBody = { code: this.code, message: this.message, requestId }
-    if (this.details !== undefined) body.details = this.details
-    return body
+  /** Body of a reply, as JSON; details that JSON does not know, or that are too deep for the stack, are left out. */
+  toText(requestId: string): string {
+    const { code, message, details } = this
+    const body: ErrorBody = { code, message, requestId }
+    if (details === undefined) return JSON.stringify(body)
+    try {
+      return JSON.stringify({ ...body, details })
+    } catch {
+      return JSON.stringify(body)
+    }
   }
 }
 
@@ -108,12 +114,12 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 export const isGantryError = (error: unknown, code?: ErrorCode): error is GantryError =>
   error instanceof GantryError && (code === undefined || error.code === code)
 
-/** The error in a reply's body; a body that is none of ours becomes INTERNAL. */
+/** The error in a reply's body, which may be of anybody; one that is none of ours becomes INTERNAL. */
 export function errorOf(body: unknown, fallback: string): GantryError {
-  const { code, message, details, requestId } = (body ?? {}) as Partial<ErrorBody>
+  const { code, message, details, requestId } = (body ?? {}) as Partial<Record<keyof ErrorBody, unknown>>
   if (!isErrorCode(code)) return new GantryError('INTERNAL', fallback)
-  return new GantryError(code, message ?? errors[code].meaning, {
+  return new GantryError(code, typeof message === 'string' ? message : errors[code].meaning, {
     details,
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(typeof requestId === 'string' ? { requestId } : {}),
   })
 }

@@ -42,7 +42,8 @@ function problemsWithin(schema: Contract['input'], value: unknown): Problem[] {
   const all = (problem: string): Problem[] => [{ field: '', problem }]
   if (look > maxSteps)
     return all(`takes too long to check, more than ${maxSteps} steps: send fewer values, or shorter texts`)
-  if (matches(schema, value)) return []
+  // Interpreted, it takes as long to be checked as to be told.
+  if (matches(schema, value, tell > maxStepsToTell)) return []
   if (tell > maxStepsToTell) return all('does not fit its schema, and is too large to be told where')
   return faultsOf(schema, value)
 }
@@ -64,7 +65,8 @@ export function answerProblem({ output }: Pick<Contract, 'output'>, answer: unkn
 export function fitsWithin(): Fits {
   let left: number = schemaLimits.maxSteps
   return (schema, value) => {
-    left -= checkCost(jsonSchema(schema), value, left).look
-    return left >= 0 && matches(schema, value)
+    const { look, tell } = checkCost(jsonSchema(schema), value, left)
+    left -= look
+    return left >= 0 && matches(schema, value, tell > schemaLimits.maxStepsToTell)
   }
 }

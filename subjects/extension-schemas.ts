@@ -10,6 +10,8 @@ export const schemaLimits = {
   maxBytes: 65_536,
   /** Schemas in schemas; deeper ones nobody reads. */
   maxDepth: 12,
+  /** Levels of JSON, values such as those of `default` included: what goes through all of it has a stack with an end. */
+  maxNesting: 64,
   /** Schemas in one, all levels together. */
   maxSchemas: 400,
   /**
@@ -33,6 +35,7 @@ type Kind =
   | 'text'
   | 'boolean'
   | 'number'
+  | 'divisor'
   | 'count'
   | 'anything'
   | 'values'
@@ -77,7 +80,7 @@ const keywords: Readonly<Record<string, Kind>> = {
   maximum: 'number',
   exclusiveMinimum: 'number',
   exclusiveMaximum: 'number',
-  multipleOf: 'number',
+  multipleOf: 'divisor',
   minLength: 'count',
   maxLength: 'count',
   pattern: 'pattern',
@@ -90,6 +93,11 @@ const fieldName = /^(?!(?:__proto__|constructor|prototype)$)[\w$-][\w$.-]{0,99}$
 /** Wherever it finds one of these, TypeBox checks the whole schema in a way that takes ten times as long. */
 const slowNames = /"unevaluated(?:Items|Properties)":/
 
+const isTypes = (value: unknown): boolean => {
+  const names = [value].flat()
+  return names.length > 0 && names.every((name) => types.has(name as string))
+}
+
 type Schema = Readonly<Record<string, unknown>>
 
 const isObject = (value: unknown): value is Schema =>
@@ -97,7 +105,9 @@ const isObject = (value: unknown): value is Schema =>
 
 /** What is wrong with a schema; empty when it can be used. @param field where it stands, such as `endpoints[0].input` */
 export function schemaProblems(schema: unknown, field: string): Problem[] {
-  const { maxBytes, maxSchemas, maxPatternsLength, maxPropertyClasses } = schemaLimits
+  const { maxBytes, maxNesting, maxSchemas, maxPatternsLength, maxPropertyClasses } = schemaLimits
+  if (isDeeper(schema, maxNesting))
+    return [{ field, problem: `is too deep: at most ${maxNesting} lists and objects in each other` }]
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length
   if (bytes > maxBytes) return [{ field, problem: `must be at most ${maxBytes} bytes of JSON, not ${bytes}` }]
   const look = new Look()
@@ -123,6 +133,12 @@ export function inputProblems(schema: Schema, field: string): Problem[] {
   if (schema['type'] === 'object') return problems
   return [...problems, { field: `${field}.type`, problem: 'must be object: an endpoint takes named fields' }]
 }
+
+/** Whether there are more lists and objects in each other than so many. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1)))
 
 class Look {
   readonly problems: Problem[] = []
@@ -160,6 +176,9 @@ class Look {
       case 'number':
         if (typeof value !== 'number') this.#wrong(at, 'must be a number')
         return
+      case 'divisor':
+        if (typeof value !== 'number' || value <= 0) this.#wrong(at, 'must be a number above 0')
+        return
       case 'count':
         if (!Number.isSafeInteger(value) || (value as number) < 0)
           this.#wrong(at, 'must be a whole number from 0 on')
@@ -172,8 +191,7 @@ class Look {
           this.#wrong(at, 'must be a list of names')
         return
       case 'type':
-        if (![value].flat().every((name) => types.has(name as string)))
-          this.#wrong(at, `must be one of ${[...types].join(', ')}, or a list of those`)
+        if (!isTypes(value)) this.#wrong(at, `must be one of ${[...types].join(', ')}, or a list of those`)
         return
       case 'pattern':
         return this.#pattern(value, at, schema)

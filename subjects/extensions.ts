@@ -114,7 +114,8 @@ export const extensions = resource('extensions', {
   },
   release: {
     summary: 'Give up a prefix, with all that is stored for it',
-    description: 'For its owner and administrators, while no instance of it is there.',
+    description:
+      'For keys of its owner that may subscribe to all its subjects, and for administrators, while no instance of it is there.',
     input: strict({ prefix: Prefix }),
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
@@ -127,23 +128,32 @@ export const extensions = resource('extensions', {
 /** More at once is one fault, not so many. */
 export const maxLost = 1_000
 
+const Revision = Type.String({
+  maxLength: 200,
+  description: 'Another one when what it registered may have changed',
+})
+
 /** What the edge asks on behalf of a caller, and what it tells of calls that failed. */
 export const extensionsInternal = internalResource('extensions', {
-  endpoint: {
-    summary: 'An endpoint, if the key sees its extension',
-    input: strict({ key: KeyId, prefix: Prefix, name: EndpointName }),
-    output: strict({
-      endpoint: Endpoint,
-      revision: Type.String({ maxLength: 200, description: 'Another one when the endpoint has changed' }),
-    }),
+  revision: {
+    summary: 'The revision of an extension, if the key sees it',
+    input: strict({ key: KeyId, prefix: Prefix }),
+    output: strict({ revision: Revision }),
     errors: ['NOT_FOUND'],
     http: [],
   },
   visible: {
-    summary: 'What the extensions bring that a key sees',
+    summary: 'The extensions that a key sees',
     input: strict({ ...page, key: KeyId }),
-    output: list(Features),
+    output: list(strict({ prefix: Prefix, revision: Revision })),
     errors: [],
+    http: [],
+  },
+  endpoints: {
+    summary: 'All endpoints of an extension, whoever sees it',
+    input: strict({ prefix: Prefix }),
+    output: list(Endpoint, extensionLimits.endpoints),
+    errors: ['NOT_FOUND'],
     http: [],
   },
   own: {

@@ -188,9 +188,10 @@ export const keys = resource('keys', {
 /** What other services of the platform ask about a caller. */
 export const keysInternal = internalResource('keys', {
   permissions: {
-    summary: 'What a key that is valid may do and see, and whose it is',
+    summary: 'What a key that is valid may do and see, what it is called, and whose it is',
     input: strict({ id: KeyId }),
     output: strict({
+      name: Key.properties.name,
       owner: Key.properties.owner,
       capabilities: EffectiveCapabilities,
       visible_extensions: VisibleExtensions,

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { defaultMetadata, linkPolicies } from './migration-terms.ts'
 import { Count, model, strict } from './schemas.ts'
-
-/** What of the metadata is kept unless the migration says otherwise. Times always are. */
-export const defaultMetadata = { modes: true, owners: true, attributes: false } as const
 
 const keepModes = `Permission bits; default ${defaultMetadata.modes}. Set-user-id and set-group-id only with the owner`
 const keepOwners = `User and group, by number; default ${defaultMetadata.owners}. Giving files away takes root`
@@ -23,11 +21,7 @@ export const Metadata = model('Metadata', {
 })
 export type Metadata = Static<typeof Metadata>
 
-/** What becomes of symbolic links. */
-export const linkPolicies = ['keep', 'follow', 'skip'] as const
 export type LinkPolicy = (typeof linkPolicies)[number]
-export const defaultLinks: LinkPolicy = 'keep'
-
 export const LinkPolicy = Type.Enum(linkPolicies, {
   description:
     'Symbolic links: copied as links, followed (as long as they stay inside of the source), or left out',

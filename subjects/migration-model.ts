@@ -5,6 +5,7 @@ import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from 
 import { movedBy } from './agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
+import { actionPolicies, actionPolicyNames } from './migration-terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
@@ -13,23 +14,10 @@ import { Deletions } from './target-match.ts'
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
 
-/**
- * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
- * its scripts work; the short ones are ours, and what it does not have has no other.
- */
-export const actionPolicies = {
-  Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
-  SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
-  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
-  SkipIfDigestMatch: 'SkipIfDigestMatch',
-} as const
-export type ActionPolicy = keyof typeof actionPolicies
-
-const policyNames = Object.keys(actionPolicies) as ActionPolicy[]
 /** @param usual what holds when none is given */
 export const actionPolicy = (usual: string) =>
   Type.Optional(
-    Type.Enum([...new Set([...policyNames, ...Object.values(actionPolicies)])], {
+    Type.Enum([...new Set([...actionPolicyNames, ...Object.values(actionPolicies)])], {
       description: `What happens to a file that is at the target already; default ${usual}`,
     }),
   )

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { definitions } from './contract.ts'
-import { actionPolicies, actionPolicy, Migration, migrationId } from './migration-model.ts'
+import { actionPolicy, Migration, migrationId } from './migration-model.ts'
+import { actionPolicies } from './migration-terms.ts'
 import { Count, list, model, Name, Path, strict, Timestamp } from './schemas.ts'
 import { command } from './migration-commands.ts'
 import { targetMatchFields } from './target-match.ts'

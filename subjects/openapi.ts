@@ -1,7 +1,8 @@
 import type { Contract, HttpRoute } from './contract.ts'
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
-import { type ErrorCode, errors } from './errors.ts'
+import { type ErrorCode, errors, isErrorCode } from './errors.ts'
+import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
 import { fieldsOf, type JsonSchema, jsonSchema, pick } from './json-schema.ts'
 import { type HttpServerName, httpServers } from './names.ts'
 import { routeFields } from './route.ts'
@@ -32,7 +33,6 @@ export function openApiDocument(
   { version }: { version: string },
 ): object {
   const operations = contracts.flatMap((contract) => operationsOf(contract, server))
-  const tags = new Set(operations.map(({ contract }) => contract.resource))
   return withModels({
     openapi,
     info: {
@@ -45,7 +45,7 @@ export function openApiDocument(
     servers: [{ url: '/', description: 'The server that this document comes from' }],
     // The migrator takes a token or a password, and does without while no access control is enabled.
     security: server === 'migrator' ? [{}, bearer, basic] : [bearer],
-    tags: [...tags].map((name) => ({ name })),
+    tags: tagsOf(operations),
     paths: pathsOf(operations),
     components: {
       schemas: { Error: ErrorSchema },
@@ -57,6 +57,26 @@ export function openApiDocument(
       },
     },
   })
+}
+
+/** The document of the platform, for extensions to add what `openApiPart` makes. */
+export const growingOpenApi = (contracts: readonly Contract[], about: { version: string }): GrowingDocument =>
+  new GrowingDocument(openApiDocument('platform', contracts, about), ['tags', 'paths'], {
+    section: 'components.responses',
+    valueOf: (name) => failure({ codes: codesNamed(name) }),
+  })
+
+/** What an extension adds to the document of the platform. It can be left for a while after each contract. */
+export function* openApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
+  const part = new PartMaker(prefix)
+  part.add('tags', contracts.length === 0 ? [] : [{ name: prefix }])
+  for (const contract of contracts) {
+    const operations = operationsOf(contract, 'platform')
+    part.add('paths', pathsOf(operations))
+    part.share(operations.flatMap(failuresOf).map(({ name }) => name))
+    yield
+  }
+  return part.finish()
 }
 
 const oidcToken = {
@@ -74,6 +94,9 @@ function operationsOf(contract: Contract, server: HttpServerName): Operation[] {
     return { contract, route, id: `${contract.resource}.${contract.verb}${suffix}` }
   })
 }
+
+const tagsOf = (operations: readonly Operation[]): object[] =>
+  [...new Set(operations.map(({ contract }) => contract.resource))].map((name) => ({ name }))
 
 function pathsOf(operations: readonly Operation[]): Record<string, Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {}
@@ -151,13 +174,16 @@ function failuresOf({ contract, route }: Operation): readonly Failure[] {
   if (known !== undefined) return known
   const byStatus = Map.groupBy(codes, (code) => errors[code].status)
   const failures = [...byStatus].map(([status, codes]) => {
-    const name = codes.join('.')
+    const name = nameOf(codes)
     return { status, codes, name, reference: { $ref: `#/components/responses/${name}` } }
   })
   if (knownFailures.size >= maxKnownFailures) knownFailures.clear()
   knownFailures.set(id, failures)
   return failures
 }
+
+const nameOf = (codes: readonly ErrorCode[]): string => codes.join('.')
+const codesNamed = (name: string): ErrorCode[] => name.split('.').filter(isErrorCode)
 
 /** Combinations of codes: we have some fifty, and extensions choose theirs. */
 const maxKnownFailures = 1_000
@@ -171,7 +197,7 @@ function responsesOf(operations: readonly Operation[]): Record<string, object> {
   return Object.fromEntries([...failures].map(([name, each]) => [name, failure(each)]))
 }
 
-const failure = ({ codes }: Failure) => ({
+const failure = ({ codes }: Pick<Failure, 'codes'>) => ({
   description: codes.map((code) => `${code}: ${errors[code].meaning}`).join(' '),
   content: { 'application/json': { schema: errorOfCodes(codes) } },
 })

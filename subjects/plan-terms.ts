@@ -9,7 +9,7 @@ export const planActions = {
   EXCLUDE: 'An exclusion leaves it out, or no inclusion matches it',
   REFUSE: 'The target cannot hold it, or something stands in its way',
   DELETE: 'It is at the target only, and the migration matches the target',
-  KEEP: 'It is at the target only, and stays',
+  KEEP: 'It is at the target only, and stays, or something in it does',
   UNREADABLE: 'A store did not let it be looked at',
 } as const
 export type PlanAction = keyof typeof planActions
@@ -33,7 +33,8 @@ export const planCounts = {
   filesToDelete: 'Files of the target that are deleted',
   bytesToDelete: 'Their bytes',
   foldersToDelete: 'Folders of the target that are deleted',
-  pathsKept: 'Paths that are at the target only, and stay; what is in such a folder is not counted',
+  pathsKept:
+    'Paths that are at the target only, and stay; what is in a folder that stays as a whole is not counted',
   entriesAtTarget: 'Files and folders that are at the target',
   unreadablePaths: 'Paths that could not be looked at',
 } as const

@@ -93,7 +93,7 @@ describe.skipIf(chromiumMissing !== undefined)(name, () => {
     })
     expect(await page.textContent('#asked')).toBe('1')
     await page.close()
-    await until('it is gone', async () => (await callExample(platform, 'page/read', {})).status === 404)
+    await until('it is gone', async () => (await callExample(platform, 'page/read', {})).status === 503)
     const ended = once(server, 'exit')
     server.kill()
     await ended

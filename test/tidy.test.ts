@@ -55,6 +55,33 @@ test('imports go one way', () => {
   expect(wrong).toEqual([])
 })
 
+/** What a file loads, without what is for its types alone. */
+const loadedBy = (path: string): string[] =>
+  Array.from(
+    readFileSync(join(root, path), 'utf8').matchAll(
+      /^(?:import|export) (?!type )(?:[^';]* from )?'([^']+)'/gm,
+    ),
+    ([, what]) => (what!.startsWith('.') ? normalize(join(dirname(path), what!)) : what!),
+  )
+
+test('threads are small: the schemas are not loaded into each of them', () => {
+  const threads = sources.filter(
+    (path) => /^services\/.*thread\.ts$/.test(path) && !path.includes('engine-thread'),
+  )
+  expect(threads).toHaveLength(4)
+  for (const thread of threads) {
+    const loaded = new Set([thread])
+    for (const path of loaded) {
+      if (path.endsWith('.ts')) for (const what of loadedBy(path)) loaded.add(what)
+    }
+    expect([...loaded].filter((what) => what === 'typebox')).toEqual([])
+  }
+})
+
+test('nobody imports Node’s HTTP, with all that it loads', () => {
+  expect(sources.filter((path) => loadedBy(path).includes('node:http'))).toEqual([])
+})
+
 test('the broker’s clients are known to broker/ and sdk/ alone', () => {
   const wrong = imports.filter(
     ({ from, what }) => what.startsWith('@nats-io/') && !/^(broker|sdk)\//.test(from),

@@ -10,8 +10,8 @@ export const keyPermissionHandlers = (keys: KeyCollection): Handlers<typeof keys
     const key = await keys.get(id)
     if (key === undefined || whyInvalid(key) !== undefined)
       throw call.fail('NOT_FOUND', `the key ${id} is not valid any more`)
-    const { owner, capabilities, visible_extensions } = key
-    return { owner, capabilities, visible_extensions, isAdministrator: isAdministrator(key) }
+    const { name, owner, capabilities, visible_extensions } = key
+    return { name, owner, capabilities, visible_extensions, isAdministrator: isAdministrator(key) }
   },
   expiring: async ({ by }) => {
     const until = Date.parse(by)

@@ -10,6 +10,7 @@ import { platformSource } from '../../subjects/metric-model.ts'
 import type { Migration, MigrationState } from '../../subjects/migration-model.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { observability } from '../../subjects/observability.ts'
+import { plural } from '../../subjects/plural.ts'
 import { maxPageLength, maxTextLength } from '../../subjects/schemas.ts'
 import type { Observation } from './judge.ts'
 import type { StoredRule } from './record.ts'
@@ -67,7 +68,7 @@ function failureOf({ abortReason, conditions, state, failedPathCount }: Migratio
   const standstill = conditions.find(({ reason }) => standstills.includes(reason))
   if (standstill !== undefined) return `does not get on: ${standstill.message}`
   if (doneStates.includes(state) && failedPathCount > 0)
-    return `has ${failedPathCount} paths that did not arrive`
+    return `has ${plural(failedPathCount, 'path')} that did not arrive`
   return undefined
 }
 

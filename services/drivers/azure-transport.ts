@@ -1,5 +1,6 @@
-import * as http from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import * as https from 'node:https'
+import { http } from '../../broker/http.ts'
 import type { BlobEndpoint } from './azure-endpoint.ts'
 import type { BlobAnswer } from './azure-errors.ts'
 
@@ -36,7 +37,7 @@ class StaleConnection extends Error {}
 export class Transport {
   readonly #endpoint: BlobEndpoint
   readonly #limits: TransportLimits
-  readonly #agent: http.Agent
+  readonly #agent: Agent
   readonly #request: typeof http.request
 
   constructor(endpoint: BlobEndpoint, limits: TransportLimits) {
@@ -95,7 +96,7 @@ export class Transport {
 }
 
 function collect(
-  response: http.IncomingMessage,
+  response: IncomingMessage,
   into: Buffer | undefined,
   resolve: (answer: BlobAnswer) => void,
   reject: (error: Error) => void,

@@ -31,6 +31,8 @@ export interface Entry {
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
   readonly owner?: Owner
+  /** Names that a file has in its store (hard links), where these are several. */
+  readonly nameCount?: number
   /** MD5 of the content, base64, where the store keeps one. */
   readonly md5?: string
   /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */

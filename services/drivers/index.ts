@@ -1,18 +1,20 @@
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
-import { Adls2Driver } from './adls2.ts'
 import type { Driver } from './driver.ts'
 import { LocalDriver } from './local.ts'
 
 /**
  * The driver of a filesystem. No I/O yet: `probe` finds out whether the store is there.
- * Throws a GantryError INVALID_INPUT when an option is not one that the kind honours.
+ * Rejects with a GantryError INVALID_INPUT when an option is not one that the kind honours.
+ * What speaks to Azure is loaded with the first such filesystem: most hosts and threads have none.
  */
-export function openDriver(spec: FilesystemSpec): Driver {
+export async function openDriver(spec: FilesystemSpec): Promise<Driver> {
   switch (spec.kind) {
     case 'local':
       return new LocalDriver(spec.options)
-    case 'adls2-shared-key':
+    case 'adls2-shared-key': {
+      const { Adls2Driver } = await import('./adls2.ts')
       return new Adls2Driver(spec.options)
+    }
   }
 }
 

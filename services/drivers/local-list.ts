@@ -61,7 +61,9 @@ export function statEntry(name: Buffer, stat: Stats): Entry {
         : 'other'
   const sizeBytes = type === 'file' ? stat.size : 0
   const { mtimeMs: modifiedMs, birthtimeMs: createdMs } = stat
+  const nameCount = type === 'file' && stat.nlink > 1 ? { nameCount: stat.nlink } : {}
+  const mode = stat.mode & 0o7777
+  const entry = { name, type, sizeBytes, modifiedMs, mode, owner: ownerOf(stat), ...nameCount } as const
   // File systems that do not know it say 0.
-  const entry = { name, type, sizeBytes, modifiedMs, mode: stat.mode & 0o7777, owner: ownerOf(stat) } as const
   return createdMs > 0 ? { ...entry, createdMs } : entry
 }

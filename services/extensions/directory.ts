@@ -24,7 +24,7 @@ export class Directory {
   readonly #tokens = new Map<string, Set<string>>()
   readonly #seenMs = new Map<string, number>()
   readonly #waiters = new Set<Waiter>()
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners: ((prefix: string) => void)[] = []
 
   /** Reads what is stored, and follows it until `stop`. */
   static async open({ instances, heartbeats }: Pick<ExtensionState, 'instances' | 'heartbeats'>): Promise<{
@@ -61,14 +61,15 @@ export class Directory {
       this.#tokens.set(record.prefix, tokens.add(token))
       this.seen(token, record.registered)
     }
-    for (const listener of this.#listeners) listener()
+    const prefix = (record ?? before)?.prefix
+    if (prefix !== undefined) for (const listener of this.#listeners) listener(prefix)
     for (const waiter of this.#waiters) {
       if (waiter.isDone()) waiter.resolve()
     }
   }
 
-  /** Calls back whenever an instance has come, changed or gone. */
-  onChange(listener: () => void): void {
+  /** Calls back with the prefix whenever an instance has come, changed or gone. */
+  onChange(listener: (prefix: string) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -101,11 +102,11 @@ export class Directory {
     )
   }
 
-  /** Those that have been silent for too long. */
-  silent(nowMs: number): LiveInstance[] {
+  /** Those that have been silent for too long. @param sinceMs since when they could be heard */
+  silent(nowMs: number, sinceMs: number): LiveInstance[] {
     return [...this.#records]
       .map(([token, record]) => ({ ...record, seenMs: this.#seenMs.get(token) ?? 0 }))
-      .filter(({ seenMs }) => nowMs - seenMs > lostAfterMs)
+      .filter(({ seenMs }) => nowMs - Math.max(seenMs, sinceMs) > lostAfterMs)
   }
 
   /** Resolves when the directory has what was just stored. */

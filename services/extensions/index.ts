@@ -1,10 +1,10 @@
 import { nuid } from '../../broker/connection.ts'
 import type { Caller, Handlers } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { endpointSubject } from '../../subjects/extension-contract.ts'
 import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extension-model.ts'
 import { type extensions, type extensionsInternal, maxLost } from '../../subjects/extensions.ts'
-import { product, serviceQueue } from '../../subjects/names.ts'
+import { serviceQueue } from '../../subjects/names.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -39,6 +39,7 @@ export function extensionHandlers({
   lifecycle,
   book,
   viewerOf,
+  requireOwn,
   dropStorage,
   forgetMetrics,
 }: ExtensionDependencies): Handlers<typeof extensions> {
@@ -49,17 +50,19 @@ export function extensionHandlers({
     return instances
   }
   /** The caller's own instance. */
-  const own = (prefix: string, instance: string, caller: Caller): InstanceRecord => {
+  const own = async (prefix: string, instance: string, caller: Caller): Promise<InstanceRecord> => {
+    const key = keyOf(caller)
+    requireSubscription(key, (await viewerOf(key)).capabilities, prefix)
     const record = directory.get(prefix, instance)
-    if (record === undefined || record.key !== keyOf(caller)) {
+    if (record === undefined || record.key !== key) {
       throw new GantryError('NOT_FOUND', `there is no instance ${instance} of ${prefix}: register again`)
     }
     return record
   }
-  /** Whether somebody may look after an extension that is not there at the moment. */
-  const owns = async (prefix: string, { owner, isAdministrator }: Viewer): Promise<boolean> => {
-    const known = await state.owned.get(prefix)
-    return known !== undefined && (isAdministrator || known.owner === owner)
+  /** @throws GantryError DENIED, NOT_FOUND unless the caller may look after an extension, there or not */
+  const requireCare = async (prefix: string, caller: Caller): Promise<void> => {
+    if (!(await viewer(caller)).isAdministrator) return requireOwn(keyOf(caller), prefix)
+    if ((await state.owned.get(prefix)) === undefined) throw unseen(prefix)
   }
   return {
     register: async (registration, call) => {
@@ -85,12 +88,12 @@ export function extensionHandlers({
       }
     },
     heartbeat: async ({ prefix, instance }, { caller, connection }) => {
-      const record = own(prefix, instance, caller)
+      const record = await own(prefix, instance, caller)
       await lifecycle.beat(record, connection ?? record.connection)
       return {}
     },
     deregister: async ({ prefix, instance }, { caller }) => {
-      await lifecycle.leave(own(prefix, instance, caller))
+      await lifecycle.leave(await own(prefix, instance, caller))
       return {}
     },
     list: async (page, { caller }) => visibleTo(directory, await viewer(caller), page).map(summaryOf),
@@ -106,13 +109,12 @@ export function extensionHandlers({
       return found
     },
     logs: async ({ prefix }, { caller }) => {
-      const who = await viewer(caller)
-      const isKnown = (await state.owned.get(prefix)) !== undefined
-      if (!isKnown || !(sees(who, prefix) || (await owns(prefix, who)))) throw unseen(prefix)
+      const isSeen = sees(await viewer(caller), prefix) && (await state.owned.get(prefix)) !== undefined
+      if (!isSeen) await requireCare(prefix, caller).catch(asUnseen(prefix))
       return book.read(prefix)
     },
     release: async ({ prefix }, call) => {
-      if (!(await owns(prefix, await viewer(call.caller)))) throw unseen(prefix)
+      await requireCare(prefix, call.caller)
       const there = directory.instances(prefix)
       if (there.length > 0) {
         const ids = there.map(instanceKey).join(', ')
@@ -127,6 +129,13 @@ export function extensionHandlers({
   }
 }
 
+/** Who may not look after an extension is told what those are told who do not see it. */
+const asUnseen =
+  (prefix: string) =>
+  (error: unknown): never => {
+    throw isGantryError(error, 'DENIED') || isGantryError(error, 'NOT_FOUND') ? unseen(prefix) : error
+  }
+
 /** The extensions that somebody sees, by prefix. */
 function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength, after }: Page) {
   // Lazily: of a thousand, only those of the page are looked at.
@@ -139,6 +148,18 @@ function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength
     .toArray()
 }
 
+/** An extension that is coming back is worth another try. */
+const away = (prefix: string, lostSince: string | undefined): GantryError =>
+  lostSince === undefined
+    ? unseen(prefix)
+    : new GantryError(
+        'UNAVAILABLE',
+        `the extension ${prefix} was lost at ${lostSince}; it is not there at the moment`,
+      )
+
+/** What the newest instance registered is what holds. */
+const revisionOf = (newest: LiveInstance): string => `${instanceKey(newest)} ${newest.registered}`
+
 /** What the edge asks. */
 export function extensionInternalHandlers({
   directory,
@@ -148,19 +169,22 @@ export function extensionInternalHandlers({
   requireOwn,
 }: ExtensionDependencies): Handlers<typeof extensionsInternal> {
   return {
-    endpoint: async ({ key, prefix, name }, call) => {
+    revision: async ({ key, prefix }) => {
+      if (!sees(await viewerOf(key), prefix)) throw unseen(prefix)
       const [newest] = directory.instances(prefix)
-      if (newest === undefined || !sees(await viewerOf(key), prefix)) throw unseen(prefix)
-      const endpoint = newest.registration.endpoints?.find((each) => each.name === name)
-      if (endpoint === undefined) {
-        throw call.fail(
-          'NOT_FOUND',
-          `${prefix} has no endpoint ${name}; see "${product} extensions show ${prefix}"`,
-        )
-      }
-      return { endpoint, revision: `${instanceKey(newest)} ${newest.registered}` }
+      if (newest === undefined) throw away(prefix, lost.since(prefix))
+      return { revision: revisionOf(newest) }
     },
-    visible: async ({ key, ...page }) => visibleTo(directory, await viewerOf(key), page).map(featuresOf),
+    visible: async ({ key, ...page }) =>
+      visibleTo(directory, await viewerOf(key), page).map(([newest]) => ({
+        prefix: newest!.prefix,
+        revision: revisionOf(newest!),
+      })),
+    endpoints: ({ prefix }) => {
+      const [newest] = directory.instances(prefix)
+      if (newest === undefined) throw unseen(prefix)
+      return newest.registration.endpoints ?? []
+    },
     own: async ({ key, prefix }) => {
       await requireOwn(key, prefix)
       return {}

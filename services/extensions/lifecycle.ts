@@ -4,6 +4,8 @@ import type { ClientConnection } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { extensionLimits, type Registration } from '../../subjects/extension-model.ts'
 import { product } from '../../subjects/names.ts'
+import { plural } from '../../subjects/plural.ts'
+import { Attention } from './attention.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
 import type { LostExtensions } from './lost.ts'
@@ -27,6 +29,7 @@ export interface LifecycleOptions {
 /** Comings and goings of instances. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
+  readonly #attention = new Attention(Date.now())
   readonly #sweeper: NodeJS.Timeout
 
   constructor(options: LifecycleOptions) {
@@ -129,7 +132,8 @@ export class Lifecycle {
   }
 
   #sweep(): void {
-    for (const record of this.#options.directory.silent(Date.now()))
+    const nowMs = Date.now()
+    for (const record of this.#options.directory.silent(nowMs, this.#attention.sinceMs(nowMs)))
       this.#inBackground(this.#loseSilent(record))
   }
 
@@ -172,4 +176,4 @@ export class Lifecycle {
 }
 
 const summaryText = ({ version, endpoints = [] }: Registration): string =>
-  `version ${version}, ${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`
+  `version ${version}, ${plural(endpoints.length, 'endpoint')}`

@@ -7,6 +7,7 @@ export class LostExtensions {
   readonly #owned: ExtensionState['owned']
   readonly #directory: Directory
   readonly #since = new Map<string, string>()
+  readonly #listeners: ((prefix: string) => void)[] = []
 
   private constructor(owned: ExtensionState['owned'], directory: Directory) {
     this.#owned = owned
@@ -19,8 +20,11 @@ export class LostExtensions {
   ): Promise<{ lost: LostExtensions; stop(): Promise<void> }> {
     const lost = new LostExtensions(owned, directory)
     const watch = await owned.watch((token, prefix) => {
-      if (prefix?.lost === undefined) lost.#since.delete(idOfToken(token))
-      else lost.#since.set(prefix.prefix, prefix.lost)
+      const id = idOfToken(token)
+      if (lost.#since.get(id) === prefix?.lost) return
+      if (prefix?.lost === undefined) lost.#since.delete(id)
+      else lost.#since.set(id, prefix.lost)
+      for (const listener of lost.#listeners) listener(id)
     })
     return { lost, stop: () => watch.stop() }
   }
@@ -31,6 +35,16 @@ export class LostExtensions {
       .map(([prefix, since]) => ({ prefix, since }))
       .filter(({ prefix }) => this.#directory.instances(prefix).length === 0)
       .toSorted((a, b) => (a.prefix < b.prefix ? -1 : 1))
+  }
+
+  /** When the last instance of a prefix was lost that is not back; undefined for any other. */
+  since(prefix: string): string | undefined {
+    return this.#directory.instances(prefix).length === 0 ? this.#since.get(prefix) : undefined
+  }
+
+  /** Calls back with the prefix whenever an extension is lost, or back. */
+  onChange(listener: (prefix: string) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Notes that an instance is gone, if it was the last one. */

@@ -8,7 +8,7 @@ import type { Capabilities } from '../../subjects/keys.ts'
 import { platformSource } from '../../subjects/metric-model.ts'
 import { commandNames, product } from '../../subjects/names.ts'
 import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
-import { problemsOf } from '../../subjects/validate.ts'
+import { invalid, requireUsable } from '../../subjects/validate.ts'
 import { extensionSubjects } from '../../subjects/visible.ts'
 
 /** Words that mean something else in a path of REST or on the command line. */
@@ -31,9 +31,7 @@ export function checkRegistration(registration: Registration): void {
     ...endpointProblems(registration),
     ...pageProblems(registration),
   ]
-  if (problems.length === 0) return
-  const text = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ')
-  throw new GantryError('INVALID_INPUT', `input: ${text}`, { details: problems })
+  if (problems.length > 0) throw invalid(problems)
 }
 
 const prefixProblems = ({ prefix }: Registration): Problem[] =>
@@ -75,14 +73,14 @@ function schemasProblems({ input, output }: Endpoint, at: string): Problem[] {
 /** A schema may be right by all rules and still not be what the validator can use. */
 function unusable(schema: object | undefined, field: string): Problem[] {
   try {
-    if (schema !== undefined) problemsOf(schema, {})
+    if (schema !== undefined) requireUsable(schema)
     return []
   } catch (error) {
     return [{ field, problem: `cannot be used: ${(error as Error).message}` }]
   }
 }
 
-function pageProblems({ resources = [], routes = [], widgets = [] }: Registration): Problem[] {
+function pageProblems({ resources = [], routes = [], menus = [], widgets = [] }: Registration): Problem[] {
   const known = resources.map(({ uri }) => uri)
   const missing = (list: readonly { uri: string }[], name: string) =>
     list.flatMap(({ uri }, index) =>
@@ -95,7 +93,14 @@ function pageProblems({ resources = [], routes = [], widgets = [] }: Registratio
       ? [{ field: `resources[${index}].uri`, problem: `${uri} is there already` }]
       : [],
   )
-  return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...twice]
+  const paths = routes.map(({ path }) => path)
+  // Who registers no routes may show its pages in its own way.
+  const deadEnds = menus.flatMap(({ route }, index) =>
+    paths.length === 0 || paths.includes(route)
+      ? []
+      : [{ field: `menus[${index}].route`, problem: `${route} is none of the routes: ${paths.join(', ')}` }],
+  )
+  return [...missing(routes, 'routes'), ...missing(widgets, 'widgets'), ...deadEnds, ...twice]
 }
 
 /** @throws GantryError DENIED, with the rule that is missing, when a key may not hear what an extension is asked */

@@ -75,8 +75,11 @@ export async function startExtensions({
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
   return {
-    /** Calls back whenever what extensions bring has changed on this node. */
-    onChange: (listener: () => void) => directory.onChange(listener),
+    /** Calls back whenever what an extension brings has changed on this node, or it was lost, or is back. */
+    onChange: (listener: (prefix: string) => void) => {
+      directory.onChange(listener)
+      lost.onChange(listener)
+    },
     /** How many are there at the moment. */
     count: () => directory.prefixes().length,
     handlers: {

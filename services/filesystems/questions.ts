@@ -19,7 +19,7 @@ export type Answer = { readonly entries: Entry[] } | { readonly error: SentError
 
 /** Asks a store, with calls that may block. Throws GantryError INVALID_INPUT for its options, StoreError. */
 export async function answer(question: Question): Promise<Entry[]> {
-  const driver = openDriver(question.spec)
+  const driver = await openDriver(question.spec)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   try {

@@ -10,27 +10,34 @@ const patienceMs = 25_000
 /** Questions at once, each in a thread of its own; more wait. A mount that hangs takes one of them until patience ends. */
 const maxThreads = 8
 
+/** How long an idle thread is kept: somebody who looks through folders asks again sooner, and it takes 20 MB. */
+const idleMs = 2_000
+
 interface StoresOptions {
   /** The module that threads run. */
   readonly entry?: URL
   readonly patienceMs?: number
+  readonly idleMs?: number
 }
 
 /**
  * Asks stores in worker threads: the calls of some drivers block, for ever where a mount hangs, and nobody else may be
- * held up by that. One idle thread is kept for the next question.
+ * held up by that. One idle thread is kept for the next question, for a while.
  */
 export class Stores {
   readonly #entry: URL
   readonly #patienceMs: number
+  readonly #idleMs: number
   readonly #waiting = new Set<PromiseWithResolvers<void>>()
   #idle: Worker | undefined
+  #ending: NodeJS.Timeout | undefined
   #isClosed = false
   #busy = 0
 
   constructor(options: StoresOptions = {}) {
     this.#entry = options.entry ?? new URL('./store-thread.ts', import.meta.url)
     this.#patienceMs = options.patienceMs ?? patienceMs
+    this.#idleMs = options.idleMs ?? idleMs
   }
 
   /** Proves that the store is there and takes the credentials. Throws GantryError INVALID_INPUT, StoreError. */
@@ -63,6 +70,7 @@ export class Stores {
     await this.#turn(signal)
     const worker = this.#idle ?? this.#start()
     this.#idle = undefined
+    clearTimeout(this.#ending)
     const patience = AbortSignal.timeout(this.#patienceMs)
     let hasAnswered = false
     try {
@@ -113,9 +121,12 @@ export class Stores {
 
   /** Keeps one idle thread, the last; it does not keep the process alive. */
   #keep(worker: Worker | undefined): void {
+    clearTimeout(this.#ending)
     void this.#idle?.terminate()
     this.#idle = worker
-    worker?.unref()
+    if (worker === undefined) return
+    worker.unref()
+    this.#ending = setTimeout(() => this.#keep(undefined), this.#idleMs).unref()
   }
 }
 

@@ -3,10 +3,12 @@ import type { Log } from '../../broker/log.ts'
 import { type ConditionReason, conditionReasons, type PutOff } from '../../subjects/condition-terms.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
+import { plural } from '../../subjects/plural.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
 import type { ChangesView } from './changes/following.ts'
 import { factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { windowChangeMs } from './recurrence.ts'
+import { isActive } from './states.ts'
 import { isInTime } from './turns.ts'
 
 /** How the work on a migration goes, as whoever does it knows. */
@@ -25,6 +27,8 @@ export interface ConditionsOptions {
   readonly waitsForAgent: (workId: string) => boolean
   /** The limits on bandwidth that hold for a migration, in words; undefined when none does. */
   readonly limitsOf: (migrationId: string, target: string) => string | undefined
+  /** A migration as it is now; undefined when it is gone. */
+  readonly latest: (migrationId: string) => Promise<MigrationRecord | undefined>
   readonly publish: (emission: Emission) => Promise<void>
   readonly log: Log
 }
@@ -56,12 +60,10 @@ export class Conditions {
     clearInterval(this.#timer)
   }
 
-  /** Those of a migration, of its work and of its record. */
+  /** Those of a migration, of its record and of its work: when that is over, what was in its way is so too. */
   of(record: MigrationRecord): Condition[] {
-    return [
-      ...recordConditions(record, Date.now()),
-      ...(this.#known.get(record.internalId)?.conditions ?? []),
-    ]
+    const ofWork = isActive(record.state) ? this.#known.get(record.internalId)?.conditions : undefined
+    return [...recordConditions(record, Date.now()), ...(ofWork ?? [])]
   }
 
   /** Asks how all goes, and tells of what has changed. */
@@ -70,6 +72,7 @@ export class Conditions {
     const now = new Map<string, Known>()
     for (const state of this.#options.states()) {
       const { record } = state
+      if (!isActive(record.state)) continue
       const found = this.#found(state)
       const known = before.get(record.internalId)
       if (found.length > 0) now.set(record.internalId, { record, conditions: merged(found, known) })
@@ -78,7 +81,7 @@ export class Conditions {
     for (const [id, { record, conditions }] of now)
       if (reasonsOf(conditions) !== reasonsOf(before.get(id)?.conditions ?? []))
         this.#tell(record, conditions)
-    for (const [id, { record }] of before) if (!now.has(id)) this.#tell(record, [])
+    for (const [id, { record }] of before) if (!now.has(id)) void this.#tellEnd(record)
   }
 
   #found({ record, forStorage, putOffs, changes, problem }: WorkState): PutOff[] {
@@ -93,6 +96,18 @@ export class Conditions {
       ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
     ]
+  }
+
+  /** Nothing is in the way of the work, or it is over: then the state that it is in by now is told too. Never rejects. */
+  async #tellEnd({ migrationId, internalId }: MigrationRecord): Promise<void> {
+    const { latest, log } = this.#options
+    try {
+      const record = await latest(migrationId)
+      // That it is gone was told.
+      if (record?.internalId === internalId) this.#tell(record, this.of(record))
+    } catch (error) {
+      log.debug({ err: error, migration: migrationId }, 'Its conditions could not be told.')
+    }
   }
 
   /** Not kept with a change: who follows these missed one sees the next, and can ask. */
@@ -117,7 +132,12 @@ export function recordConditions(record: MigrationRecord, nowMs: number): Condit
   }
   if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
   const { files, folders, time } = deletions
-  return [{ ...said('WAITS_FOR_APPROVAL', `${files} files and ${folders} folders`), since: time }]
+  return [
+    {
+      ...said('WAITS_FOR_APPROVAL', `${plural(files, 'file')} and ${plural(folders, 'folder')}`),
+      since: time,
+    },
+  ]
 }
 
 function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {

@@ -1,6 +1,6 @@
 import { emission } from '../../broker/events.ts'
 import type { Input } from '../../subjects/contract.ts'
-import { defaultLinks, defaultMetadata } from '../../subjects/migration-metadata.ts'
+import { defaultLinks, defaultMetadata } from '../../subjects/migration-terms.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'

@@ -32,13 +32,19 @@ export async function noteFailures(
   { item, failures }: { item: string; failures: readonly Failure[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const timeMs = Date.now()
-  const note = (failure: Failure) =>
-    ledger.append(
-      migration,
-      { ...failure, timeMs },
-      `${migration}.${item}.${hash('sha256', failure.path, 'base64url')}`,
-      signal,
-    )
-  await Promise.all(failures.map(note))
+  await Promise.all(failures.map((failure) => noteFailure(ledger, migration, { item, failure }, signal)))
 }
+
+/** Notes one of them. Resolves with its number in the ledger. */
+export const noteFailure = (
+  ledger: Pick<FailureNotes, 'append'>,
+  migration: string,
+  { item, failure }: { item: string; failure: Failure },
+  signal: AbortSignal,
+): Promise<number> =>
+  ledger.append(
+    migration,
+    { ...failure, timeMs: Date.now() },
+    `${migration}.${item}.${hash('sha256', failure.path, 'base64url')}`,
+    signal,
+  )

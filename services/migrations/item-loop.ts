@@ -163,16 +163,19 @@ export class ItemLoop {
   }
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */
-  async #record(lane: Lane, item: QueueItem, { failures, retry, putOff, counts }: ItemResult): Promise<void> {
+  async #record(
+    lane: Lane,
+    item: QueueItem,
+    { failures, gone = [], retry, putOff, counts }: ItemResult,
+  ): Promise<void> {
     const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
-    const unknown = changes?.unknown(failures) ?? failures
-    await noteFailures(
-      ledger,
-      workId,
-      { item: `${queueCreated}.${item.sequence}`, failures: unknown },
-      signal,
-    )
     const retried = retriedFailure(item.messageId)
+    const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
+    if (changes === undefined) await noteFailures(ledger, workId, noted, signal)
+    else {
+      await changes.failures.note(noted, signal)
+      await changes.failures.gone(gone)
+    }
     // Not by its content, which has the time of the next try in it.
     const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
     if (retry !== undefined) {
@@ -180,7 +183,7 @@ export class ItemLoop {
       await this.publish(lane, retry, retryId)
     } else if (retried !== undefined) {
       // It has arrived, or failed once more and is noted anew.
-      await ledger.forget(retried)
+      await (changes?.failures ?? ledger).forget(retried)
       counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
     this.putOffs.settle(item.messageId)

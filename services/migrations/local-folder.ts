@@ -10,7 +10,7 @@ export async function refusalAt(
   path: StorePath,
   entry: Pick<Entry, 'type' | 'sizeBytes'>,
 ): Promise<string | undefined> {
-  const driver = openDriver(spec)
+  const driver = await openDriver(spec)
   try {
     return driver.refuses(path, entry)
   } finally {
@@ -23,7 +23,7 @@ export async function refusalAt(
  * filesystem that has none.
  */
 export async function localFolder(spec: FilesystemSpec, path: string): Promise<Buffer | undefined> {
-  const driver = openDriver(spec)
+  const driver = await openDriver(spec)
   try {
     const { localRoot } = driver.features
     return localRoot === undefined
@@ -36,7 +36,7 @@ export async function localFolder(spec: FilesystemSpec, path: string): Promise<B
 
 /** What the driver calls the store of a filesystem; undefined for a folder of the host. */
 export async function storeName(spec: FilesystemSpec): Promise<string | undefined> {
-  const driver = openDriver(spec)
+  const driver = await openDriver(spec)
   try {
     return driver.features.storeName
   } finally {

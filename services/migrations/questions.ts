@@ -1,6 +1,6 @@
 import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import { actionPolicies } from '../../subjects/migration-model.ts'
+import { actionPolicies } from '../../subjects/migration-terms.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'

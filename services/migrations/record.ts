@@ -2,12 +2,8 @@ import { type Static, Type } from 'typebox'
 import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/envelope.ts'
 import { failureClassNames } from '../../subjects/failure-classes.ts'
-import {
-  type ActionPolicy,
-  actionPolicies,
-  migrationPriorities,
-  migrationStates,
-} from '../../subjects/migration-model.ts'
+import { migrationPriorities, migrationStates } from '../../subjects/migration-model.ts'
+import { actionPolicyNames } from '../../subjects/migration-terms.ts'
 import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
 import { maxRules } from '../../subjects/rules.ts'
@@ -15,8 +11,6 @@ import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schem
 import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
-
-const policies = Object.keys(actionPolicies) as ActionPolicy[]
 
 /** What was done, in numbers; see `Counts` of the engine. */
 const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
@@ -32,7 +26,7 @@ const PendingRegion = strict({
   id: Count('Unique in its migration'),
   path: Path('In the source'),
   /** Default: the migration's. */
-  policy: Type.Optional(Type.Enum(policies)),
+  policy: Type.Optional(Type.Enum(actionPolicyNames)),
   created: Timestamp('When it was asked for'),
   /** Not the folder is meant, but what failed: the path is that of the migration. */
   failures: Type.Optional(
@@ -55,7 +49,7 @@ export const MigrationRecord = strict({
   path: Path('Root of the migration in both filesystems'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
-  policy: Type.Enum(policies),
+  policy: Type.Enum(actionPolicyNames),
   kind: Type.Enum(migrationKinds),
   priority: Type.Enum(migrationPriorities),
   /** Without them: the defaults. */

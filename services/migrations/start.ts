@@ -16,6 +16,7 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
+import { KnownFailures } from './changes/known-failures.ts'
 import { startCleanups } from './cleanups/start.ts'
 import { Conditions } from './conditions.ts'
 import { type Counts, Mover } from './engine/mover.ts'
@@ -25,7 +26,7 @@ import { Figures } from './figures.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
-import { MigrationRecord, recordUpcasters, recordVersion } from './record.ts'
+import { MigrationRecord, recordUpcasters, recordVersion, workIdOf } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
 import { MigrationMetrics } from './stats/metrics.ts'
 import { statsHandlers } from './stats/handlers.ts'
@@ -123,12 +124,14 @@ export async function startMigrations(options: MigrationsOptions) {
     threads,
     spillFolder: reportsFolder,
     resolve,
-    changes: async ({ migrationId, target, seeded, comparisonSeconds }, spec) => {
+    changes: async (record, spec) => {
+      const { migrationId, target, seeded, comparisonSeconds } = record
       const { listenAndApplySourceChanges } = await place(target)
       return openChanges(spec, {
         migration: migrationId,
         comparisonSeconds,
         hasGap: seeded,
+        failures: await KnownFailures.open(failures, workIdOf(record)),
         endsWithScan: !listenAndApplySourceChanges,
         log,
       })
@@ -145,6 +148,7 @@ export async function startMigrations(options: MigrationsOptions) {
     states: () => runner.states(),
     waitsForAgent: (workId) => agents.offers.waits(workId),
     limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
+    latest: (migrationId) => records.get(migrationId),
     publish,
     log,
   })

@@ -1,4 +1,5 @@
 import type { MigrationState } from '../../subjects/migration-model.ts'
+import { plural } from '../../subjects/plural.ts'
 import type { MigrationRecord } from './record.ts'
 import { mayRun, windowChangeMs } from './recurrence.ts'
 
@@ -24,12 +25,12 @@ export function stateText(record: Told, failedPathCount: number, nowMs: number):
   const text =
     (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ?? texts[record.state]
   if (failedPathCount === 0) return text
-  return `${text}, but ${failedPathCount} ${failedPathCount === 1 ? 'path' : 'paths'} did not arrive`
+  return `${text}, but ${plural(failedPathCount, 'path')} did not arrive`
 }
 
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
   if (deletions?.isHeld === true)
-    return `stopped before ${deletions.files} files and ${deletions.folders} folders of the target are deleted: see plan, then approve-deletions`
+    return `stopped before ${plural(deletions.files, 'file')} and ${plural(deletions.folders, 'folder')} of the target are deleted: see plan, then approve-deletions`
   if (!resumable) return 'stopped, and cannot go on'
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
 }

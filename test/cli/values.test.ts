@@ -118,3 +118,18 @@ test('paths may be the lines of a file, byte for byte', async () => {
   await expect(readPaths('@empty')).rejects.toThrow(/has no path/)
   await expect(readPaths('@nowhere')).rejects.toThrow(/ENOENT/)
 })
+
+test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
+  'a record that is not of key=value is wrong usage: %j',
+  async (text) => {
+    const contract = resources.observability['query_scalar_metrics']
+    const metrics = shapeOf(contract)
+    const labels = metrics.flags.find(({ name }) => name === 'labels')!
+    const sources = { cwd: '/', readStdin: () => Promise.resolve('') }
+    const reading = inputOf(contract, metrics, new Map([[labels, text]]), sources)
+    await expect(reading).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: '--labels is to be key=value, given once for each key, or a JSON object',
+    })
+  },
+)

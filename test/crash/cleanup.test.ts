@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { bandwidth } from '../../subjects/bandwidth.ts'
 import { cleanups } from '../../subjects/cleanups.ts'
-import { filesystems } from '../../subjects/filesystems.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees, walkTree } from '../support/compare-trees.ts'
 import { createFolder } from '../support/migrations.ts'
@@ -13,6 +12,7 @@ import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
 import { Killer } from './killer.ts'
 import { seed } from './settings.ts'
+import { migrateFolder } from './migrate-folder.ts'
 import { Victim } from './victim.ts'
 
 const files = 5_000
@@ -32,16 +32,7 @@ test(`a cleanup loses nothing and goes on: ${wantedKills} kills -9, CRASH_SEED=$
   const home = await createHome()
   await using victim = new Victim(home)
   await victim.start()
-  await victim.call(filesystems['create-local'], { fileSystemId: 'from', role: 'source', fsRoot: from })
-  await victim.call(filesystems['create-local'], { fileSystemId: 'to', role: 'target', fsRoot: to })
-  await victim.call(migrations.create, {
-    migrationId: 'one',
-    path: '/',
-    source: 'from',
-    target: 'to',
-    scanOnlyMigration: true,
-    autoStart: true,
-  })
+  await migrateFolder(victim, folder)
   const stateOf = async () => (await victim.call(migrations.get, { migrationId: 'one' })).state
   await until('it is copied', async () => (await stateOf()) === 'COMPLETED')
   expect(compareTrees(from, to)).toEqual([])

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
-import { filesystems } from '../../subjects/filesystems.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { createFolder } from '../support/migrations.ts'
@@ -13,6 +12,7 @@ import { createHome } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
 import { seed } from './settings.ts'
+import { migrateFolder } from './migrate-folder.ts'
 import { Victim } from './victim.ts'
 
 // What is in the way is said, nothing is lost, and it goes on by itself when the way is free.
@@ -53,20 +53,7 @@ async function startScene({ files, to, messaging, environment }: SceneOptions): 
   const victim = new Victim(home, environment)
   await victim.start()
   const places = { from: folder.from, to: to ?? folder.to }
-  await victim.call(filesystems['create-local'], {
-    fileSystemId: 'from',
-    role: 'source',
-    fsRoot: places.from,
-  })
-  await victim.call(filesystems['create-local'], { fileSystemId: 'to', role: 'target', fsRoot: places.to })
-  await victim.call(migrations.create, {
-    migrationId: 'one',
-    path: '/',
-    source: 'from',
-    target: 'to',
-    scanOnlyMigration: true,
-    autoStart: true,
-  })
+  await migrateFolder(victim, places)
   const progress = () => victim.call(migrations.progress, { migrationId: 'one' })
   return {
     victim,

@@ -21,6 +21,7 @@ test('a migration is held when the window of its schedule ends, and goes on with
   await platform.call(bandwidth.set, { scope: 'global', requests: 20 })
   // Every other minute from now on.
   const begins = new Date(Date.now() + 5_000)
+  begins.setUTCMilliseconds(0)
   const first = begins.getUTCMinutes() % 2
   await platform.call(migrations.create, {
     migrationId: 'nightly',

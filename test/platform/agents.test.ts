@@ -146,7 +146,7 @@ test('an agent with its own limit says so, keeps it, and hands its work back at 
 
 test('a process takes the name of one with the same key, and none that another key has', async () => {
   await using first = await startAgent(platform, 'name')
-  await using second = new AgentChild(first.token, ['--name', 'name'])
+  await using second = new AgentChild(first.token)
   expect(await first.exitCode()).toBe(1)
   expect(first.printed).toContain('another process has taken the name')
   const { token } = await platform.call(agentKeys.register, { name: 'other' })

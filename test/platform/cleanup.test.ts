@@ -81,7 +81,7 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   const asked = await platform.call(cleanups.create, { migrationId: 'first', onlyIfAll: true })
   expect(await untilEnded(asked.id)).toMatchObject({
     status: 'CANCELLED',
-    message: 'nothing was removed, as 1 paths would have stayed',
+    message: 'nothing was removed, as 1 path would have stayed',
     filesRemoved: 0,
   })
   expect(isThere('first/deep/file0')).toBe(true)

@@ -18,11 +18,11 @@ const names = many(380, (index) => `field${index}`)
 const fields = (values: unknown) => Object.fromEntries(names.map((name) => [name, values]))
 
 test.each<[string, object, (count: number) => unknown, number]>([
-  ['numbers', { type: 'number' }, (n) => n, 2_000_000],
-  ['objects', { properties: { a: {}, b: {} }, required: ['a'] }, () => ({ a: 1 }), 400_000],
+  ['numbers', { type: 'number' }, (n) => n, 800_000],
+  ['objects', { properties: { a: {}, b: {} }, required: ['a'] }, () => ({ a: 1 }), 250_000],
   ['names that nobody knows', { properties: fields({}), additionalProperties: false }, () => fields(1), 100],
-  ['alternatives', { anyOf: many(380, (n) => ({ const: n })) }, () => 379, 1_000_000],
-  ['all of them', { oneOf: many(380, () => ({ type: 'number' })) }, () => 1, 100_000],
+  ['alternatives', { anyOf: many(380, (n) => ({ const: n })) }, () => 379, 50_000],
+  ['all of them', { oneOf: many(380, () => ({ type: 'number' })) }, () => 1, 20_000],
   ['words of a list', { enum: many(1_000, (n) => `some word ${n}`) }, () => 'some word 999', 100_000],
   ['objects of a list', { enum: many(500, (n) => ({ a: 1, n })) }, () => ({ a: 1, n: 499 }), 100_000],
   ['texts', { type: 'string', maxLength: 3_000, pattern: '^a*a*b' }, () => 'a'.repeat(1_800), 1_000],
@@ -41,12 +41,12 @@ test.each<[string, object, (count: number) => unknown, number]>([
     return problem
   }
   expect(msOf(count)).toMatch(tooMuch)
-  for (let length = count; length >= 1; length = Math.floor(length / 4)) msOf(length)
+  for (let length = count; length >= 1; length = Math.floor(length / 8)) msOf(length)
 })
 
 test('neither do lists in which nothing is twice, or everything', () => {
   for (const make of [() => 0, (index: number) => index]) {
-    for (const length of [1_000, 2_500, 10_000, 24_000, 500_000]) {
+    for (const length of [2_500, 24_000, 200_000]) {
       const answer = many(length, make)
       const began = performance.now()
       answerProblem({ output: { type: 'array', uniqueItems: true } }, answer)

@@ -4,11 +4,16 @@ import asyncApi from '@asyncapi/specs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
-import { asyncApiDocument } from '../../subjects/asyncapi.ts'
+import { Type } from 'typebox'
+import { asyncApiDocument, asyncApiPart, growingAsyncApi } from '../../subjects/asyncapi.ts'
 import { catalogue } from '../../subjects/catalogue.ts'
+import type { Contract } from '../../subjects/contract.ts'
+import { endpointContract, endpointPath } from '../../subjects/extension-contract.ts'
+import type { Endpoint } from '../../subjects/extension-model.ts'
+import type { GrowingDocument } from '../../subjects/growing-document.ts'
 import { contracts, eventContracts } from '../../subjects/index.ts'
 import { type HttpServerName, httpServers } from '../../subjects/names.ts'
-import { openApiDocument } from '../../subjects/openapi.ts'
+import { growingOpenApi, openApiDocument, openApiPart } from '../../subjects/openapi.ts'
 
 /** The golden files show a change of the API, not of the release. */
 const version = '0.0.0'
@@ -20,6 +25,38 @@ interface Part {
 }
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test takes apart
 const whole = catalogue(contracts, eventContracts, { version }) as { contracts: Part[]; events: Part[] }
+
+/** Two extensions with a model of the same name that is not the same, and one of ours. */
+const extensions: [prefix: string, contracts: Contract[]][] = ['weather', 'tides'].map((prefix) => {
+  const Place = Type.Object({ [prefix]: Type.String() }, { title: 'Place' })
+  const Error = Type.Object({ why: Type.Enum(['wind', 'water']) }, { title: 'Error' })
+  const input = Type.Object({ place: Place, error: Type.Optional(Error) })
+  const endpoints = ['forecast', 'history'].map((name): Endpoint => {
+    const own = { name, summary: 'What is known', input: { ...input }, output: { ...Place } }
+    return name === 'history' ? { ...own, method: 'GET', errors: ['NOT_FOUND', 'STORAGE_FULL'] } : own
+  })
+  return [prefix, endpoints.map((endpoint) => endpointContract(prefix, endpoint))]
+})
+
+/** As it is sent. */
+function grown(document: GrowingDocument, partOf: typeof openApiPart): Record<string, unknown> {
+  const parts = extensions.map(([prefix, all]) => {
+    const making = partOf(prefix, all)
+    for (;;) {
+      const { done, value } = making.next()
+      if (done) return value
+    }
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test takes apart
+  return JSON.parse(Buffer.concat([...document.with(parts)]).toString()) as Record<string, unknown>
+}
+
+const growing = growingOpenApi(contracts, { version })
+const withExtensions = {
+  'openapi-platform with extensions': grown(growing, openApiPart),
+  'asyncapi with extensions': grown(growingAsyncApi(contracts, eventContracts, { version }), asyncApiPart),
+}
+
 const documents: Record<string, object> = {
   ...Object.fromEntries(
     servers.map((server) => [`openapi-${server}`, openApiDocument(server, contracts, { version })]),
@@ -53,7 +90,7 @@ test('there is no golden file of what is gone', () => {
   expect(kept.toSorted()).toEqual(resources.filter((name) => name.includes('/')).toSorted())
 })
 
-describe.each(Object.entries(documents))('%s', (_, document) => {
+describe.each(Object.entries({ ...documents, ...withExtensions }))('%s', (_, document) => {
   test('survives JSON', () => {
     expect(JSON.parse(JSON.stringify(document))).toEqual(document)
   })
@@ -68,13 +105,16 @@ test('every server has a document', () => {
   expect(servers).toEqual(Object.keys(httpServers))
 })
 
-test.each(servers)('the document of the %s is OpenAPI', async (server) => {
-  const result = await new Validator().validate({ ...openApiDocument(server, contracts, { version }) })
-  expect(result.errors).toBeUndefined()
-  expect(result.valid).toBe(true)
-})
+test.each(['openapi-platform', 'openapi-migrator', 'openapi-platform with extensions'])(
+  'the document %s is OpenAPI',
+  async (name) => {
+    const result = await new Validator().validate({ ...{ ...documents, ...withExtensions }[name] })
+    expect(result.errors).toBeUndefined()
+    expect(result.valid).toBe(true)
+  },
+)
 
-test('the document of the broker is AsyncAPI', () => {
+test.each(['asyncapi', 'asyncapi with extensions'])('the document %s is AsyncAPI', (name) => {
   // The specification's schema brings the meta schema of draft 07 itself.
   const ajv = new Ajv({
     meta: false,
@@ -85,8 +125,42 @@ test('the document of the broker is AsyncAPI', () => {
   })
   const schema: object = asyncApi.schemas['3.0.0']
   const validate = ajv.compile({ ...schema })
-  validate(asyncDocument)
+  validate({ ...documents, ...withExtensions }[name])
   expect(validate.errors ?? []).toEqual([])
+})
+
+test('without extensions the growing document is the document', () => {
+  const text = Buffer.concat([...growing.with([])]).toString()
+  expect(text).toBe(JSON.stringify(documents['openapi-platform']))
+})
+
+test('what extensions add is what their contracts alone would say, with models under names of their own', () => {
+  const openApi = withExtensions['openapi-platform with extensions'] as {
+    tags: { name: string }[]
+    paths: object
+    components: { schemas: Record<string, object>; responses: object }
+  }
+  const whole = openApiDocument('platform', [...contracts, ...extensions.flatMap(([, all]) => all)], {
+    version,
+  }) as typeof openApi
+  expect(openApi.tags).toEqual(whole.tags)
+  expect(Object.keys(openApi.paths)).toEqual(Object.keys(whole.paths))
+  expect(openApi.components.responses).toEqual(whole.components.responses)
+  expect(openApi.components.schemas['Error']).toEqual(whole.components.schemas['Error'])
+  expect(openApi.components.schemas).toMatchObject({
+    'weather.Place': { properties: { weather: { type: 'string' } } },
+    'weather.Error': { properties: { why: { type: 'string', enum: ['wind', 'water'] } } },
+    'tides.Place': { properties: { tides: { type: 'string' } } },
+  })
+  expect(openApi.paths).toMatchObject({
+    [endpointPath('tides', 'forecast')]: {
+      post: {
+        responses: {
+          200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/tides.Place' } } } },
+        },
+      },
+    },
+  })
 })
 
 function referencesOf(value: unknown): string[] {

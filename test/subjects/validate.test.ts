@@ -37,6 +37,16 @@ test('a value that fits has no problems and comes back as it is', () => {
   expect(matches(Schema, value)).toBe(true)
 })
 
+test('a schema that is used often, and so compiled, says the same', () => {
+  const fresh = () => strict({ name: Type.String({ minLength: 2 }), size: Type.Optional(Type.Integer()) })
+  const schema = fresh()
+  for (let use = 0; use < 30; use++) {
+    expect(matches(schema, { name: 'ab', size: use })).toBe(true)
+    const bad = { name: 'a', size: 'large', colour: use }
+    expect(problemsOf(schema, bad)).toEqual(problemsOf(fresh(), bad))
+  }
+})
+
 describe('a problem names its field', () => {
   test.each([
     [{}, 'name'],
@@ -87,6 +97,20 @@ describe('a problem says what would be right', () => {
   ])('%j: %s', (value, text) => {
     expect(problem(value)).toBe(text)
   })
+})
+
+test.each([
+  [{ const: { b: 1 } }, 'must be {"b":1}'],
+  [{ const: null }, 'must be null'],
+  [{ enum: [{ b: 1 }, [1, 2], 'x', null] }, 'must be one of {"b":1}, [1,2], x, null'],
+  [{ enum: [[]] }, 'must be one of []'],
+  [{ const: { b: 'x'.repeat(5_000) } }, `must be {"b":"${'x'.repeat(994)}…`],
+  [
+    { enum: Array.from({ length: 500 }, () => ['x']) },
+    `must be one of ${'["x"], '.repeat(500).slice(0, 1_000)}…`,
+  ],
+])('values of any kind are shown, and cut', (schema, text) => {
+  expect(problemsOf(schema, 7)).toEqual([{ field: '', problem: text }])
 })
 
 test('the error has all problems in its message and details', () => {

@@ -45,14 +45,14 @@ export class AgentChild implements AsyncDisposable {
   }
 }
 
-/** An agent on this host with a key of its own, once the platform knows it. */
+/** An agent on this host with a key of its own, whose name it has, once the platform knows it. */
 export async function startAgent(
   platform: TestPlatform,
   name: string,
   args: readonly string[] = [],
 ): Promise<AgentChild & { readonly keyId: string; readonly token: string }> {
   const { id, token } = await platform.call(agentKeys.register, { name })
-  const child = new AgentChild(token, ['--name', name, ...args])
+  const child = new AgentChild(token, args)
   await until(`${name} is there`, async () => (await statusOf(platform, name)) === 'CONNECTED')
   return Object.assign(child, { keyId: id, token })
 }

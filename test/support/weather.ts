@@ -1,12 +1,17 @@
 import { connect, headers, type NatsConnection } from 'nats'
 import { connect as connectWebSocket } from 'nats.ws'
 import { keyIdOf } from '../../broker/token.ts'
+import { extensions } from '../../subjects/extensions.ts'
 import { createKey } from './keys.ts'
 import type { TestPlatform } from './platform.ts'
 
+/** What an extension asks of the platform so that it is one. */
+const { register, heartbeat, deregister } = extensions
+const verbs = [register, heartbeat, deregister].map(({ subject }) => subject)
+
 /** What an extension's key needs. */
 export const capabilitiesOf = (prefix: string, pub: readonly string[] = []) => ({
-  pub: { allow: ['gantry.services.v1.extensions.*', 'gantry.services.v1.extension-storage.*', ...pub] },
+  pub: { allow: [...verbs, 'gantry.services.v1.extension-storage.*', ...pub] },
   sub: { allow: [`gantry.extensions.${prefix}.>`] },
 })
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { http } from '../../../broker/http.ts'
 import type { Log } from '../../../broker/log.ts'
 import {
   defaultClockSkewSeconds,
@@ -45,7 +46,7 @@ export async function startDevelopmentProvider(
   const { home, publicUrl, log, keys } = options
   const known = readAccounts(home)
   const { stored, passwords } = known === undefined ? await createAccounts() : { stored: known }
-  const server = createServer()
+  const server = http.createServer()
   const port = await listen(server, stored.port)
   const current: StoredAccounts = { ...stored, port }
   if (known === undefined) await options.onFirstStart()

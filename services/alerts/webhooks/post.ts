@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
+import { http } from '../../../broker/http.ts'
 import { product } from '../../../subjects/names.ts'
 import { bareHost, InnerAddressError, isInner, outerLookup } from './addresses.ts'
 
@@ -55,7 +56,7 @@ export async function post(
   requireOuter(target, innerHosts)
   const timestamp = Math.floor(Date.now() / 1_000)
   const patience = AbortSignal.timeout(timeoutMs)
-  const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
+  const request = (target.protocol === 'https:' ? httpsRequest : http.request)(target, {
     method: 'POST',
     // A connection of its own for each message: one that was kept may be to an address that was right before.
     agent: false,

@@ -24,7 +24,7 @@ export interface AgentOptions {
   readonly connection: NatsConnection
   /** Key of the connection. */
   readonly keyId: string
-  /** Default: name of the host. */
+  /** Default: that of the key. */
   readonly name?: string | undefined
   /** Folders of this host that it may read and write. */
   readonly shares: readonly string[]
@@ -101,11 +101,11 @@ export class Agent {
   }
 
   #ask(revision: string) {
-    const { name = hostname(), threads, bytesPerSecond } = this.#options
+    const { name, threads, bytesPerSecond } = this.#options
     const migrations = [...this.#migrations.values()]
     return this.#desk.ask(agentWork.attend, {
       instance: this.#desk.instance,
-      name,
+      ...(name === undefined ? {} : { name }),
       host: hostname(),
       version,
       shares: this.#shares,

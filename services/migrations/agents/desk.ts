@@ -12,6 +12,8 @@ import type { Roster } from './roster.ts'
 export interface DeskOptions {
   readonly roster: Roster
   readonly offers: Offers
+  /** The name of a key. */
+  readonly nameOf: (keyId: string) => Promise<string>
   /** What agents bring counts among what was moved. */
   readonly onCount: CountListener
 }
@@ -19,7 +21,7 @@ export interface DeskOptions {
 type Answer = Output<(typeof agentWork)['attend']>
 
 /** Answers transfer agents. */
-export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers<typeof agentWork> {
+export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): Handlers<typeof agentWork> {
   const box = createSealedBox()
   const find = (workId: string) => {
     const offer = offers.find(workId)
@@ -36,7 +38,8 @@ export function deskHandlers({ roster, offers, onCount }: DeskOptions): Handlers
   return {
     attend: async (report, { caller }) => {
       const until = Date.now() + attendMs
-      const agent = roster.admit(keyOf(caller), report)
+      const keyId = keyOf(caller)
+      const agent = roster.admit(keyId, { ...report, name: report.name ?? (await nameOf(keyId)) })
       if (typeof agent === 'string') return leaving(agent)
       for (;;) {
         const reason = roster.whyGone(agent)

@@ -12,7 +12,8 @@ const checkMs = 1_000
 /** Agents that were told to end: an agent that missed it is told once more when it asks again. */
 const maxDismissed = 1_000
 
-export type Report = Input<(typeof agentWork)['attend']>
+/** What an agent says, and what it is called. */
+export type Report = Input<(typeof agentWork)['attend']> & { readonly name: string }
 
 /** An agent that is there. */
 export interface LiveAgent {
@@ -122,7 +123,11 @@ export class Roster {
       return known
     }
     // A process that was killed and started again is not to wait until it was missed.
-    if (known !== undefined) this.#dismiss(known, `another process has taken the name ${report.name}`)
+    if (known !== undefined)
+      this.#dismiss(
+        known,
+        `another process has taken the name ${report.name}: each agent needs a key of its own, or --name`,
+      )
     const agent: LiveAgent = {
       keyId,
       connected: new Date().toISOString(),

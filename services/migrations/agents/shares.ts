@@ -5,7 +5,7 @@ import { textFromPath } from '../../drivers/path-text.ts'
 
 /** The folder of a host that a store is, as text; undefined for a store that any host reaches. */
 export async function localRootOf(spec: FilesystemSpec): Promise<string | undefined> {
-  const driver = openDriver(spec)
+  const driver = await openDriver(spec)
   try {
     const { localRoot } = driver.features
     return localRoot === undefined ? undefined : textOf(localRoot)

@@ -1,6 +1,8 @@
+import { call } from '../../../broker/client.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
 import { version } from '../../../broker/version.ts'
+import { keysInternal } from '../../../subjects/keys.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { CountListener } from '../worker-book.ts'
 import { deskHandlers } from './desk.ts'
@@ -22,10 +24,11 @@ export async function startAgents({ connection, limits, onCount, log }: AgentsOp
     openAgentSettings(connection),
   ])
   const offers = new Offers({ roster, limits, log })
+  const nameOf = async (id: string) => (await call(connection, keysInternal.permissions, { id })).name
   return {
     offers,
     handlers: agentHandlers({ roster, offers, settings }),
-    deskHandlers: deskHandlers({ roster, offers, onCount }),
+    deskHandlers: deskHandlers({ roster, offers, nameOf, onCount }),
     defaultMovers: () => defaultMovers(settings),
     run: () => {
       roster.start()

@@ -4,6 +4,7 @@ import { LocalRoot } from '../../drivers/local-root.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { Changes } from './changes.ts'
 import { Comparison } from './comparison.ts'
+import type { KnownFailures } from './known-failures.ts'
 import { LocalWatch, unwatchable } from './local-watch.ts'
 
 export interface FollowOptions {
@@ -15,6 +16,7 @@ export interface FollowOptions {
   readonly hasGap: boolean
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
+  readonly failures: KnownFailures
   /** Folders that may be watched; undefined for as many as usual. */
   readonly maxWatches?: number | undefined
   readonly log: Log
@@ -35,7 +37,7 @@ export async function changesOf(
 
 /** The folder of the host that a migration begins at; undefined where the source is none. */
 async function folderOf({ source, root }: Pick<MoveSpec, 'source' | 'root'>): Promise<Buffer | undefined> {
-  const driver = openDriver(source)
+  const driver = await openDriver(source)
   const { localRoot } = driver.features
   await driver.close()
   return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(Buffer.from(root))

@@ -1,11 +1,13 @@
 import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
-import type { Failure, ItemResult } from '../engine/counts.ts'
+import type { ItemResult } from '../engine/counts.ts'
 import { decodeItem } from '../engine/item-decode.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
 import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
+import type { KnownFailures } from './known-failures.ts'
+import { OtherNames } from './other-names.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
@@ -18,8 +20,6 @@ const maxInQueue = 8
 const together = { folders: 64, names: 256 } as const
 /** A name that changed while it was worked on is left alone for so long: whoever writes to it goes on, most often. */
 const againMs = 10
-/** Failures that are known, so that a file which is written to over and over again fails once. */
-const maxKnownFailures = 10_000
 
 interface QueuedItem {
   readonly sequence: number
@@ -39,9 +39,12 @@ export class Changes {
     this.#addName(...change)
     this.#pump()
   })
+  readonly #otherNames = new OtherNames((sinceMs) => {
+    this.#wholeSinceMs ??= sinceMs
+    this.#pump()
+  })
   /** Folders that are in the queue. */
   readonly #inQueue = new Set<string>()
-  readonly #knownFailures = new Set<string>()
   #feed: ChangeFeed | undefined
   #reason: string | undefined
   #port: ChangesPort | undefined
@@ -78,6 +81,7 @@ export class Changes {
   async close(): Promise<void> {
     this.#port = undefined
     this.#held.close()
+    this.#otherNames.close()
     const feed = this.#feed
     this.#feed = undefined
     await feed?.close()
@@ -113,6 +117,8 @@ export class Changes {
     const batch = this.#batches.working(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? Date.now())
+    if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
   }
@@ -127,25 +133,20 @@ export class Changes {
     this.#batches.clear()
   }
 
-  /** Failures that were not seen before. */
-  unknown(failures: readonly Failure[]): Failure[] {
-    return failures.filter(({ path, failure, message }) => {
-      const key = `${failure} ${path} ${message}`
-      if (this.#knownFailures.has(key)) return false
-      if (this.#knownFailures.size >= maxKnownFailures) this.#knownFailures.clear()
-      this.#knownFailures.add(key)
-      return true
-    })
+  /** What did not arrive. */
+  get failures(): KnownFailures {
+    return this.#options.failures
   }
 
   view(): ChangesView {
-    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, this.#wholeSinceMs]
+    const wholeSinceMs = this.#wholeSinceMs ?? this.#otherNames.sinceMs
+    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, wholeSinceMs]
     const oldestMs = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
     return {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
       lagSeconds: Number.isFinite(oldestMs) ? Math.max(0, (Date.now() - oldestMs) / 1_000) : 0,
-      unscheduled: this.#dirty.changes + this.#held.changes + (this.#wholeSinceMs === undefined ? 0 : 1),
+      unscheduled: this.#dirty.changes + this.#held.changes + (wholeSinceMs === undefined ? 0 : 1),
       scheduled: this.#batches.changes,
     }
   }
@@ -259,8 +260,19 @@ export class Changes {
     this.#wholeSinceMs = undefined
     this.#isComparing = true
     const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
-    const releases = [() => (this.#isComparing = false)]
+    this.failures.compare()
+    this.#otherNames.comparing()
+    const releases = [() => this.#compared()]
     await this.#publish('region', items, { sinceMs, changes: 1, releases, onFirst: () => undefined })
+  }
+
+  #compared(): void {
+    const { failures, log, migration } = this.#options
+    this.#isComparing = false
+    this.#otherNames.compared()
+    failures.compared().catch((err: unknown) => {
+      log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
+    })
   }
 
   #send(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): void {

@@ -127,7 +127,10 @@ export class FolderWatch {
     if (stat?.isDirectory() === true) {
       // Another mode of a folder is told as if it had been renamed.
       if (child?.watcher === undefined || !isIdentity(child.identity, stat)) return this.#appeared(node, name)
-    } else if (child !== undefined) this.#forget(child)
+    } else if (child !== undefined) {
+      this.#forget(child)
+      return this.dirty.addName(folder, name, true)
+    }
     // A folder that goes is told under its own name, as if it were in itself.
     else if (name === node.name && this.#stat(folder) === undefined) return
     this.dirty.addName(folder, name)

@@ -1,5 +1,6 @@
 import type { Log } from '../../../broker/log.ts'
 import type { ChangeDetection, ChangeFeed } from './feed.ts'
+import type { KnownFailures } from './known-failures.ts'
 
 /** What changes need of the migration that is worked on. */
 export interface ChangesPort {
@@ -20,6 +21,7 @@ export interface ChangesOptions {
   readonly hasGap: boolean
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
+  readonly failures: KnownFailures
   /** Name of the migration, for the log. */
   readonly migration: string
   readonly log: Log

@@ -1,4 +1,5 @@
 import { GantryError } from '../../../subjects/errors.ts'
+import { plural } from '../../../subjects/plural.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
 import type { CleaningStep } from '../engine/walk/clean.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
@@ -55,7 +56,10 @@ export async function clean(
   if (dryRun) return { status: 'COMPLETE' }
   const kept = keptIn(counts)
   if (onlyIfAll && kept > 0)
-    return { status: 'CANCELLED', message: `nothing was removed, as ${kept} paths would have stayed` }
+    return {
+      status: 'CANCELLED',
+      message: `nothing was removed, as ${plural(kept, 'path')} would have stayed`,
+    }
   // Before anything is gone: a match of the target afterwards would take it from there too.
   await records.update(migrationId, (current) =>
     current.internalId === internalId

@@ -3,7 +3,7 @@ import { ChangedNames, reconcileItems } from './changed-folders.ts'
 import type { Counts, ItemResult } from './counts.ts'
 import type { ChangedFolder } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { joinPath } from './paths.ts'
+import { joinPath, textFromPath } from './paths.ts'
 import { storePath, type Run } from './run.ts'
 
 /** What a comparison came to: counts, failures, and what is to be looked at again. */
@@ -14,6 +14,9 @@ export class Account {
   readonly #retryNames = new ChangedNames()
   /** To be looked at again as soon as may be. */
   readonly #again = new ChangedNames()
+  readonly #gone: string[] = []
+  /** Whether something was written to a file with several names. */
+  hasOtherNames = false
   /** Large files that somebody writes to, by how long they are left alone. */
   readonly #busy = new Map<number, ChangedNames>()
 
@@ -24,6 +27,11 @@ export class Account {
 
   get counts(): Counts {
     return this.#outcome.counts
+  }
+
+  /** @param path of the source where nothing is any more */
+  gone(path: StorePath): void {
+    this.#gone.push(textFromPath(path))
   }
 
   /** Something changed while it was worked on. @param folder relative to the migration's path */
@@ -82,6 +90,8 @@ export class Account {
     return {
       counts,
       failures: [...failures, ...(copied?.failures ?? [])],
+      ...(this.hasOtherNames ? { hasOtherNames: true } : {}),
+      ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
       ...(putOff === undefined ? {} : { putOff }),
       again: [
         ...this.#again.items(),

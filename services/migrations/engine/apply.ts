@@ -1,4 +1,4 @@
-import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
@@ -7,19 +7,11 @@ import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
+import { inTheWay, mayReplace } from './in-the-way.ts'
 import type { ChangedFolder } from './items.ts'
 import { type FolderJudge, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
-import {
-  hasAttributes,
-  hasSameLink,
-  hasTime,
-  isOwn,
-  isSkipped,
-  isWatched,
-  missingAt,
-  quietMs,
-} from './live.ts'
+import { hasAttributes, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
 import { isMapped, mappedBelow, targetPath } from './mappings.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
@@ -39,7 +31,7 @@ export interface Place extends FolderJudge {
 
 /** How an entry came to be compared. */
 interface How {
-  /** Somebody was told of its name: what is in its way goes, whoever made it. */
+  /** Somebody was told of its name: something about it has changed. */
   readonly isTold: boolean
   /** A folder is compared with all that is below it. */
   readonly isTree: boolean
@@ -96,10 +88,14 @@ export class Applying {
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
       const found = await this.#run.source.stat(path)
+      if (found === undefined) this.#account.gone(path)
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
-      if (entry !== undefined) await this.#judged(place, entry, there, { isTold: true, isTree })
-      else if (there !== undefined && !this.#isExcluded(place, { ...there, name }))
+      if (entry !== undefined) return this.#judged(place, entry, there, { isTold: true, isTree })
+      if (there === undefined || this.#isExcluded(place, { ...there, name })) return
+      // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
+      const wasFolder = found === undefined && isTree
+      if (wasFolder || there.type !== 'folder' || isOwn(this.#run, there))
         this.#removals.push({ place, entry: { ...there, name } })
     })
   }
@@ -177,7 +173,7 @@ export class Applying {
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
-    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }, how))) return
+    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }))) return
     const beside = isInTheWay ? undefined : there
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
@@ -216,12 +212,10 @@ export class Applying {
     const run = this.#run
     if (entry.type !== there.type || entry.type === 'other') return true
     const path = joinPath(place.path, entry.name)
-    if (entry.type === 'symlink') {
-      const isDressed = hasTime(run, entry, there) && hasAttributes(run, entry, there, isTold)
-      return !isDressed || !(await hasSameLink(run, path))
-    }
+    if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
+    if (isTold && missing !== 'nothing' && (entry.nameCount ?? 1) > 1) this.#account.hasOtherNames = true
     if (missing !== 'attributes') return missing === 'copy'
     try {
       await this.#setAttributes(path)
@@ -241,14 +235,11 @@ export class Applying {
   }
 
   /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
-  async #clear(place: Place, there: Entry, { isTold }: How): Promise<boolean> {
+  async #clear(place: Place, there: Entry): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
-    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    if (await this.#removeTree(targetPath(run, path), there, may)) return true
-    const what = there.type === 'folder' ? 'a folder' : 'something else'
-    const reason = `target: ${what} that was there before the migration is where this should go`
-    this.#account.failedForGood(path, new StoreError('unsupported', reason))
+    if (await this.#removeTree(path, there, mayReplace(run))) return true
+    this.#account.failedForGood(path, inTheWay(there))
     return false
   }
 
@@ -256,19 +247,23 @@ export class Applying {
     const run = this.#run
     const path = joinPath(place.path, entry.name)
     const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    await this.#removeTree(targetPath(run, path), entry, may)
+    await this.#removeTree(path, entry, may)
     // What is below it, and goes elsewhere by a path mapping, is gone with it.
-    for (const there of mappedBelow(run, path)) {
-      const mapped = await atTarget(run.target.stat(there))
-      if (mapped !== undefined) await this.#removeTree(there, mapped, mayRemoveOwn(run, there))
+    for (const { from, to } of mappedBelow(run, path)) {
+      if (run.rules?.excluding(from, run.spec.root) !== undefined) continue
+      const mapped = await atTarget(run.target.stat(to))
+      if (mapped !== undefined) await this.#removeTree(from, mapped, mayRemoveOwn(run, to))
     }
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
   }
 
-  #removeTree(there: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
-    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), there, entry)
+  /** @param origin its path in the source */
+  #removeTree(origin: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
+    const run = this.#run
+    const at = { path: targetPath(run, origin), origin }
+    return removeTree(run, removalAtTarget(may, this.#account.counts), at, entry)
   }
 
   #compare(path: StorePath): void {

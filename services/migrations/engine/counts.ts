@@ -88,6 +88,10 @@ export interface ItemResult {
   counts: Counts
   /** Final ones, for the ledger. At most as many as the item has names. */
   failures: Failure[]
+  /** Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. */
+  gone?: string[]
+  /** Something was written to a file with several names: the others are to be looked at too. */
+  hasOtherNames?: boolean
   /** An item with only what is worth another try, not before its own time. */
   retry?: Uint8Array<ArrayBuffer>
   /** The last of the reasons for it, with its path. */

@@ -1,9 +1,9 @@
 import { StoreError, type Entry, type Losses, type StorePath } from '../../drivers/driver.ts'
 import { parentOf } from '../../drivers/local-root.ts'
+import { inTheWay } from './in-the-way.ts'
 import { isOwn } from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
 import { carried, linksOf, readOptions } from './metadata.ts'
-import { targetError } from './outcome.ts'
 import { atTarget, storePath, type Run } from './run.ts'
 
 /**
@@ -91,13 +91,10 @@ export async function makeRealFolders(
   if (found?.type === 'folder') return above
   if (found !== undefined && isOwn(run, found)) await atTarget(run.target.remove(there))
   else if (found?.type === 'symlink') return above
-  // What somebody was told of replaces it; this comes again after that.
-  else if (found !== undefined) throw inTheWay()
+  else if (found !== undefined) throw inTheWay(found)
   await makeFolder(run, whole, original?.mode)
   return above ?? path
 }
-
-const inTheWay = () => targetError(new StoreError('io', 'something else is where its folder should be'))
 
 /** Whether the source has a folder, or a link that is followed in its place. */
 export const isFolder = ({ spec }: Run, entry: Entry | undefined): boolean =>

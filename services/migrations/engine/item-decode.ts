@@ -1,4 +1,4 @@
-import { type ActionPolicy, actionPolicies } from '../../../subjects/migration-model.ts'
+import { type ActionPolicy, actionPolicyNames } from '../../../subjects/migration-terms.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   changeScopes,
@@ -14,8 +14,6 @@ import {
   type Spread,
 } from './items.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
-
-const policies = Object.keys(actionPolicies) as ActionPolicy[]
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -80,7 +78,7 @@ export function decodeItem(bytes: Uint8Array): Item {
 
 function policyOf(json: unknown): { policy?: ActionPolicy } {
   if (json === undefined) return {}
-  const policy = policies.find((known) => known === json)
+  const policy = actionPolicyNames.find((known) => known === json)
   if (policy === undefined) throw malformed('no known policy')
   return { policy }
 }

@@ -1,5 +1,5 @@
 import { GantryError } from '../../../subjects/errors.ts'
-import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import { parentOf } from '../../drivers/local-root.ts'
 import { jsonFromBytes } from './paths.ts'

@@ -1,4 +1,4 @@
-import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { Entry } from '../../drivers/driver.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { targetPath } from './mappings.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from './run.ts'
-import { defaultMetadata } from '../../../subjects/migration-metadata.ts'
+import { defaultMetadata } from '../../../subjects/migration-terms.ts'
 
 /** What a live migration needs to know of itself. Plain data. */
 export interface Live {
@@ -98,12 +98,17 @@ export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: bo
 const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean =>
   owner === undefined || its === undefined || (owner.uid === its.uid && owner.gid === its.gid)
 
-/** Whether both sides have the same symbolic link at a path. */
-export async function hasSameLink(run: Run, path: StorePath): Promise<boolean> {
+/** Whether both sides have the same symbolic link at a path, with the same attributes. */
+export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
   const { source, target } = run
   if (source.readLink === undefined || target.readLink === undefined) return false
+  const there = targetPath(run, path)
+  // Listings tell of links no more than their names: a scan, which copies them all the same, need not look at each.
+  const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
+  if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
+  if (!hasTime(run, its, itsThere) || !hasAttributes(run, its, itsThere, isTold)) return false
   const link = await source.readLink(path)
-  return link.equals(await atTarget(target.readLink(targetPath(run, path))))
+  return link.equals(await atTarget(target.readLink(there)))
 }
 
 /**

@@ -49,9 +49,9 @@ export function isMapped(run: Mapped, path: StorePath): boolean {
 export const isTaken = ({ spec: { mappings } }: Mapped, path: StorePath, own?: StorePath): boolean =>
   mappings?.some(({ to }) => isWithin(path, to) && own?.equals(to) !== true) ?? false
 
-/** Where folders below one of the source go to that do not go into it at the target. */
-export const mappedBelow = ({ spec: { mappings = [] } }: Mapped, path: StorePath): StorePath[] =>
-  mappings.filter(({ from }) => isWithin(path, from) && !path.equals(from)).map(({ to }) => to)
+/** The mappings of folders below one of the source: these do not go into it at the target. */
+export const mappedBelow = ({ spec: { mappings = [] } }: Mapped, path: StorePath): EngineMapping[] =>
+  mappings.filter(({ from }) => isWithin(path, from) && !path.equals(from))
 
 /**
  * Finds what of a folder cannot go where its mapping leads, because another mapping leads there; undefined when nothing of

@@ -1,9 +1,5 @@
-import {
-  defaultLinks,
-  defaultMetadata,
-  type LinkPolicy,
-  type Metadata,
-} from '../../../subjects/migration-metadata.ts'
+import type { LinkPolicy, Metadata } from '../../../subjects/migration-metadata.ts'
+import { defaultLinks, defaultMetadata } from '../../../subjects/migration-terms.ts'
 import type { FileAttributes, Loss, Losses, ReadOptions } from '../../drivers/driver.ts'
 import type { Counts } from './counts.ts'
 

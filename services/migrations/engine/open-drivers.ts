@@ -5,7 +5,7 @@ import { openDriver, type Driver } from '../../drivers/index.ts'
 const maxIdleDrivers = 16
 
 interface OpenDriver {
-  readonly driver: Driver
+  readonly driver: Promise<Driver>
   users: number
 }
 
@@ -22,10 +22,20 @@ export class OpenDrivers {
     this.#drivers.set(key, open)
     open.users++
     try {
-      return await work(open.driver)
+      return await work(await this.#opened(key, open))
     } finally {
       open.users--
       await this.#closeUnused()
+    }
+  }
+
+  /** One that could not be opened is forgotten, so that the next user tries again. */
+  async #opened(key: string, open: OpenDriver): Promise<Driver> {
+    try {
+      return await open.driver
+    } catch (error) {
+      if (this.#drivers.get(key) === open) this.#drivers.delete(key)
+      throw error
     }
   }
 
@@ -34,7 +44,7 @@ export class OpenDrivers {
       if (this.#drivers.size <= maxIdleDrivers) return
       if (users > 0) continue
       this.#drivers.delete(key)
-      await driver.close()
+      await (await driver).close()
     }
   }
 }

@@ -1,4 +1,5 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import { mayReplace } from './in-the-way.ts'
 import { isWatched } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { storeError } from './outcome.ts'
@@ -20,9 +21,25 @@ export async function overtaken(
   if (known.failure !== 'unsupported' || now.type === 'other') return known
   const isOther =
     now.type === 'folder' ||
-    (now.type === 'symlink' && run.target.features.symlinks) ||
-    (await run.target.stat(targetPath(run, path)))?.type === 'folder'
+    ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.features.symlinks))
   return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
+}
+
+/**
+ * Whether a folder that the target has there came by the migration, so that the source had one too: any other stays, and is
+ * a failure. Undefined without a folder.
+ */
+async function hasOwnFolder(run: Run, path: StorePath): Promise<boolean | undefined> {
+  const at = targetPath(run, path)
+  const there = await run.target.stat(at)
+  if (there?.type !== 'folder') return undefined
+  try {
+    return await mayReplace(run)(at, there)
+  } catch {
+    // A folder that cannot be looked through is in the way as it is.
+    run.stop.check()
+    return false
+  }
 }
 
 /** The result of a piece of work on a file of the source, its errors as `overtaken` has them. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import type { Counts } from './counts.ts'
 import { isOwn } from './live.ts'
@@ -30,6 +31,14 @@ export const mayRemoveOwn =
     return known === undefined || isOwn(run, known)
   }
 
+/** Where something is that is removed. */
+export interface Removed {
+  /** In the store that it goes from. */
+  readonly path: StorePath
+  /** Where it would be in the source, which rules are for. */
+  readonly origin: StorePath
+}
+
 /** How a tree is removed. */
 export interface Removal {
   /** The store that it goes from. */
@@ -49,25 +58,21 @@ export const removalAtTarget = (mayRemove: MayRemove, counts: Counts): Removal =
 })
 
 /**
- * Removes what stands at a path of a store, a folder with all that is in it. What may not go stays, and so do the folders
- * above it. Throws StoreErrors: `changed` when somebody fills the folder meanwhile.
+ * Removes what stands at a path of a store, a folder with all that is in it. What may not go, or is left out by a rule,
+ * stays, and so do the folders above it. Throws StoreErrors: `changed` when somebody fills the folder meanwhile.
  * @returns whether nothing is left
  */
-export async function removeTree(
-  run: Run,
-  removal: Removal,
-  path: StorePath,
-  entry: Entry,
-): Promise<boolean> {
+export async function removeTree(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<boolean> {
   const { side, mayRemove, takeAway, removed } = removal
+  const { path } = at
   run.stop.check()
-  if (!(await mayRemove(path, entry))) return false
+  if (isLeftOut(run, at, entry) || !(await mayRemove(path, entry))) return false
   if (await takeAway?.(path, entry)) {
     removed(entry, path)
     return true
   }
   const isFolder = entry.type === 'folder'
-  if (isFolder && !(await emptyFolder(run, removal, path))) return false
+  if (isFolder && !(await emptyFolder(run, removal, at))) return false
   try {
     if (await run[side].remove(path)) removed(entry, path)
     return true
@@ -79,13 +84,19 @@ export async function removeTree(
   }
 }
 
+function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {
+  const verdict = rules?.inFolder(parentOf(origin)).verdict({ ...entry, name: nameOf(origin) })
+  return typeof verdict === 'object'
+}
+
 /** Whether nothing is left in it. */
-async function emptyFolder(run: Run, removal: Removal, folder: StorePath): Promise<boolean> {
+async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed): Promise<boolean> {
   let isEmpty = true
-  for await (const batch of listThere(run, removal.side, folder)) {
+  for await (const batch of listThere(run, removal.side, path)) {
     await concurrently(batch, concurrencyOf(run), async (entry) => {
-      const isGone =
-        isName(entry.name) && (await removeTree(run, removal, joinPath(folder, entry.name), entry))
+      const { name } = entry
+      const at = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
+      const isGone = isName(name) && (await removeTree(run, removal, at(), entry))
       isEmpty &&= isGone
     })
     await nextTurn()
@@ -94,7 +105,11 @@ async function emptyFolder(run: Run, removal: Removal, folder: StorePath): Promi
 }
 
 /** The entries of a folder; none when it is not there. */
-async function* listThere(run: Run, side: Removal['side'], folder: StorePath): AsyncGenerator<Entry[]> {
+export async function* listThere(
+  run: Run,
+  side: Removal['side'],
+  folder: StorePath,
+): AsyncGenerator<Entry[]> {
   try {
     yield* run[side].list(folder, run.stop.signal)
   } catch (error) {

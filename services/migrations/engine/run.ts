@@ -1,5 +1,5 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
-import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'

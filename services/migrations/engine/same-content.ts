@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import { StoreError, type Entry, type SourceFile, type StorePath } from '../../drivers/driver.ts'
 import { isKnown } from './known.ts'
 import { targetPath } from './mappings.ts'

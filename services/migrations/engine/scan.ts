@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ActionPolicy } from '../../../subjects/migration-model.ts'
+import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { ChangedNames } from './changed-folders.ts'

@@ -138,7 +138,7 @@ describe('alerts', () => {
     await atOnce('failed', 'migration-failed')
     await migrate(platform, { source: 'from', target: 'to' })
     const alert = await untilFiring('failed', 'everything')
-    expect(alert.summary).toBe('the migration everything has 1 paths that did not arrive')
+    expect(alert.summary).toBe('the migration everything has 1 path that did not arrive')
   })
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Attention } from '../../../services/extensions/attention.ts'
 import { Directory } from '../../../services/extensions/directory.ts'
 import type { InstanceRecord } from '../../../services/extensions/record.ts'
 import { heartbeatEveryMs, lostAfterMs } from '../../../subjects/extension-model.ts'
@@ -22,11 +23,31 @@ test('who is silent for 30 seconds is lost, and three heartbeats may get lost be
   expect([heartbeatEveryMs, lostAfterMs]).toEqual([10_000, 30_000])
   const directory = new Directory()
   directory.record('one', instance('one'))
-  expect(directory.silent(beginningMs + lostAfterMs)).toEqual([])
-  expect(directory.silent(beginningMs + lostAfterMs + 1)).toHaveLength(1)
+  expect(directory.silent(beginningMs + lostAfterMs, beginningMs)).toEqual([])
+  expect(directory.silent(beginningMs + lostAfterMs + 1, beginningMs)).toHaveLength(1)
   directory.seen('one', at(beginningMs + 20_000))
-  expect(directory.silent(beginningMs + 20_000 + lostAfterMs)).toEqual([])
-  expect(directory.silent(beginningMs + 20_001 + lostAfterMs)).toHaveLength(1)
+  expect(directory.silent(beginningMs + 20_000 + lostAfterMs, beginningMs)).toEqual([])
+  expect(directory.silent(beginningMs + 20_001 + lostAfterMs, beginningMs)).toHaveLength(1)
+})
+
+test('nobody is lost because the platform itself did not listen', () => {
+  const directory = new Directory()
+  directory.record('one', instance('one'))
+  const attention = new Attention(beginningMs)
+  const lost = (afterMs: number) =>
+    directory.silent(beginningMs + afterMs, attention.sinceMs(beginningMs + afterMs)).length
+  expect(lost(5_000)).toBe(0)
+  // It was stopped, or the machine was suspended.
+  const pausedMs = 5_000 + 60_000
+  expect(lost(pausedMs)).toBe(0)
+  for (let afterMs = 1_000; afterMs <= lostAfterMs; afterMs += 1_000) expect(lost(pausedMs + afterMs)).toBe(0)
+  expect(lost(pausedMs + lostAfterMs + 1)).toBe(1)
+})
+
+test('a sweep that is a little late changes nothing', () => {
+  const attention = new Attention(beginningMs)
+  for (const afterMs of [1_000, 1_000 + heartbeatEveryMs, 15_000])
+    expect(attention.sinceMs(beginningMs + afterMs)).toBe(beginningMs)
 })
 
 test('signs of life may come in any order', () => {
@@ -53,4 +74,16 @@ test('what the newest instance registered holds', () => {
   directory.record('new', instance('new', { registered: at(beginningMs + 1) }))
   directory.record('old', instance('old'))
   expect(directory.instances('weather').map((one) => one.instance)).toEqual(['new', 'old'])
+})
+
+test('who listens is told which extension has changed, and of no heartbeat', () => {
+  const directory = new Directory()
+  const changed: string[] = []
+  directory.onChange((prefix) => changed.push(prefix))
+  directory.record('one', instance('one'))
+  directory.record('two', instance('two', { prefix: 'tides' }))
+  directory.seen('one', at(beginningMs + 20_000))
+  directory.record('one', undefined)
+  directory.record('unknown', undefined)
+  expect(changed).toEqual(['weather', 'tides', 'weather'])
 })

@@ -1,10 +1,17 @@
+import { headers } from 'nats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../../subjects/keys.ts'
 import { rawRequest } from '../../support/http.ts'
 import { createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
-import { bareExtension, type BareExtension, capabilitiesOf, registration } from '../../support/weather.ts'
+import {
+  bareExtension,
+  type BareExtension,
+  capabilitiesOf,
+  endpoints,
+  registration,
+} from '../../support/weather.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
@@ -31,6 +38,13 @@ const logOf = async (prefix: string) =>
   ((await get(`/api/v1/extension-logs/${prefix}`)).body as { message: string }[]).map(
     ({ message }) => message,
   )
+
+const notFound = () => {
+  const head = headers()
+  head.set('Nats-Service-Error', 'there is none')
+  head.set('Nats-Service-Error-Code', '404')
+  return head
+}
 
 const homeOfWeather = 'extension-resources/weather?uri=ui://weather/home'
 
@@ -110,6 +124,38 @@ describe('an extension that registers', () => {
         message.startsWith('forecast: the answer does not fit: city is required'),
       ),
     )
+  })
+
+  test('is heard whatever it answers: details without end are left out, and text is UTF-8', async () => {
+    await using odd = await bareExtension(platform, 'odd')
+    const error = (more: string) => `{"code":"NOT_FOUND","message":"there is none",${more}}`
+    const endless = '['.repeat(60_000) + ']'.repeat(60_000)
+    const deep = error(`"details":${endless}`)
+    const strange = `{"code":"NOT_FOUND","message":${endless}}`
+    const answers: Record<string, string | Buffer> = {
+      deep,
+      strange,
+      latin: Buffer.from('{"city":"K\u00f6ln"}', 'latin1'),
+    }
+    for (const [name, answer] of Object.entries(answers))
+      odd.connection.subscribe(`gantry.extensions.odd.${name}`, {
+        callback: (_, message) => message.respond(answer, name === 'latin' ? {} : { headers: notFound() }),
+      })
+    const endpoint = { summary: 'X', errors: ['NOT_FOUND'] }
+    await odd.register({ endpoints: Object.keys(answers).map((name) => ({ ...endpoint, name })) })
+    const { status, body } = await post('/api/v1/extensions/odd/deep', {})
+    expect({ status, body }).toEqual({
+      status: 404,
+      body: { code: 'NOT_FOUND', message: 'there is none', requestId: expect.any(String) },
+    })
+    expect(await post('/api/v1/extensions/odd/strange', {})).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND', message: 'There is no such object.' },
+    })
+    expect(await post('/api/v1/extensions/odd/latin', {})).toMatchObject({
+      status: 500,
+      body: { code: 'INTERNAL', message: 'odd has failed: the answer is not UTF-8 JSON' },
+    })
   })
 
   test('is not waited for longer than its endpoint says', async () => {
@@ -251,6 +297,53 @@ describe('leaving', () => {
     expect(await logOf('sudden')).toContain('lost: its connection has closed')
   })
 
+  test('callers under way are told when nobody is left to answer, and those who come later, who may see it', async () => {
+    const first = await bareExtension(platform, 'brittle')
+    const second = await bareExtension(platform, 'brittle', { token: first.token })
+    let hanging = 0
+    for (const { connection } of [first, second])
+      connection.subscribe('gantry.extensions.brittle.hang', {
+        queue: 'gantry',
+        callback: () => (hanging += 1),
+      })
+    const hang = { name: 'hang', summary: 'Answers nothing', limitMs: 20_000 }
+    for (const one of [first, second]) await one.register({ endpoints: [...endpoints, hang] })
+    const isAnswered: boolean[] = []
+    const calls = Array.from({ length: 4 }, async (_, index) => {
+      const answer = await post('/api/v1/extensions/brittle/hang', {})
+      isAnswered[index] = true
+      return answer
+    })
+    await until('all have arrived', () => hanging === 4)
+    await second.connection.close()
+    await until('one is left', async () => {
+      const { instances } = (await get('/api/v1/extensions/brittle')).body as { instances: unknown[] }
+      return instances.length === 1
+    })
+    expect((await post(forecast('brittle'), { city: 'Oslo' })).status).toBe(200)
+    expect(isAnswered).toEqual([])
+    const closedMs = performance.now()
+    await first.connection.close()
+    for (const answer of await Promise.all(calls))
+      expect(answer).toMatchObject({
+        status: 503,
+        body: { code: 'UNAVAILABLE', message: 'the extension brittle was lost before it answered' },
+      })
+    expect(performance.now() - closedMs).toBeLessThan(5_000)
+    const { status, body } = await post(forecast('brittle'), { city: 'Oslo' })
+    expect({ status, body }).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } })
+    expect((body as { message: string }).message).toMatch(
+      /^the extension brittle was lost at \d{4}-[\d:.TZ-]+; it is not there at the moment$/,
+    )
+    const { token } = await createKey(platform, { pub: { allow: ['gantry.>'] }, sub: { allow: [] } })
+    expect((await post(forecast('brittle'), { city: 'Oslo' }, token)).status).toBe(404)
+    await using back = await bareExtension(platform, 'brittle', { token: first.token })
+    await back.register({ instance: 'back' })
+    expect((await post(forecast('brittle'), { city: 'Oslo' })).status).toBe(200)
+    await back.ask('extensions.deregister', { prefix: 'brittle', instance: 'back' })
+    expect((await post(forecast('brittle'), { city: 'Oslo' })).status).toBe(404)
+  })
+
   test('revoking its key takes it away', async () => {
     const revoked = await bareExtension(platform, 'revoked')
     await revoked.register()
@@ -278,6 +371,44 @@ describe('leaving', () => {
   })
 })
 
+describe('a key of the same owner that is for another extension', () => {
+  const everyVerb = ['gantry.services.v1.extensions.*']
+
+  test('does nothing to one that is away, nor sees it', async () => {
+    await using mine = await bareExtension(platform, 'treasure')
+    await mine.register({ instance: 'one' })
+    const stored = { prefix: 'treasure', key: 'gold', value: 'much' }
+    expect((await mine.ask('extension-storage.put', stored)).status).toBe(200)
+    await using other = await bareExtension(platform, 'jealous', { pub: everyVerb })
+    await other.register()
+    const refused = async (verb: string, status: number, code: string) => {
+      const instance = verb === 'heartbeat' || verb === 'deregister' ? { instance: 'one' } : {}
+      expect(await other.ask(`extensions.${verb}`, { prefix: 'treasure', ...instance }), verb).toMatchObject({
+        status,
+        body: { code },
+      })
+    }
+    for (const isAway of [false, true]) {
+      for (const verb of ['release', 'heartbeat', 'deregister']) await refused(verb, 403, 'DENIED')
+      for (const verb of ['show', 'logs']) await refused(verb, 404, 'NOT_FOUND')
+      if (!isAway) await mine.ask('extensions.deregister', { prefix: 'treasure', instance: 'one' })
+    }
+    expect((await mine.ask('extension-storage.get', { prefix: 'treasure', key: 'gold' })).status).toBe(200)
+    expect(await logOf('treasure')).toContain('deregistered')
+  })
+
+  test('that may be this one looks after it as well', async () => {
+    await using mine = await bareExtension(platform, 'heirloom', { pub: everyVerb })
+    await mine.register({ instance: 'one' })
+    await mine.ask('extensions.deregister', { prefix: 'heirloom', instance: 'one' })
+    await using heir = await bareExtension(platform, 'heirloom', { pub: everyVerb })
+    const about = { prefix: 'heirloom' }
+    expect((await heir.ask('extensions.logs', about)).status).toBe(200)
+    expect((await heir.ask('extensions.release', about)).status).toBe(200)
+    expect((await heir.ask('extensions.logs', about)).status).toBe(404)
+  })
+})
+
 describe('a registration that is refused', () => {
   const refusal = async (prefix: string, more: object, sub = prefix) => {
     const { token } = await createKey(platform, capabilitiesOf(sub))
@@ -286,6 +417,8 @@ describe('a registration that is refused', () => {
   }
   const withEndpoint = (endpoint: object) => ({ endpoints: [{ name: 'x', summary: 'X', ...endpoint }] })
   const deep = (levels: number): object => (levels === 0 ? {} : { type: 'array', items: deep(levels - 1) })
+  const menu = { label: 'Bad', route: '/other' }
+  const page = { uri: 'ui://bad/home', mediaType: 'text/markdown', content: '# Bad' }
 
   test.each<[string, object, RegExp]>([
     ['no name', { name: '' }, /name/],
@@ -337,6 +470,15 @@ describe('a registration that is refused', () => {
       'a widget without its page',
       { widgets: [{ name: 'w', title: 'W', uri: 'ui://bad/w' }] },
       /widgets\[0\]\.uri ui:\/\/bad\/w is none of the resources/,
+    ],
+    [
+      'a menu without its route',
+      {
+        menus: [menu],
+        routes: [{ path: '/', title: 'Bad', uri: page.uri }],
+        resources: [page],
+      },
+      /menus\[0\]\.route \/other is none of the routes/,
     ],
     [
       'an error that it cannot know',

@@ -97,6 +97,16 @@ test('the first entries of a large folder by their names, and those after', asyn
   stores.close()
 })
 
+test('a thread that nobody asks any more ends', async () => {
+  const ended = Promise.withResolvers<void>()
+  process.once('worker', (worker) => worker.once('exit', () => ended.resolve()))
+  const stores = new Stores({ idleMs: 10 })
+  await stores.probe(local, never)
+  await ended.promise
+  await stores.probe(local, never)
+  stores.close()
+})
+
 test('a thread that dies while it is idle takes nobody with it, and the next question has another', async () => {
   const stores = new Stores({ entry: dying, patienceMs: 5_000 })
   const deaths = new BroadcastChannel('dying')

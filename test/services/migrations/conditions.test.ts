@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Emission } from '../../../broker/events.ts'
 import type { PutOff } from '../../../subjects/condition-terms.ts'
 import { Conditions, type WorkState, recordConditions } from '../../../services/migrations/conditions.ts'
 import { PutOffs } from '../../../services/migrations/put-offs.ts'
+import type { MigrationRecord } from '../../../services/migrations/record.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 import { testLog } from '../../support/platform.ts'
 
@@ -11,12 +12,18 @@ const well: WorkState = { record, forStorage: false, putOffs: [], changes: undef
 
 /** Conditions of migrations whose work goes as the test says. */
 function watched() {
-  const now = { states: [well] as WorkState[], agent: false, limit: undefined as string | undefined }
+  const now = {
+    states: [well] as WorkState[],
+    agent: false,
+    limit: undefined as string | undefined,
+    latest: record as MigrationRecord | undefined,
+  }
   const told: Emission[] = []
   const conditions = new Conditions({
     states: () => now.states,
     waitsForAgent: () => now.agent,
     limitsOf: () => now.limit,
+    latest: async () => now.latest,
     publish: async (emission) => void told.push(emission),
     log: testLog,
   })
@@ -55,7 +62,7 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
   expect(look()).toEqual(expected)
 })
 
-test('a change of reasons is told once, another message is not; a reason keeps its time', () => {
+test('a change of reasons is told once, another message is not; a reason keeps its time', async () => {
   const { now, told, conditions, look } = watched()
   look()
   expect(told).toEqual([])
@@ -70,8 +77,33 @@ test('a change of reasons is told once, another message is not; a reason keeps i
   // Its work has ended.
   now.states = []
   expect(look()).toEqual([])
-  expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([1, 0])
+  await vi.waitFor(() =>
+    expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([
+      1, 0,
+    ]),
+  )
 })
+
+test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as const)(
+  'what was in the way of work that is over is neither shown nor kept: %s',
+  async (state) => {
+    const { now, told, conditions, look } = watched()
+    now.states = [{ ...well, putOffs: [away] }]
+    now.limit = 'global 1 bytes a second'
+    look()
+    const over = migrationRecord({ state })
+    const reasons = () => conditions.of(over).map(({ reason }) => reason)
+    const itsOwn = recordConditions(over, Date.now()).map(({ reason }) => reason)
+    // Before anybody has looked again, and while its work is still being put away.
+    expect(reasons()).toEqual(itsOwn)
+    now.latest = over
+    now.states = [{ ...well, record: over, putOffs: [away] }]
+    look()
+    expect(reasons()).toEqual(itsOwn)
+    await vi.waitFor(() => expect(told).toHaveLength(2))
+    expect(told[1]?.payload).toMatchObject({ state, conditions: itsOwn.map((reason) => ({ reason })) })
+  },
+)
 
 test('a record says by itself that it waits for its turn, or for approval', () => {
   const { conditions } = watched()
@@ -81,7 +113,7 @@ test('a record says by itself that it waits for its turn, or for approval', () =
   ])
   const deletions = { isHeld: true, files: 3, folders: 1, bytes: 9, percent: 50, time: scheduled }
   expect(conditions.of(migrationRecord({ state: 'STOPPED', deletions }))).toMatchObject([
-    { reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('3 files and 1 folders') },
+    { reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('3 files and 1 folder') },
   ])
 })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Failure } from '../../../services/migrations/engine/counts.ts'
+import { KnownFailures } from '../../../services/migrations/changes/known-failures.ts'
 import { noteFailures, openFailures } from '../../../services/migrations/failures.ts'
 import { type FailureDependencies, failureHandlers } from '../../../services/migrations/failure-handlers.ts'
 import { contentsOf } from '../../../subjects/download.ts'
@@ -19,6 +20,43 @@ test('an item that comes again has other failures in another order: each path is
   await fail(8, '/d')
   const entries = await ledger.page('migration', { limit: 10 })
   expect(entries.map(({ entry }) => entry.path).toSorted()).toEqual(['/a', '/b', '/c', '/d'])
+})
+
+test('a path that fails again and again is in the list of a live migration once, also when that begins anew', async () => {
+  await using broker = await startTestBroker()
+  const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
+  const open = () => KnownFailures.open(ledger, 'live')
+  const listed = async () =>
+    (await ledger.page('live', { limit: 10 })).map(({ sequence, entry: { path, message } }) => ({
+      sequence,
+      path,
+      message,
+    }))
+  const note = (known: KnownFailures, item: string, failures: Failure[], retried?: number) =>
+    known.note({ item, failures, retried }, forever)
+  const first = await open()
+  await note(first, '1', [failure('/a'), failure('/b/c')])
+  await note(first, '2', [failure('/a')])
+  const known = await open()
+  await note(known, '3', [failure('/a'), failure('/b/c')])
+  expect(await listed()).toMatchObject([{ path: '/a' }, { path: '/b/c' }])
+
+  // For another reason, which takes the place of the first.
+  await note(known, '4', [{ ...failure('/a'), message: 'worse' }])
+  const sequence = (await listed())[1]?.sequence
+  expect(await listed()).toMatchObject([{ path: '/b/c' }, { path: '/a', message: 'worse' }])
+
+  // One that was tried again is noted anew, before its caller forgets it, and is known no more when it has arrived.
+  await note(known, '5', [{ ...failure('/a'), message: 'worse' }], sequence)
+  await known.forget(sequence ?? 0)
+  const [, again] = await listed()
+  expect(again).toMatchObject({ path: '/a', message: 'worse' })
+  await known.forget(again?.sequence ?? 0)
+  await note(known, '6', [failure('/a')])
+  expect(await listed()).toMatchObject([{ path: '/b/c' }, { path: '/a', message: 'broken' }])
+
+  await known.gone(['/b', '/x'])
+  expect(await listed()).toMatchObject([{ path: '/a' }])
 })
 
 test('an export has all failures, in parts of which only the first has the names of the columns', async () => {

@@ -8,6 +8,7 @@ import {
   workIdOf,
 } from '../../../services/migrations/record.ts'
 import { admitted } from '../../../services/migrations/scheduler.ts'
+import { recordConditions } from '../../../services/migrations/conditions.ts'
 import { stateText } from '../../../services/migrations/state-text.ts'
 import { next } from '../../../services/migrations/states.ts'
 import { nextDueMs, turnsOf } from '../../../services/migrations/turns.ts'
@@ -174,6 +175,22 @@ describe('a schedule with windows', () => {
     )
     expect(stateText(waiting, 0, ms('02T05:00'))).toBe('waits for its turn')
   })
+})
+
+test('a held deletion is told in words that fit its numbers', () => {
+  const deletions = {
+    isHeld: true,
+    files: 2,
+    folders: 1,
+    bytes: 3,
+    percent: 50,
+    time: new Date(now).toISOString(),
+  }
+  const held = { ...migrationRecord({ state: 'STOPPED', resumable: true }), deletions }
+  expect(stateText(held, 1, now)).toBe(
+    'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path did not arrive',
+  )
+  expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
 })
 
 const anyRecord = fc

@@ -258,11 +258,11 @@ describe('after a restart, with another configuration', () => {
       status: {},
     })
     expect(seen.slice(0, 2)).toEqual([`00-${traceId}-${edge!.spanId}-01`, 'request-1'])
-    // The edge looks the endpoint up, and the extension asks.
+    // The edge looks the extension up, and the extension asks.
     const below = (parent: { spanId: string }) =>
       spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId).map(({ name }) => name)
     expect(below(edge!).toSorted()).toEqual([
-      'gantry.internal.v1.extensions.endpoint',
+      'gantry.internal.v1.extensions.revision',
       'gantry.services.v1.observability.list',
     ])
     const [list] = named('gantry.services.v1.observability.list')

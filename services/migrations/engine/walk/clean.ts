@@ -1,6 +1,5 @@
 import { type CleanupCount, cleanupReports, type CleanupResult } from '../../../../subjects/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../../drivers/driver.ts'
-import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { temporaryName } from '../../../drivers/local-temporary.ts'
 import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
@@ -181,17 +180,12 @@ export class Cleaner implements Judge {
   async #folder(pair: Pair, source: Entry, at: StorePath, found: Collected): Promise<Side | undefined> {
     if (source.type !== 'folder' || typeof pair.verdict === 'object') return undefined
     if (at.length === this.#run.spec.root.length) return sideOf(pair)
-    const { rules, target } = this.#run
-    const mayRemove = async (path: StorePath, entry: Entry) => {
-      if (entry.type !== 'folder') return false
-      const name = nameOf(path)
-      const verdict = rules?.inFolder(parentOf(path)).verdict({ ...entry, name })
-      if (typeof verdict === 'object') return false
-      return (await atTarget(target.stat(targetPath(this.#run, path))))?.type === 'folder'
-    }
+    const mayRemove = async (path: StorePath, entry: Entry) =>
+      entry.type === 'folder' &&
+      (await atTarget(this.#run.target.stat(targetPath(this.#run, path))))?.type === 'folder'
     const removed = (entry: Entry, path: StorePath) =>
       this.#tell({ result: 'REMOVED' }, entry, path, targetPath(this.#run, path), found)
-    await removeTree(this.#run, { side: 'source', mayRemove, removed }, at, source)
+    await removeTree(this.#run, { side: 'source', mayRemove, removed }, { path: at, origin: at }, source)
     return undefined
   }
 

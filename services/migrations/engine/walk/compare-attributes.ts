@@ -1,5 +1,5 @@
 import type { Entry, ExtendedAttribute, FileAttributes, Owner, StorePath } from '../../../drivers/driver.ts'
-import { defaultMetadata } from '../../../../subjects/migration-metadata.ts'
+import { defaultMetadata } from '../../../../subjects/migration-terms.ts'
 import { exactMs } from '../known.ts'
 import { linksOf, readOptions } from '../metadata.ts'
 import { atTarget, type Run } from '../run.ts'

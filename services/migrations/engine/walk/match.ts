@@ -1,13 +1,12 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
-import { nameOf, parentOf } from '../../../drivers/local-root.ts'
-import { isTemporaryName } from '../../../drivers/local-temporary.ts'
+import { parentOf } from '../../../drivers/local-root.ts'
 import { noCounts } from '../counts.ts'
-import { isTaken } from '../mappings.ts'
 import { matchFolder } from '../match-folder.ts'
-import { joinPath, relativePath, textFromPath } from '../paths.ts'
+import { textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
+import { isOthers } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash, moveToTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -86,21 +85,10 @@ export class Matcher implements Judge {
       await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    const mayRemove = (at: StorePath, one: Entry) =>
-      this.#mayGo(at, joinPath(path, relativePath(there, at)), one)
+    const mayRemove = (at: StorePath) => !isOthers(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
-    await removeTree(this.#run, { side: 'target', mayRemove, takeAway, removed }, there, entry)
-  }
-
-  /** @param path where it would come from */
-  #mayGo(there: StorePath, path: StorePath, entry: Entry): boolean {
-    const name = nameOf(there)
-    const folderRules = this.#run.rules?.inFolder(parentOf(this.#at(path)))
-    return (
-      !isTemporaryName(name) &&
-      !isTaken(this.#run, there) &&
-      typeof (folderRules?.verdict({ ...entry, name }) ?? 'taken') !== 'object'
-    )
+    const removal = { side: 'target', mayRemove, takeAway, removed } as const
+    await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)
   }
 }
 

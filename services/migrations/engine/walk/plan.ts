@@ -1,13 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../../subjects/plan-terms.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import { concurrently } from '../concurrently.ts'
 import { exactMs, isKnown } from '../known.ts'
-import { textFromPath } from '../paths.ts'
-import { storePath, type Run } from '../run.ts'
+import { targetPath } from '../mappings.ts'
+import { storeError, targetError } from '../outcome.ts'
+import { isName, joinPath, textFromPath } from '../paths.ts'
+import { isOutage } from '../retry.ts'
+import { concurrencyOf, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
+import { verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
-import { sideOf, type Side } from './walk-folder.ts'
+import { sideOf, type Side, type WalkFolder } from './walk-folder.ts'
 
 /** One path and what would become of it. */
 export interface PlannedPath {
@@ -40,7 +46,10 @@ export class Planner implements Judge {
   async pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
     const { source, target, verdict } = pair
     if (target !== undefined) count(found, 'entriesAtTarget')
-    if (typeof verdict === 'object') return this.#excluded(pair, path, verdict.excludedBy, found)
+    if (typeof verdict === 'object') {
+      this.#excluded(pair, path, verdict.excludedBy, found)
+      return undefined
+    }
     if (source === undefined) {
       requireRoot(path)
       return this.#onlyTarget(pair, path, found)
@@ -80,32 +89,89 @@ export class Planner implements Judge {
 
   #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Side | undefined {
     if (target === undefined) return undefined
-    if (!this.#matchesTarget || isTrash(there)) {
-      count(found, 'pathsKept')
-      this.#tell('KEEP', path, found)
-      return undefined
-    }
-    if (target.type === 'folder') count(found, 'foldersToDelete')
-    else {
-      count(found, 'filesToDelete')
-      count(found, 'bytesToDelete', target.sizeBytes)
-    }
-    this.#tell('DELETE', path, found)
-    return target.type === 'folder' ? 'target' : undefined
+    if (!this.#matchesTarget || isTrash(there)) this.#keep(path, found)
+    else if (target.type === 'folder') return 'target'
+    else this.#delete(target, path, found)
+    return undefined
   }
 
-  #excluded({ source }: Pair, path: StorePath, excludedBy: string | undefined, found: Collected): undefined {
-    if (source === undefined) {
-      count(found, 'pathsKept')
-      this.#tell('KEEP', path, found, excludedBy === undefined ? noInclusion : `excluded by ${excludedBy}`)
-      return
+  /** Goes when nothing in it stays, as the match deletes. */
+  async onlyTarget(
+    { path, there = targetPath(this.#run, path) }: WalkFolder,
+    found: Collected,
+  ): Promise<void> {
+    const goes = await this.#isEmptied(path, there, found)
+    this.#folderThere(goes, path, found)
+  }
+
+  /** Whether nothing of a folder of the target stays. Throws what is worth another try, and `gone`. */
+  async #isEmptied(path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
+    const { target, pace, stop } = this.#run
+    await pace.pay(0)
+    let isEmptied = true
+    for await (const batch of target.list(there, stop.signal)) {
+      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
+        stop.check()
+        const [at, itsThere] = [joinPath(path, entry.name), joinPath(there, entry.name)]
+        const goes = isName(entry.name) && (await this.#goes(entry, at, itsThere, found))
+        isEmptied &&= goes
+      })
+      await nextTurn()
     }
+    return isEmptied
+  }
+
+  async #goes(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
+    const verdict = verdictThere(this.#run, there, path, entry)
+    if (verdict === 'others') return false
+    count(found, 'entriesAtTarget')
+    if (typeof verdict === 'object') {
+      this.#keep(path, found, excludedText(verdict.excludedBy))
+      return false
+    }
+    if (entry.type !== 'folder') {
+      this.#delete(entry, path, found)
+      return true
+    }
+    try {
+      const goes = await this.#isEmptied(path, there, found)
+      this.#folderThere(goes, path, found)
+      return goes
+    } catch (error) {
+      const known = storeError(error)
+      if (known.retryable || isOutage(known)) throw known
+      // Somebody else has removed it meanwhile.
+      if (known.failure === 'gone') return true
+      this.unreadable(path, targetError(known).message, found)
+      return false
+    }
+  }
+
+  #folderThere(goes: boolean, path: StorePath, found: Collected): void {
+    if (!goes) return this.#keep(path, found, 'something in it stays')
+    count(found, 'foldersToDelete')
+    this.#tell('DELETE', path, found)
+  }
+
+  #delete({ sizeBytes }: Entry, path: StorePath, found: Collected): void {
+    count(found, 'filesToDelete')
+    count(found, 'bytesToDelete', sizeBytes)
+    this.#tell('DELETE', path, found)
+  }
+
+  #keep(path: StorePath, found: Collected, reason?: string): void {
+    count(found, 'pathsKept')
+    this.#tell('KEEP', path, found, reason)
+  }
+
+  #excluded({ source }: Pair, path: StorePath, excludedBy: string | undefined, found: Collected): void {
+    if (source === undefined) return this.#keep(path, found, excludedText(excludedBy))
     if (source.type === 'folder') count(found, 'foldersExcluded')
     else {
       count(found, 'filesExcluded')
       count(found, 'bytesExcluded', source.sizeBytes)
     }
-    this.#tell('EXCLUDE', path, found, excludedBy === undefined ? noInclusion : `excluded by ${excludedBy}`)
+    this.#tell('EXCLUDE', path, found, excludedText(excludedBy))
   }
 
   #refusal({ source, target, there, error }: Pair, path: StorePath): string | undefined {
@@ -128,6 +194,7 @@ export class Planner implements Judge {
   }
 }
 
-const noInclusion = 'no inclusion matches it'
+const excludedText = (excludedBy: string | undefined): string =>
+  excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`
 
 const count = (found: Collected, name: PlanCount, more = 1): void => found.count(name, more)

@@ -15,6 +15,11 @@ export interface Judge {
   readonly acts?: boolean
   /** @param path relative to the migration's path */
   pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined>
+  /**
+   * A folder that `pair` has said to be of the target alone, with all that is in it; without this it is walked through as
+   * any other. What it finds counts only when it returns. Throws what is worth another try.
+   */
+  onlyTarget?(folder: WalkFolder, found: Collected): Promise<void>
   /** A path that could not be looked at. */
   unreadable(path: StorePath, reason: string, found: Collected): void
   /** A folder of both sides whose entries were all looked at. */
@@ -23,6 +28,9 @@ export interface Judge {
 
 /** Somebody waits for the end: what does not answer by then is told as it is. */
 const maxTries = 3
+
+/** What was done is told after so long: a process that is killed takes with it what was not. */
+const untoldMs = 100
 
 /** A walk lets the thread's other jobs have a turn after so long. */
 const turnMs = 10
@@ -57,6 +65,7 @@ class FolderWalk {
   readonly #send: (findings: Findings) => Promise<void>
   #turnEndsMs = performance.now() + turnMs
   #isSent = false
+  #toldMs = performance.now()
 
   constructor(run: Run, judge: Judge, send: (findings: Findings) => Promise<void>) {
     this.#run = run
@@ -99,20 +108,27 @@ class FolderWalk {
   }
 
   async #folder(folder: WalkFolder, found: Collected): Promise<void> {
+    if (folder.side === 'target' && this.#judge.onlyTarget !== undefined)
+      return this.#judge.onlyTarget(folder, found)
     await this.#run.pace.pay(0)
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
         this.#run.stop.check()
         if (isName(pair.name)) await this.#pair(pair, joinPath(folder.path, pair.name), below(folder), found)
         else this.#judge.unreadable(folder.path, unusable, found)
+        if (this.#judge.acts === true && performance.now() > this.#toldMs + untoldMs) await this.#tell(found)
         await this.#turn()
       })
-      // A process that is killed takes with it what was done and not told.
-      if (!found.isMuch && !(this.#judge.acts === true && found.hasTold)) continue
-      this.#isSent = true
-      await this.#send(found.empty())
+      if (found.isMuch || this.#judge.acts === true) await this.#tell(found)
     }
     if (folder.side === 'both') await this.#judge.left?.(folder.path)
+  }
+
+  async #tell(found: Collected): Promise<void> {
+    this.#toldMs = performance.now()
+    if (!found.hasTold && !found.isMuch) return
+    this.#isSent = true
+    await this.#send(found.empty())
   }
 
   /** A path that somebody has asked for, or a folder that is no longer where it was. */

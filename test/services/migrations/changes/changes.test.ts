@@ -1,13 +1,17 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Changes } from '../../../../services/migrations/changes/changes.ts'
 import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
 import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
+import { KnownFailures } from '../../../../services/migrations/changes/known-failures.ts'
 import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
+import { OtherNames } from '../../../../services/migrations/changes/other-names.ts'
 import { ChangedNames } from '../../../../services/migrations/engine/changed-folders.ts'
 import { noCounts } from '../../../../services/migrations/engine/counts.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { type FailureLedger, openFailures } from '../../../../services/migrations/failures.ts'
+import { smallLimits, startTestBroker } from '../../../support/broker.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { testLog } from '../../../support/platform.ts'
 import { until } from '../../../support/until.ts'
@@ -19,6 +23,21 @@ interface Published {
   /** Paths to compare; of whole trees with a slash at the end. */
   readonly paths: string[]
 }
+
+let broker: Awaited<ReturnType<typeof startTestBroker>>
+let ledger: FailureLedger
+let known: KnownFailures
+let workId: string
+const { signal: end } = new AbortController()
+beforeAll(async () => {
+  broker = await startTestBroker()
+  ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
+})
+afterAll(() => broker[Symbol.asyncDispose]())
+beforeEach(async () => {
+  workId = crypto.randomUUID()
+  known = await KnownFailures.open(ledger, workId)
+})
 
 /** The changes of a real folder, and a queue that is a list. */
 function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {}) {
@@ -33,6 +52,7 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
     fallback: () => new Comparison(),
     hasGap: false,
     endsWithScan: false,
+    failures: known,
     migration: 'test',
     log: testLog,
     ...options,
@@ -174,6 +194,62 @@ test('more folders than can be watched: it says so, and compares, at the beginni
   expect(later.failures).toEqual([])
 })
 
+test('a file with other names that was written to is late until everything is compared', async () => {
+  await using live = follow()
+  await live.start()
+  await live.changes.scanned()
+  const writeTo = async (name: string) => {
+    const known = live.queue.length
+    writeFileSync(live.at(name), 'x')
+    const item = await live.next(known + 1)
+    live.changes.working(item)
+    live.changes.done(item, { counts: noCounts(), failures: [], hasOtherNames: true })
+  }
+  await writeTo('a/1')
+  expect(live.changes.view()).toMatchObject({ unscheduled: 1 })
+  const comparison = await live.next(2)
+  expect(comparison).toMatchObject({ lane: 'region', paths: ['/'] })
+  live.done(comparison)
+  expect(live.changes.view()).toMatchObject({ unscheduled: 0, scheduled: 0, lagSeconds: 0 })
+})
+
+test('comparisons for other names take a small part of the time, and one that comes anyway serves as well', () => {
+  vi.useFakeTimers()
+  try {
+    const asked: number[] = []
+    const names = new OtherNames((sinceMs) => void asked.push(sinceMs))
+    const compare = (ms: number) => {
+      names.comparing()
+      vi.advanceTimersByTime(ms)
+      names.compared()
+    }
+    names.written(1)
+    names.written(2)
+    vi.advanceTimersByTime(0)
+    expect(asked).toEqual([1])
+    names.comparing()
+    expect(names.sinceMs).toBeUndefined()
+    // While everything is compared.
+    names.written(3)
+    vi.advanceTimersByTime(500)
+    names.compared()
+    vi.advanceTimersByTime(4_999)
+    expect(asked).toEqual([1])
+    expect(names.sinceMs).toBe(3)
+    vi.advanceTimersByTime(1)
+    expect(asked).toEqual([1, 3])
+    compare(0)
+    names.written(4)
+    vi.advanceTimersByTime(999)
+    expect(asked).toHaveLength(2)
+    compare(0)
+    vi.advanceTimersByTime(10_000)
+    expect(asked).toHaveLength(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('without events everything is compared from time to time', async () => {
   await using live = follow({ feed: new Comparison(0.02) })
   await live.start()
@@ -193,9 +269,26 @@ test('a source that goes away ends it', async () => {
   expect(String(live.failures[0])).toContain('moved or removed')
 })
 
-test('the same failure is told once', async () => {
-  await using live = follow()
-  const failure = { path: '/a', failure: 'permission', message: 'no', attempts: 1 } as const
-  expect(live.changes.unknown([failure, failure])).toEqual([failure])
-  expect(live.changes.unknown([failure, { ...failure, path: '/b' }])).toHaveLength(1)
+test('what a comparison finds no more leaves the list of failures, unless it was not looked at', async () => {
+  await using live = follow({ feed: new Comparison(0.02) })
+  const failure = (path: string) => ({ path, failure: 'io', message: 'no', attempts: 1 }) as const
+  const paths = ['/still', '/mended', '/locked/below', '/locked']
+  await known.note({ item: '1', failures: paths.map(failure) }, end)
+  const listed = async () => (await ledger.page(workId, { limit: 10 })).map(({ entry }) => entry.path)
+  await live.start()
+  await live.changes.scanned()
+  const first = await live.next()
+  live.changes.working(first)
+  await known.note({ item: '2', failures: [failure('/still'), failure('/locked')] }, end)
+  expect(await listed()).toEqual(paths)
+  live.done(first)
+  await until('the list is shorter', async () => (await listed()).length < paths.length)
+  expect(await listed()).toEqual(['/still', '/locked/below', '/locked'])
+  const second = await live.next(2)
+  live.changes.working(second)
+  const message = 'the source is empty'
+  const empty = { reason: 'SOURCE_EMPTY', message } as const
+  live.changes.done(second, { counts: noCounts(), failures: [], putOff: empty })
+  live.changes.working(await live.next(3))
+  expect(await listed()).toHaveLength(3)
 })

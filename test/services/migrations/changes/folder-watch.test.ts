@@ -80,17 +80,17 @@ test('folders that are made, and trees that are moved in, are watched before the
   await untilTold('new/one/file', 'there/tree/a/b/file')
 })
 
-test('a folder that is renamed is watched under its new name, and no longer under the old one', async () => {
+test('a folder that is renamed is told whole, watched under its new name, and no longer under the old one', async () => {
   using watched = await watchFolder()
   const { at, outside, told, untilTold, watch } = watched
   renameSync(at('there'), at('elsewhere'))
-  await untilTold('there', 'elsewhere/')
+  await untilTold('there/', 'elsewhere/')
   told.clear()
   writeFileSync(at('elsewhere/below/file'), 'x')
   await untilTold('elsewhere/below/file')
   expect([...told].filter((path) => path.startsWith('there'))).toEqual([])
   renameSync(at('elsewhere'), outside('gone'))
-  await untilTold('elsewhere')
+  await untilTold('elsewhere/')
   await until('1 folders are watched', () => watch.watches === 1)
   told.clear()
   writeFileSync(outside('gone/below/file'), 'x')
@@ -104,8 +104,9 @@ test('a folder that is replaced by a file, and back, and by another folder of th
   const { at, outside, told, untilTold, watch } = watched
   rmSync(at('there'), { recursive: true })
   writeFileSync(at('there'), 'x')
-  await untilTold('there')
+  await untilTold('there/')
   await until('1 folders are watched', () => watch.watches === 1)
+  told.clear()
   rmSync(at('there'))
   mkdirSync(at('there/again'), { recursive: true })
   await untilTold('there/')
@@ -183,8 +184,9 @@ test('a root with a folder of its own name inside goes on', async () => {
   using watched = await watchFolder()
   mkdirSync(watched.at('source'))
   await watched.untilTold('source/')
+  watched.told.clear()
   rmSync(watched.at('source'), { recursive: true })
-  await watched.untilTold('source')
+  await watched.untilTold('source/')
   expect(watched.ends).toEqual([])
 })
 

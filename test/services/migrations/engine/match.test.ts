@@ -11,6 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
+import { needsApproval } from '../../../../services/migrations/plans/guard.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
@@ -41,7 +42,12 @@ async function plan(
   await planAll(move.mover, spec, { matchesTarget, planned, spillFolder: move.at('spill'), signal })
   const counts = Object.fromEntries(Object.entries(planned.counts).filter(([, count]) => count > 0))
   const samples = planned.samples.map(({ action, path }) => `${action} ${path}`).toSorted()
-  return { counts, samples, reasons: planned.samples.flatMap(({ reason }) => reason ?? []) }
+  return {
+    counts,
+    samples,
+    planned: planned.counts,
+    reasons: planned.samples.flatMap(({ reason }) => reason ?? []),
+  }
 }
 
 async function match(move: Move, { trash, ...changes }: Partial<MoveSpec> & { trash?: string } = {}) {
@@ -135,6 +141,43 @@ test('what is at the target only goes, but nothing that is excluded, and no fold
   expect(undeleted).toEqual([])
   // What went from it has moved its time.
   expect(statSync(join(move.to, 'kept')).mtimeMs).toBeCloseTo(statSync(join(move.from, 'kept')).mtimeMs, 2)
+})
+
+test('a folder that stays for what is in it is not counted as deleted, so that no approval is asked for again', async () => {
+  await using move = createMove()
+  fill(move.from, 'f1', 'f2')
+  fill(
+    move.to,
+    'f1',
+    'f2',
+    'k1/x.log',
+    'k2/deep/x.log',
+    'k2/old',
+    'k3/.gantry~other~00000000.1.0123456789ab.shared~1',
+    'gone/deep/old',
+  )
+  const rules = rulesOf({
+    exclusions: [{ id: 'logs', type: 'regex', patternType: 'GLOB', regex: '**.log' }],
+  })
+  const before = await plan(move, rules)
+  expect(before.samples.filter((one) => /^(KEEP|DELETE)/.test(one))).toEqual([
+    'DELETE /gone',
+    'DELETE /gone/deep',
+    'DELETE /gone/deep/old',
+    'DELETE /k2/old',
+    'KEEP /k1',
+    'KEEP /k1/x.log',
+    'KEEP /k2',
+    'KEEP /k2/deep',
+    'KEEP /k2/deep/x.log',
+    'KEEP /k3',
+  ])
+  expect(before.counts).toMatchObject({ foldersToDelete: 2, filesToDelete: 2, pathsKept: 6 })
+  expect(before.reasons).toEqual(expect.arrayContaining(['something in it stays', 'excluded by logs']))
+  expect((await match(move, rules)).counts).toMatchObject({ foldersDeleted: 2, filesDeleted: 2 })
+  const { planned } = await plan(move, rules)
+  expect(planned).toMatchObject({ foldersToDelete: 0, filesToDelete: 0 })
+  expect(needsApproval({ targetMatch: { maxDeletions: 0, maxDeletionPercent: 0 } }, planned)).toBe(false)
 })
 
 test('a source that is not there deletes nothing', async () => {

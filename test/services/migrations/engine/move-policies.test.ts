@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { exactMs, isKnown } from '../../../../services/migrations/engine/known.ts'
-import { type ActionPolicy, actionPolicies } from '../../../../subjects/migration-model.ts'
+import { type ActionPolicy, actionPolicyNames } from '../../../../subjects/migration-terms.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { createMove } from './move-folder.ts'
 
 const timeMs = 1_700_000_000_000
 const file = (sizeBytes: number, modifiedMs = timeMs) => ({ type: 'file', sizeBytes, modifiedMs }) as const
-const policies = Object.keys(actionPolicies) as ActionPolicy[]
 
 /** By policy: Overwrite, SkipIfSizeMatch, SkipIfSizeAndTimeMatch, SkipIfDigestMatch. */
 test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnown>[2], unknown[]]>([
@@ -22,8 +21,13 @@ test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnow
   ['a folder there', file(1), { ...file(1), type: 'folder' }, [false, false, false, false]],
   ['a link', { ...file(0), type: 'symlink' }, { ...file(0), type: 'symlink' }, [false, false, false, false]],
 ])('%s', (_, source, target, expected) => {
-  expect(policies).toEqual(['Overwrite', 'SkipIfSizeMatch', 'SkipIfSizeAndTimeMatch', 'SkipIfDigestMatch'])
-  expect(policies.map((policy) => isKnown(policy, source, target))).toEqual(expected)
+  expect(actionPolicyNames).toEqual([
+    'Overwrite',
+    'SkipIfSizeMatch',
+    'SkipIfSizeAndTimeMatch',
+    'SkipIfDigestMatch',
+  ])
+  expect(actionPolicyNames.map((policy) => isKnown(policy, source, target))).toEqual(expected)
 })
 
 test('times are compared as exactly as the coarser store keeps them', () => {

@@ -1,7 +1,9 @@
 import {
   appendFileSync,
   chmodSync,
+  lchownSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,6 +20,8 @@ import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mov
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { until } from '../../../support/until.ts'
+import { drive } from './drive.ts'
 import { changed, reconcile, tryOnce } from './reconcile-folder.ts'
 
 const mover = new Mover({ threads: 2, log: { error: () => undefined } })
@@ -36,9 +40,24 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     live: { startedMs: Date.now() - 60_000 },
     ...options,
   }
+  let live = spec.live!
+  const fileClock = () => {
+    const probe = join(folder.root, 'probe')
+    writeFileSync(probe, '')
+    const { birthtimeMs } = lstatSync(probe)
+    rmSync(probe)
+    return birthtimeMs
+  }
   return {
     spec,
-    apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, spec, groups),
+    /** The migration begins now: all that is at the target is older. */
+    begin: async () => {
+      const beforeMs = fileClock()
+      await until('files that are made are younger', () => fileClock() > beforeMs)
+      live = { startedMs: fileClock() }
+    },
+    scan: () => drive(mover, { ...spec, live }),
+    apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, { ...spec, live }, groups),
     /** The same with a migration that begins in a minute: all that is at the target is older. */
     applyLater: (...groups: ReturnType<typeof changed>[]) =>
       reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
@@ -161,6 +180,7 @@ describe('names that somebody was told of', () => {
     mkdirSync(move.from('place'))
     writeFileSync(move.from('place/new'), 'new')
     mkdirSync(move.to('other'))
+    for (const path of [move.from('other'), move.to('other')]) utimesSync(path, 1_000_000, 1_000_000)
     symlinkSync('other', move.to('place'))
     await move.apply(changed('place', { names: ['new'] }))
     expect(move.differences()).toEqual([])
@@ -204,6 +224,22 @@ describe('a comparison', () => {
     expect(move.differences()).toEqual([])
   })
 
+  test('sees another time and owner of a symbolic link, and copies no link that is the same', async () => {
+    using move = createLiveMove()
+    for (const name of ['moved', 'given', 'same']) symlinkSync('somewhere', move.from(name))
+    await move.apply(everything)
+    lutimesSync(move.from('moved'), 1e9, 1e9)
+    // Only root may give things away.
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) lchownSync(move.from('given'), 1, 2)
+    const { counts } = await move.apply(everything)
+    expect(counts.linksMigrated).toBe(isRoot ? 2 : 1)
+    expect(lstatSync(move.to('moved')).mtimeMs).toBe(1e12)
+    expect(lstatSync(move.to('given')).uid).toBe(lstatSync(move.from('given')).uid)
+    expect(lstatSync(move.to('given')).gid).toBe(lstatSync(move.from('given')).gid)
+    expect((await move.apply(everything)).counts.linksMigrated).toBe(0)
+  })
+
   test('leaves what stood at the target before, whole', async () => {
     using move = createLiveMove()
     writeFileSync(move.from('file'), 'x')
@@ -227,9 +263,6 @@ describe('a comparison', () => {
     const { failures } = await move.applyLater(everything)
     expect(failures).toMatchObject([{ path: '/name', failure: 'unsupported' }])
     expect(lstatSync(move.to('name')).isDirectory()).toBe(true)
-    // Whoever was told of the name knows that it is another now.
-    await move.applyLater(changed('', { names: ['name'] }))
-    expect(move.differences()).toEqual([])
   })
 
   test('empties no target because the source is empty or gone: its volume may not be mounted', async () => {
@@ -279,6 +312,120 @@ describe('a comparison', () => {
   })
 })
 
+describe('what the target had before, where the source has something else', () => {
+  /** Of each kind that goes a way of its own. */
+  function fillWithFiles(at: (path: string) => string): string[] {
+    writeFileSync(at('file'), 'a file')
+    writeFileSync(at('empty'), '')
+    symlinkSync('file', at('link'))
+    writeFileSync(at('large'), '')
+    truncateSync(at('large'), 17 * 2 ** 20)
+    utimesSync(at('large'), 1_000_000, 1_000_000)
+    return ['file', 'empty', 'link', 'large']
+  }
+  const folderInTheWay = /^target: a folder stands where the file should go/
+
+  test('a folder stays, and is a failure, when the source is scanned, when a name is told, and when all is compared', async () => {
+    using move = createLiveMove()
+    const names = fillWithFiles(move.from)
+    for (const name of names) {
+      mkdirSync(move.to(`${name}/deep/empty`), { recursive: true })
+      writeFileSync(move.to(`${name}/deep/keep`), 'x')
+    }
+    const before = move.listed()
+    await move.begin()
+    const scanned = await move.scan()
+    expect(scanned.counts).toMatchObject({ failures: 4, filesVanished: 0 })
+    const ways = [
+      scanned,
+      await move.apply(changed('', { names })),
+      await move.apply(changed('', { trees: names })),
+      await move.apply(everything),
+    ]
+    for (const { failures } of ways) {
+      expect(failures.map(({ path }) => path).toSorted()).toEqual(names.map((name) => `/${name}`).toSorted())
+      for (const { message } of failures) expect(message).toMatch(folderInTheWay)
+    }
+    expect(move.listed()).toEqual(before)
+  })
+
+  test('a file or link stays where a folder should go, and is a failure, and what is in the folder waits for nothing', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('folder'))
+    writeFileSync(move.from('folder/file'), 'x')
+    writeFileSync(move.to('folder'), 'theirs')
+    await move.begin()
+    for (const group of [
+      changed('', { names: ['folder'] }),
+      changed('folder', { names: ['file'] }),
+      everything,
+    ]) {
+      const { failures, items } = await move.apply(group)
+      expect(failures).toMatchObject([{ path: '/folder', failure: 'unsupported', attempts: 1 }])
+      expect(failures[0]?.message).toMatch(/^target: something that is no folder stands where the folder/)
+      expect(items).toBeLessThanOrEqual(2)
+    }
+    expect(readFileSync(move.to('folder'), 'utf8')).toBe('theirs')
+  })
+
+  test('what the migration made is replaced: folders by files and back, also in folders that were there before', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('merged/below'), { recursive: true })
+    mkdirSync(move.from('merged/below'), { recursive: true })
+    writeFileSync(move.to('merged/below/file'), 'of before')
+    writeFileSync(move.from('merged/below/file'), 'of the source')
+    await move.begin()
+    mkdirSync(move.from('made/below'), { recursive: true })
+    writeFileSync(move.from('made/below/file'), 'x')
+    await move.apply(everything)
+    for (const name of ['merged', 'made']) {
+      rmSync(move.from(name), { recursive: true })
+      writeFileSync(move.from(name), 'now a file')
+    }
+    // Whoever copies it first finds the folder, and has it looked at again.
+    const { counts, failures } = await move.scan()
+    expect([failures, counts.filesVanished]).toEqual([[], 2])
+    await move.apply(changed('', { names: ['merged', 'made'] }))
+    expect(move.differences()).toEqual([])
+    for (const name of ['merged', 'made']) {
+      rmSync(move.from(name))
+      mkdirSync(move.from(`${name}/again`), { recursive: true })
+    }
+    await move.apply(changed('', { names: ['merged', 'made'] }))
+    expect(move.differences()).toEqual([])
+  })
+
+  test('a folder stays when a file or a link of its name goes, and goes when a folder does', async () => {
+    using move = createLiveMove({ links: 'skip' })
+    writeFileSync(move.from('other'), 'x')
+    symlinkSync('other', move.from('link'))
+    for (const name of ['file', 'link', 'folder']) {
+      mkdirSync(move.to(name))
+      writeFileSync(move.to(`${name}/keep`), 'x')
+    }
+    await move.begin()
+    await move.apply(changed('', { names: ['file', 'link'], trees: ['link'] }))
+    expect(move.listed()).toEqual(['file', 'file/keep', 'folder', 'folder/keep', 'link', 'link/keep'])
+    await move.apply(changed('', { trees: ['folder'] }))
+    expect(move.listed()).toEqual(['file', 'file/keep', 'link', 'link/keep'])
+  })
+
+  test('a folder stays whole when only some of it came by the migration', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('name'))
+    writeFileSync(move.from('name/ours'), 'x')
+    mkdirSync(move.to('name'))
+    writeFileSync(move.to('name/theirs'), 'x')
+    await move.begin()
+    await move.apply(everything)
+    rmSync(move.from('name'), { recursive: true })
+    writeFileSync(move.from('name'), 'now a file')
+    const { failures } = await move.apply(changed('', { names: ['name'] }))
+    expect(failures).toMatchObject([{ path: '/name', failure: 'unsupported' }])
+    expect(move.listed()).toEqual(['name', 'name/ours', 'name/theirs'])
+  })
+})
+
 describe('what a migration is told to do', () => {
   const rules = (lists: Partial<RuleLists>) => {
     const packed = packRules({ exclusions: [], inclusions: [], ...lists })
@@ -311,6 +458,69 @@ describe('what a migration is told to do', () => {
     renameSync(move.from('cache'), move.from('folder'))
     await move.apply(changed('', { names: ['file.tmp', 'other', 'folder', 'cache'] }))
     expect(move.listed()).toEqual(['folder', 'folder/in', 'other'])
+  })
+
+  test('what is left out stays in a folder that goes or becomes a file, with the folders above it', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.log'), glob('/ee/cache')] }))
+    const folders = ['ee', 'turned']
+    for (const folder of folders) {
+      mkdirSync(move.from(`${folder}/deep/gone`), { recursive: true })
+      for (const path of ['a', 'deep/b', 'deep/gone/c']) writeFileSync(move.from(`${folder}/${path}`), 'x')
+    }
+    await move.apply(everything)
+    mkdirSync(move.to('ee/cache'))
+    for (const path of ['ee/mine.log', 'ee/deep/mine.log', 'ee/cache/mine', 'turned/deep/mine.log'])
+      writeFileSync(move.to(path), 'mine')
+    renameSync(move.from('ee'), move.from('ff'))
+    renameSync(move.from('turned'), move.from('gg'))
+    writeFileSync(move.from('turned'), 'now a file')
+    const { failures, counts } = await move.apply(changed('', { names: ['ee', 'ff', 'turned', 'gg'] }))
+    expect(failures).toMatchObject([{ path: '/turned', failure: 'unsupported' }])
+    expect(counts).toMatchObject({ filesRemoved: 6, foldersRemoved: 2 })
+    const kept = [
+      ...['ee', 'ee/cache', 'ee/cache/mine', 'ee/deep', 'ee/deep/mine.log', 'ee/mine.log'],
+      ...['turned', 'turned/deep', 'turned/deep/mine.log'],
+    ]
+    const isRenamed = (path: string) => /^(ff|gg)/.test(path)
+    expect(move.listed().filter((path) => !isRenamed(path))).toEqual(kept)
+    await move.apply(everything)
+    expect(move.listed().filter((path) => !isRenamed(path))).toEqual(kept)
+    expect(move.listed().filter(isRenamed)).toHaveLength(12)
+  })
+
+  test('rules say what goes by its path in the source, wherever that leads, and what is not included stays', async () => {
+    const mappings = [
+      { from: Buffer.from('a/left/b'), to: Buffer.from('z') },
+      { from: Buffer.from('a/b'), to: Buffer.from('x/y') },
+      { from: Buffer.from(''), to: Buffer.from('all') },
+    ]
+    using move = createLiveMove({
+      mappings,
+      ...rules({ exclusions: ['/a/left', '/a/b/mine', '/a/c/mine'].map(glob), inclusions: [glob('/a/**')] }),
+    })
+    for (const folder of ['a/b', 'a/c']) {
+      mkdirSync(move.from(folder), { recursive: true })
+      writeFileSync(move.from(`${folder}/file`), 'x')
+    }
+    await move.apply(everything)
+    expect(move.listed()).toEqual(['all', 'all/a', 'all/a/c', 'all/a/c/file', 'x', 'x/y', 'x/y/file'])
+    mkdirSync(move.to('z'))
+    for (const folder of ['all/a/c', 'x/y', 'z']) writeFileSync(move.to(`${folder}/mine`), 'mine')
+    rmSync(move.from('a'), { recursive: true })
+    await move.apply(changed('', { names: ['a'] }))
+    expect(move.listed()).toEqual([
+      ...['all', 'all/a', 'all/a/c', 'all/a/c/mine', 'x', 'x/y', 'x/y/mine'],
+      ...['z', 'z/mine'],
+    ])
+
+    using confined = createLiveMove(rules({ inclusions: [glob('/a/**/*.data')] }))
+    mkdirSync(confined.from('a/deep'), { recursive: true })
+    writeFileSync(confined.from('a/deep/1.data'), 'x')
+    await confined.apply(everything)
+    writeFileSync(confined.to('a/theirs'), 'theirs')
+    rmSync(confined.from('a'), { recursive: true })
+    await confined.apply(changed('', { names: ['a'] }))
+    expect(confined.listed()).toEqual(['a', 'a/theirs'])
   })
 
   test('of what it is confined to, folders on the way are made when they hold something', async () => {

@@ -1,0 +1,60 @@
+/** What is written within so long needs one comparison. */
+const minPauseMs = 1_000
+/** After one there is none for so many times as long as it took. */
+const pauseFactor = 10
+
+/**
+ * Files with several names (hard links): a write is told under the name that it came by, and only a comparison of
+ * everything finds the others. One comes at once, and the next ones so far apart that they are a small part of all work.
+ */
+export class OtherNames {
+  readonly #compare: (sinceMs: number) => void
+  #sinceMs: number | undefined
+  #begunMs: number | undefined
+  #notBeforeMs = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param compare is to compare everything */
+  constructor(compare: (sinceMs: number) => void) {
+    this.#compare = compare
+  }
+
+  /** Since when a file may be stale under another name; undefined when none is. */
+  get sinceMs(): number | undefined {
+    return this.#sinceMs
+  }
+
+  /** Such a file was written to. */
+  written(sinceMs: number): void {
+    this.#sinceMs ??= sinceMs
+    this.#schedule()
+  }
+
+  /** Everything begins to be compared, for whatever reason. */
+  comparing(): void {
+    this.close()
+    this.#sinceMs = undefined
+    this.#begunMs = Date.now()
+  }
+
+  /** Everything was compared. */
+  compared(): void {
+    const now = Date.now()
+    const tookMs = now - (this.#begunMs ?? now)
+    this.#notBeforeMs = now + Math.max(minPauseMs, pauseFactor * tookMs)
+    this.#begunMs = undefined
+    this.#schedule()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #schedule(): void {
+    const sinceMs = this.#sinceMs
+    if (sinceMs === undefined || this.#begunMs !== undefined || this.#timer !== undefined) return
+    const waitMs = Math.max(0, this.#notBeforeMs - Date.now())
+    this.#timer = setTimeout(() => this.#compare(sinceMs), waitMs)
+  }
+}

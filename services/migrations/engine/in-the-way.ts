@@ -1,0 +1,37 @@
+import { StoreError, type Entry } from '../../drivers/driver.ts'
+import { isOwn } from './live.ts'
+import { isTaken } from './mappings.ts'
+import { targetError } from './outcome.ts'
+import { isName, joinPath } from './paths.ts'
+import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
+import type { Run } from './run.ts'
+
+/**
+ * Which entries of the target may make room for something of another type: what came there after the migration began. So
+ * did the content of a folder that is older if all that is in it may, and something is; an older folder that is empty was
+ * somebody's. A folder is looked through again for each older one that it is in, which are few.
+ */
+export const mayReplace = (run: Run): MayRemove => {
+  const isRemovable = mayRemoveOwn(run)
+  const mayGo: MayRemove = async (path, entry) => {
+    run.stop.check()
+    if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(path, entry)
+    if (isTaken(run, path)) return false
+    let holdsSome = false
+    for await (const batch of listThere(run, 'target', path)) {
+      for (const one of batch) {
+        if (!isName(one.name) || !(await mayGo(joinPath(path, one.name), one))) return false
+        holdsSome = true
+      }
+    }
+    return holdsSome
+  }
+  return mayGo
+}
+
+/** The failure of what has no room, in the words of the drivers. @param there what the target has in its place */
+export const inTheWay = ({ type }: Pick<Entry, 'type'>): StoreError => {
+  const [what, other] = type === 'folder' ? ['a folder', 'file'] : ['something that is no folder', 'folder']
+  const reason = 'what was there before the migration, or is excluded, stays'
+  return targetError(new StoreError('unsupported', `${what} stands where the ${other} should go; ${reason}`))
+}

@@ -1,0 +1,21 @@
+/** Words of migrations, as plain data: the engine's threads use them without the schemas. */
+
+/**
+ * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
+ * its scripts work; the short ones are ours, and what it does not have has no other.
+ */
+export const actionPolicies = {
+  Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
+  SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
+  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
+  SkipIfDigestMatch: 'SkipIfDigestMatch',
+} as const
+export type ActionPolicy = keyof typeof actionPolicies
+export const actionPolicyNames = Object.keys(actionPolicies) as ActionPolicy[]
+
+/** What of the metadata is kept unless the migration says otherwise. Times always are. */
+export const defaultMetadata = { modes: true, owners: true, attributes: false } as const
+
+/** What becomes of symbolic links. */
+export const linkPolicies = ['keep', 'follow', 'skip'] as const
+export const defaultLinks: (typeof linkPolicies)[number] = 'keep'
