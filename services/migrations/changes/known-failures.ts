@@ -1,3 +1,4 @@
+import { concurrently } from '../engine/concurrently.ts'
 import type { Failure } from '../engine/counts.ts'
 import { type FailureLedger, noteFailure } from '../failures.ts'
 
@@ -5,6 +6,8 @@ import { type FailureLedger, noteFailure } from '../failures.ts'
 const maxKnown = 10_000
 /** Entries that are read at once. */
 const pageLength = 500
+/** Entries that are taken out at once: one after the other, thousands of them would take seconds. */
+const forgottenAtOnce = 64
 
 interface Known {
   readonly text: string
@@ -128,7 +131,8 @@ export class KnownFailures {
 
   async #remove(isMeant: (path: string) => boolean): Promise<void> {
     const meant = [...this.#known].filter(([path]) => isMeant(path))
-    for (const [, { sequence }] of meant) if (sequence !== undefined) await this.forget(sequence)
+    const sequences = meant.flatMap(([, { sequence }]) => sequence ?? [])
+    await concurrently(sequences, forgottenAtOnce, (sequence) => this.forget(sequence))
   }
 }
 

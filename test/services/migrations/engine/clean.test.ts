@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import type { StorePath } from '../../../../services/drivers/driver.ts'
 import { packRules } from '../../../../services/migrations/engine/rules.ts'
@@ -215,6 +215,27 @@ test.each(meddling)('%s: a file stays when %s', async (result, _when, meddle) =>
   })
   expect(told.results.filter((one) => one.endsWith('/file'))).toEqual([`${result} /file`])
   expect(existsSync(from)).toBe(true)
+})
+
+test('what was removed is told in the middle of a folder, so that a kill takes little of the report', async () => {
+  await using move = moved()
+  const names = Array.from({ length: 60 }, (_, index) => `file${index}`)
+  fill(move.from, ...names)
+  await move.run()
+  // Each look at the clock is a twentieth of a second after the one before.
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 50))
+  const run = createRun(new LocalDriver({ fsRoot: move.from }), new LocalDriver({ fsRoot: move.to }))
+  const told: number[] = []
+  await walk(
+    run,
+    new Cleaner(run, 'files'),
+    [encodeFolder({ path: Buffer.alloc(0), side: 'both' })],
+    async ({ counts }) => void told.push(counts['filesRemoved'] ?? 0),
+  )
+  clock.mockRestore()
+  expect(told.reduce((sum, one) => sum + one, 0)).toBe(names.length)
+  expect(Math.max(...told)).toBeLessThan(names.length / 2)
 })
 
 test(
