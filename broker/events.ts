@@ -1,11 +1,4 @@
-import {
-  DeliverPolicy,
-  jetstream,
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstreamManager,
-  RetentionPolicy,
-} from '@nats-io/jetstream'
+import { jetstream, type JetStreamClient, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream'
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../subjects/contract.ts'
 import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
@@ -34,31 +27,23 @@ export function emission<E extends EventContract>(event: E, id: string, payload:
 export const isFact = (message: Msg): boolean => message.headers?.get(eventHeader) === message.subject
 
 /** Name of the stream that keeps the facts. */
-const stream = 'EVENTS'
+export const factStream = 'EVENTS'
 /** Facts are for followers that were away for a while, not an archive; the audit log is another stream. */
 const maxAgeNs = 7 * 24 * 3600 * 1e9
 /** A tenth of the default storage; the oldest facts go first. */
 const maxBytes = 1e9
-/**
- * How long a follower's request for facts waits at the broker; as long does the client wait before it asks again for a
- * consumer that a restarted broker, not ready yet, could not tell of.
- */
-const requestMs = 2_000
-
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
   readonly #js: JetStreamClient
-  readonly #manager: JetStreamManager
 
-  private constructor(js: JetStreamClient, manager: JetStreamManager) {
+  private constructor(js: JetStreamClient) {
     this.#js = js
-    this.#manager = manager
   }
 
   static async open(connection: NatsConnection, limits: { maxFileBytes: number }): Promise<Events> {
     const manager = await jetstreamManager(connection)
     const config = {
-      name: stream,
+      name: factStream,
       subjects: [`${roots.events}.>`],
       storage: fileStorage,
       retention: RetentionPolicy.Limits,
@@ -70,9 +55,9 @@ export class Events {
     } catch (error) {
       // The limits of messaging.config have changed since it was made.
       if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
-      await manager.streams.update(stream, config)
+      await manager.streams.update(factStream, config)
     }
-    return new Events(jetstream(connection), manager)
+    return new Events(jetstream(connection))
   }
 
   /** Publishes and waits until the fact is stored. */
@@ -83,32 +68,5 @@ export class Events {
       headers: marked,
       ...(messageId === undefined ? {} : { msgID: messageId }),
     })
-  }
-
-  /**
-   * Every fact from a sequence on (1 is the oldest that is kept), or every new one, each with its sequence to resume
-   * after; survives restarts of the broker. Ends when the loop is left.
-   */
-  async *follow(options: { from?: number; filter?: string } = {}): AsyncGenerator<{
-    sequence: number
-    subject: string
-    payload: unknown
-  }> {
-    // Always a sequence: of a consumer that is to tell what is new, and has told nothing yet, the client does not know
-    // where it began, and has the next one tell everything.
-    const from = options.from ?? (await this.#manager.streams.info(stream)).state.last_seq + 1
-    const consumer = await this.#js.consumers.get(stream, {
-      filter_subjects: options.filter ?? `${roots.events}.>`,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: from,
-    })
-    const messages = await consumer.consume({ expires: requestMs })
-    try {
-      for await (const message of messages) {
-        yield { sequence: message.seq, subject: message.subject, payload: message.json() }
-      }
-    } finally {
-      await messages.close()
-    }
   }
 }

@@ -9,6 +9,7 @@ import { type Emission, emission, Events } from '../../broker/events.ts'
 import { namesSetAside } from '../../broker/set-aside.ts'
 import { events as eventContracts } from '../../subjects/contract.ts'
 import { smallLimits, startTestBroker } from '../support/broker.ts'
+import { followFacts } from '../support/facts.ts'
 import { until } from '../support/until.ts'
 
 const Thing = Type.Object({
@@ -49,11 +50,11 @@ async function reconnected(connection: NatsConnection): Promise<void> {
 const endOfFacts = -1
 
 /** All facts that are stored, up to one that is published now. */
-async function storedFacts(events: Events): Promise<string[]> {
+async function storedFacts(connection: NatsConnection, events: Events): Promise<string[]> {
   const end = factOf(randomUUID(), endOfFacts)
   await insist(() => events.publish({ ...end, messageId: end.subject }))
   const told: string[] = []
-  for await (const { subject, payload } of events.follow({ from: 1 })) {
+  for await (const { subject, payload } of followFacts(connection, { from: 1 })) {
     if (subject === end.subject) break
     const { id, n } = payload as { id: string; n: number }
     if (n !== endOfFacts) told.push(`${id} ${n}`)
@@ -188,7 +189,9 @@ test.each([1, 50, 200])(
     expect([...writing.acknowledged, ...writing.rejected]).toEqual(expect.arrayContaining(stored))
     // Also of changes whose writer heard no answer, or a late one.
     const facts = stored.map((id) => `${id} 0`).toSorted()
-    await until('all is told', async () => isDeepStrictEqual((await storedFacts(events)).toSorted(), facts))
+    await until('all is told', async () =>
+      isDeepStrictEqual((await storedFacts(connection, events)).toSorted(), facts),
+    )
   },
 )
 
@@ -258,10 +261,10 @@ test('a writer dies before it could tell, and the broker too: the next start tel
   )
   await broker.kill()
   await insist(() => open(connection, { events }))
-  expect(await storedFacts(events)).toEqual(['a 1', 'a 2'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
   await broker.kill()
   await insist(() => open(connection, { events }))
-  expect(await storedFacts(events)).toEqual(['a 1', 'a 2'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
 })
 
 test.each(['update', 'delete'] as const)(
@@ -275,7 +278,7 @@ test.each(['update', 'delete'] as const)(
     await dying.create('a', { id: 'a', n: 1 }, [factOf('a', 1)])
     if (how === 'update') await things.update('a', (thing) => ({ ...thing, n: 2 }))
     else await things.delete('a')
-    expect(await storedFacts(events)).toEqual(['a 1'])
+    expect(await storedFacts(connection, events)).toEqual(['a 1'])
   },
 )
 
@@ -321,20 +324,20 @@ test('what is deleted is told, also by the next start when whoever deleted it di
   const gone = ({ id, n }: { id: string; n: number }) => [factOf(id, n)]
   for (const id of ['a', 'b']) await things.create(id, { id, n: 1 })
   await things.delete('a', undefined, gone)
-  expect(await storedFacts(events)).toEqual(['a 1'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1'])
 
   const dying = await open(connection, { events: { publish: () => new Promise(() => undefined) } as never })
   void dying.delete('b', undefined, gone)
   await until('it is deleted', async () => (await things.get('b')) === undefined)
   expect(await idsIn(things)).toEqual([])
-  expect(await storedFacts(events)).toEqual(['a 1'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1'])
   await things.create('b', { id: 'b', n: 2 }, [factOf('b', 2)])
-  expect(await storedFacts(events)).toEqual(['a 1', 'b 1', 'b 2'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1', 'b 1', 'b 2'])
 
   void dying.delete('b', undefined, () => [factOf('b', 3)])
   await until('it is deleted', async () => (await things.get('b')) === undefined)
   await open(connection, { events })
-  expect(await storedFacts(events)).toEqual(['a 1', 'b 1', 'b 2', 'b 3'])
+  expect(await storedFacts(connection, events)).toEqual(['a 1', 'b 1', 'b 2', 'b 3'])
 })
 
 test('a record that is none is set aside, whoever finds it, and the others are there', async () => {

@@ -7,6 +7,7 @@ import { storageUse } from '../../broker/storage.ts'
 import { events as eventContracts } from '../../subjects/contract.ts'
 import { eventSubject } from '../../subjects/names.ts'
 import { smallLimits, startTestBroker } from '../support/broker.ts'
+import { followFacts } from '../support/facts.ts'
 import { until } from '../support/until.ts'
 
 const shape = { payload: Type.Object({ n: Type.Integer() }) }
@@ -20,11 +21,11 @@ const fact = (n: number): Emission => emission(counted, 'one', { n })
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
 
 /** Follows until the broker's connections close; what was heard grows by itself. */
-function listen(events: Events, options: { from?: number; filter?: string } = {}) {
+function listen(connection: NatsConnection, options: { from?: number; filter?: string } = {}) {
   const sequences: number[] = []
   const numbers: number[] = []
   const following = async () => {
-    for await (const { sequence, payload } of events.follow(options)) {
+    for await (const { sequence, payload } of followFacts(connection, options)) {
       sequences.push(sequence)
       numbers.push((payload as { n: number }).n)
     }
@@ -55,12 +56,13 @@ test('a fact names its object, and one that does not fit its contract is refused
 
 test('facts are followed in order, from the first on, from any, and only those that were asked for', async () => {
   await using broker = await startTestBroker()
-  const events = await open(await broker.connect('PLATFORM'))
+  const connection = await broker.connect('PLATFORM')
+  const events = await open(connection)
   for (const n of upTo(5)) await events.publish(fact(n))
   await events.publish(emission(forgotten, 'one', { n: 5 }))
-  const all = listen(events, { from: 1 })
-  const some = listen(events, { from: 4 })
-  const filtered = listen(events, { from: 1, filter: eventSubject('numbers', 'forgotten', '*') })
+  const all = listen(connection, { from: 1 })
+  const some = listen(connection, { from: 4 })
+  const filtered = listen(connection, { from: 1, filter: eventSubject('numbers', 'forgotten', '*') })
   await until('all are heard', () => all.numbers.length === 6)
   expect(all).toEqual({ sequences: [1, 2, 3, 4, 5, 6], numbers: upTo(6) })
   await until('some are heard', () => some.numbers.length === 3)
@@ -71,27 +73,29 @@ test('facts are followed in order, from the first on, from any, and only those t
 
 test('a follower that leaves goes on after the sequence it had', async () => {
   await using broker = await startTestBroker()
-  const events = await open(await broker.connect('PLATFORM'))
+  const connection = await broker.connect('PLATFORM')
+  const events = await open(connection)
   for (const n of upTo(4)) await events.publish(fact(n))
   let last = 0
-  for await (const { sequence } of events.follow({ from: 1 })) {
+  for await (const { sequence } of followFacts(connection, { from: 1 })) {
     last = sequence
     if (sequence === 2) break
   }
-  const { numbers } = listen(events, { from: last + 1 })
+  const { numbers } = listen(connection, { from: last + 1 })
   await until('the others are heard', () => numbers.length === 2)
   expect(numbers).toEqual([2, 3])
 })
 
 test('the same fact published twice is one, also when the broker was killed in between', async () => {
   await using broker = await startTestBroker()
-  const events = await open(await broker.connect('PLATFORM'))
+  const connection = await broker.connect('PLATFORM')
+  const events = await open(connection)
   await tell(events, 0)
   await tell(events, 0)
   await broker.kill()
   await tell(events, 0)
   await tell(events, 1)
-  const { numbers } = listen(events, { from: 1 })
+  const { numbers } = listen(connection, { from: 1 })
   await until('the last is heard', () => numbers.includes(1))
   expect(numbers).toEqual([0, 1])
 })
@@ -100,8 +104,8 @@ test('other limits at the next start keep the facts', async () => {
   await using broker = await startTestBroker()
   const connection = await broker.connect('PLATFORM')
   await (await open(connection)).publish(fact(0))
-  const events = await Events.open(connection, { maxFileBytes: smallLimits.maxFileBytes / 2 })
-  const { numbers } = listen(events, { from: 1 })
+  await Events.open(connection, { maxFileBytes: smallLimits.maxFileBytes / 2 })
+  const { numbers } = listen(connection, { from: 1 })
   await until('it is heard', () => numbers.length === 1)
   expect((await storageUse(connection)).fileBytes).toBeGreaterThan(0)
 })
@@ -110,8 +114,9 @@ test.each([1, 50, 150])(
   'kill -9 after %i of 200 facts: all are there once, and a follower hears each once, in order',
   async (killAfter) => {
     await using broker = await startTestBroker()
-    const events = await open(await broker.connect('PLATFORM'))
-    const follower = listen(await open(await broker.connect('PLATFORM', 'follower')), { from: 1 })
+    const connection = await broker.connect('PLATFORM')
+    const events = await open(connection)
+    const follower = listen(await broker.connect('PLATFORM', 'follower'), { from: 1 })
     let acknowledged = 0
     let next = 0
     const publisher = async () => {
@@ -125,7 +130,7 @@ test.each([1, 50, 150])(
     await broker.kill()
     await publishers
     await until('all are heard', () => follower.numbers.length >= 200)
-    const stored = listen(events, { from: 1 })
+    const stored = listen(connection, { from: 1 })
     await until('all are read', () => stored.numbers.length >= 200)
     expect(stored.numbers.toSorted((a, b) => a - b)).toEqual(upTo(200))
     expect(follower).toEqual(stored)
@@ -138,7 +143,7 @@ test('a follower of new facts alone hears no old ones after a kill, though it ha
   const connection = await broker.connect('PLATFORM')
   const events = await open(connection)
   for (const n of upTo(5)) await tell(events, n)
-  const { numbers } = listen(events)
+  const { numbers } = listen(connection)
   const manager = await jetstreamManager(connection)
   await until('it listens', async () => (await manager.streams.info('EVENTS')).state.consumer_count === 1)
   await broker.kill()
