@@ -1,18 +1,10 @@
 import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
-import type {
-  Call,
-  Caller,
-  ClientConnection,
-  Contract,
-  Handler,
-  Handlers,
-  Resource,
-} from '../subjects/contract.ts'
+import type { Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import { product, serviceQueue } from '../subjects/names.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
-import { callerOf, connectionOf } from './caller.ts'
+import { callerOf } from './caller.ts'
 import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
 import { announce, EndpointStats, serviceMeters } from './discovery.ts'
@@ -22,7 +14,8 @@ import type { Identity } from './identity.ts'
 import { isTransient } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { type Recorder, Recording } from './recording.ts'
-import { bodyOf, requestIdOf } from './request.ts'
+import { bodyOf } from './request.ts'
+import { ServedCall } from './served-call.ts'
 import { maxPayloadBytes } from './server-config.ts'
 import { type BeginSpan, type Span, traceOf } from './tracing.ts'
 
@@ -72,21 +65,24 @@ export function serve<R extends Resource>(
     const stats = new EndpointStats(contract, metrics && serviceMeters(metrics, resource))
     endpoints.push(stats)
     const handler = handlers[verb as keyof R] as Handler<Contract>
-    const done = (requestId: string, started: number, span: Span | undefined, error?: GantryError): void => {
-      stats.count(started, error)
+    const addressIn = (message: Msg, requestId: string) =>
+      addressOf(message, marks, { subject: contract.subject, requestId })
+    const done = (call: ServedCall, span: Span | undefined, error?: GantryError): void => {
+      call.answered(connection, log)
+      stats.count(call.started, error)
       span?.end(error?.code)
       if (log.level !== 'debug') return
+      const { requestId, started } = call
       const details = { requestId, subject: contract.subject, ms: Math.round(performance.now() - started) }
       log.debug({ ...details, result: error?.code ?? 'ok' }, 'Answered a request.')
     }
     const take = async (message: Msg): Promise<void> => {
-      const started = performance.now()
-      const requestId = requestIdOf(message)
+      const call = new ServedCall(message, addressIn)
       const parent = traceOf(message)
-      const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': requestId })
+      const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': call.requestId })
+      call.trace = span?.context ?? parent
       inHand.add()
       let recording: Recording | undefined
-      let call: ServedCall | undefined
       try {
         if (inHand.count > concurrency) {
           throw new GantryError(
@@ -97,31 +93,27 @@ export function serve<R extends Resource>(
         const caller = callerOf(message, identity)
         if (recorder !== undefined && contract.audit !== undefined) {
           recorder.requireRoom()
-          recording = new Recording({ contract, message, requestId, recorder, marks, log })
+          recording = new Recording({ contract, message, requestId: call.requestId, recorder, marks, log })
           recording.caller = caller
         }
         if (caller === undefined)
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
-        const address = () => addressOf(message, marks, { subject: contract.subject, requestId })
-        call = new ServedCall(caller, requestId, address, message)
-        const hop = { requestId, trace: span?.context ?? parent }
-        const output = inHop(hop, answer, contract, handler, message, call, recording)
+        call.caller = caller
+        const output = inHop(call, answer, contract, handler, call, recording)
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
         if (recording !== undefined) await recording.succeeded()
         // Faster than the client, which would make bytes of a text with a TextEncoder.
         message.respond(Buffer.from(body))
-        call.answered(connection, log)
-        done(requestId, started, span)
+        done(call, span)
       } catch (error) {
+        const { requestId } = call
         const known = knownError(contract, error, requestId, log)
         if (recording !== undefined) await recording.failed(known)
         const { body, headers } = errorReply(known, requestId, maxReplyBytes())
         message.respond(body, { headers })
-        // A refusal can have ended something, too.
-        call?.answered(connection, log)
-        done(requestId, started, span, known)
+        done(call, span, known)
       } finally {
         inHand.remove()
       }
@@ -174,71 +166,14 @@ class InHand {
   }
 }
 
-/** What a handler gets; the signal is made when it is asked for, most handlers are faster than that. */
-class ServedCall implements Call<Contract> {
-  readonly caller: Caller
-  readonly requestId: string
-  readonly #address: () => string | undefined
-  readonly #message: Msg
-  #controller: AbortController | undefined
-  /** Most calls have none, and are not to pay for them. */
-  #tasks: (() => Promise<void>)[] | undefined
-
-  constructor(caller: Caller, requestId: string, address: () => string | undefined, message: Msg) {
-    this.caller = caller
-    this.requestId = requestId
-    this.#address = address
-    this.#message = message
-  }
-
-  get connection(): ClientConnection | undefined {
-    return connectionOf(this.#message)
-  }
-
-  get clientAddress(): string | undefined {
-    return this.#address()
-  }
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    return this.#controller.signal
-  }
-
-  fail<E extends ErrorCode>(code: E, message: string, details?: unknown): GantryError<E> {
-    return new GantryError(code, message, { details })
-  }
-
-  abort(): void {
-    this.#controller?.abort()
-  }
-
-  afterReply(task: () => Promise<void>): void {
-    this.#tasks ??= []
-    this.#tasks.push(task)
-  }
-
-  /** The broker has the reply when a flush after it is answered. */
-  answered(connection: NatsConnection, log: Log): void {
-    const tasks = this.#tasks
-    if (tasks === undefined) return
-    connection
-      .flush()
-      .then(() => Promise.all(tasks.map((task) => task())))
-      .catch((err: unknown) =>
-        log.error({ err, requestId: this.requestId }, 'What follows a reply was not done.'),
-      )
-  }
-}
-
 /** The reply's body, at once when the handler is synchronous. @throws what the handler throws */
 function answer(
   contract: Contract,
   handler: Handler<Contract>,
-  message: Msg,
   call: ServedCall,
   recording: Recording | undefined,
 ): string | Promise<string> {
-  const input = check(contract.input, bodyOf(message))
+  const input = check(contract.input, bodyOf(call.message))
   recording?.name(input)
   const body = (output: unknown): string => {
     recording?.name(output)
