@@ -3,13 +3,17 @@ import { connect } from '@nats-io/transport-node'
 import { createIdentity } from '../broker/identity.ts'
 import { serve } from '../broker/serve.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
+import { serviceQueue } from '../subjects/names.ts'
 import { testLog } from '../test/support/platform.ts'
 import { startPlainServer } from './plain-server.ts'
-import { echo } from './serve-contract.ts'
+import { bareSubject, echo } from './serve-contract.ts'
 
 const servers = await startPlainServer()
 const connection = await connect({ servers, waitOnFirstConnect: true, noAsyncTraces: true })
-connection.subscribe('echo', { callback: (_, message) => void message.respond(message.data) })
+connection.subscribe(bareSubject, {
+  queue: serviceQueue,
+  callback: (_, message) => void message.respond(message.data),
+})
 const identity = await createIdentity({ maxMemBytes: 1e6, maxFileBytes: 1e6 })
 const options = { identity, version: '1.0.0', log: testLog, metrics: new MetricRegistry() }
 serve(connection, { echo }, { echo: (input) => input }, options)

@@ -1,14 +1,16 @@
 /**
  * Requests a second of a handler through `serve()` (who is calling, checks of input and output, counting) against a bare
- * echo on the same connection of the same process, 64 in flight, in turns.
+ * echo in the same queue group on a subject of the same length, on the same connection of the same process, 64 in flight,
+ * in turns.
  */
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { startChild } from './child.ts'
 import { median, print } from './figures.ts'
-import { echo } from './serve-contract.ts'
+import { bareSubject, echo } from './serve-contract.ts'
 
-const rounds = 7
-const roundMs = 1_500
+/** Many and short: what else the machine does comes and goes. */
+const rounds = 31
+const roundMs = 500
 const inFlight = 64
 
 /** Answers a second. */
@@ -29,11 +31,11 @@ async function load(connection: NatsConnection, subject: string): Promise<number
 export async function benchServe(): Promise<void> {
   await using child = await startChild('serve-child.ts')
   const connection = await connect({ servers: child.line, noAsyncTraces: true })
-  await load(connection, 'echo')
+  await load(connection, bareSubject)
   await load(connection, echo.subject)
   const figures: { bare: number; served: number }[] = []
   for (let round = 0; round < rounds; round++)
-    figures.push({ bare: await load(connection, 'echo'), served: await load(connection, echo.subject) })
+    figures.push({ bare: await load(connection, bareSubject), served: await load(connection, echo.subject) })
   await connection.close()
   const perSecond = (values: number[]) => `${Math.round(median(values)).toLocaleString('en')}/s`
   print('Handlers', [
