@@ -104,7 +104,8 @@ export class ActiveMigration {
     })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
-    const shelf = await Shelf.open(progress, workId, (sequence) => queue.has(sequence))
+    const isOpen = (sequence: number) => queue.has(sequence)
+    const shelf = await Shelf.open(progress, workId, isOpen, { isEmpty: queue.isNew })
     return new ActiveMigration(options, queue, shelf)
   }
 

@@ -35,13 +35,18 @@ export class Shelf {
     this.#isOpen = isOpen
   }
 
-  /** @param isOpen whether an item is still in the queue */
+  /**
+   * @param isOpen whether an item is still in the queue
+   * @param options `isEmpty`: there are no books of this migration yet
+   */
   static async open(
     progress: Progress,
     migration: string,
     isOpen: (sequence: number) => Promise<boolean>,
+    { isEmpty = false }: { isEmpty?: boolean } = {},
   ): Promise<Shelf> {
     const shelf = new Shelf(progress, migration, isOpen)
+    if (isEmpty) return shelf
     for (const { worker, counts, counted, early } of await progress.of(migration))
       shelf.#books.set(worker, { counts, counted, early })
     return shelf

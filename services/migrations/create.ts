@@ -5,6 +5,7 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
+import { asInOrder } from './as-in-order.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './index.ts'
@@ -31,7 +32,13 @@ export const creator =
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
-    const place = await requirePlaces(dependencies, source, target)
+    const asked = { migrationId, path, source, target }
+    const [place, , , pathMappings] = await asInOrder([
+      requirePlaces(dependencies, source, target),
+      requireUnique(records, asked),
+      requireFolder(source, path),
+      mappingsOfNew(dependencies, asked),
+    ])
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
@@ -40,12 +47,10 @@ export const creator =
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
-    await requireUnique(records, { migrationId, path, source, target })
-    await requireFolder(source, path)
-    const asked = { migrationId, path, source, target }
-    const pathMappings = await mappingsOfNew(dependencies, asked)
-    await requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) })
-    await requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch })
+    await asInOrder([
+      requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
+      requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch }),
+    ])
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {

@@ -159,9 +159,9 @@ export class Runner {
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
-    const spec = await resolve(record)
+    const [spec, movers] = await Promise.all([resolve(record), movedBy(record)])
     followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
-    const who = { workId, migrationId, target, movedBy: await movedBy(record) }
+    const who = { workId, migrationId, target, movedBy: movers }
     const options = { ...who, spec, takeBack, signal, changes: followed.following }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)

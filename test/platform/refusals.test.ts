@@ -2,6 +2,7 @@ import { wsconnect } from '@nats-io/nats-core'
 import { hash } from 'bcryptjs'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { crossAccountReply } from '../../broker/caller.ts'
 import { call } from '../../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
 import { formatToken, parseToken } from '../../broker/token.ts'
@@ -20,7 +21,7 @@ import type { TestPlatform } from '../support/platform.ts'
 
 let platform: TestPlatform
 let inside: NatsConnection
-/** Subjects of requests that have reached the services' account. */
+/** Subjects of requests of others that have reached the services: the platform has some of its own, all the time. */
 const heard: string[] = []
 const tokens = new Map<string, string>()
 
@@ -60,7 +61,11 @@ beforeAll(async () => {
   })) {
     tokens.set(name, token)
   }
-  inside.subscribe(`${roots.services}.>`, { callback: (_, message) => void heard.push(message.subject) })
+  inside.subscribe(`${roots.services}.>`, {
+    callback: (_, { subject, reply }) => {
+      if (reply?.startsWith(crossAccountReply)) heard.push(subject)
+    },
+  })
   await inside.flush()
 })
 afterAll(async () => {
