@@ -8,7 +8,7 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { roots } from '../subjects/names.ts'
-import { fileStorage, isApiError, isNotFound, jetStreamCodes } from './jetstream.ts'
+import { ensureStream, fileStorage, isNotFound } from './jetstream.ts'
 
 export const auditStream = 'AUDIT'
 export const auditSubject = `${roots.audit}.records`
@@ -49,28 +49,20 @@ export class AuditStream {
     { maxFileBytes, retentionMs }: { maxFileBytes: number; retentionMs: number },
   ): Promise<AuditStream> {
     const manager = await jetstreamManager(connection)
-    const limits = {
-      duplicate_window: duplicateWindowNs,
+    await ensureStream(manager, {
+      name: auditStream,
       subjects: [auditSubject],
+      storage: fileStorage,
+      retention: RetentionPolicy.Limits,
+      // Were the oldest to go, whoever can make many records could make others vanish.
+      discard: DiscardPolicy.New,
+      allow_direct: true,
+      deny_delete: true,
+      deny_purge: true,
+      duplicate_window: duplicateWindowNs,
       max_age: retentionMs * 1e6,
       max_bytes: auditBytes(maxFileBytes),
-    }
-    try {
-      await manager.streams.add({
-        ...limits,
-        name: auditStream,
-        storage: fileStorage,
-        retention: RetentionPolicy.Limits,
-        // Were the oldest to go, whoever can make many records could make others vanish.
-        discard: DiscardPolicy.New,
-        allow_direct: true,
-        deny_delete: true,
-        deny_purge: true,
-      })
-    } catch (error) {
-      if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
-      await manager.streams.update(auditStream, limits)
-    }
+    })
     return new AuditStream(await jetstreamManager(connection, { timeout: auditRequestMs, checkAPI: false }))
   }
 

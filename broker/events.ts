@@ -4,7 +4,7 @@ import type { EventContract, Payload } from '../subjects/contract.ts'
 import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
 import { check } from '../subjects/validate.ts'
 import { eventHeader } from './headers.ts'
-import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
+import { ensureStream, fileStorage } from './jetstream.ts'
 
 /** One fact, ready to be published: plain data, so that it can be stored with the change that it tells of. */
 export interface Emission {
@@ -42,21 +42,14 @@ export class Events {
 
   static async open(connection: NatsConnection, limits: { maxFileBytes: number }): Promise<Events> {
     const manager = await jetstreamManager(connection)
-    const config = {
+    await ensureStream(manager, {
       name: factStream,
       subjects: [`${roots.events}.>`],
       storage: fileStorage,
       retention: RetentionPolicy.Limits,
       max_age: maxAgeNs,
       max_bytes: Math.min(maxBytes, Math.floor(limits.maxFileBytes / 10)),
-    }
-    try {
-      await manager.streams.add(config)
-    } catch (error) {
-      // The limits of messaging.config have changed since it was made.
-      if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
-      await manager.streams.update(factStream, config)
-    }
+    })
     return new Events(jetstream(connection))
   }
 

@@ -4,9 +4,11 @@ import {
   type JetStreamClient,
   JetStreamApiError,
   JetStreamError,
+  type JetStreamManager,
   jetstreamManager,
   type JsMsg,
   StorageType,
+  type StreamConfig,
 } from '@nats-io/jetstream'
 import {
   createInbox,
@@ -55,6 +57,19 @@ export function isTransient(error: unknown): boolean {
 }
 
 export const fileStorage = StorageType.File
+
+/** Makes a stream, or gives the one that is there what has changed in its configuration since, such as its limits. */
+export async function ensureStream(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
+): Promise<void> {
+  try {
+    await manager.streams.add(config)
+  } catch (error) {
+    if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
+    await manager.streams.update(config.name, config)
+  }
+}
 
 /** Messages asked for at once; a page of a list is no longer. */
 const snapshotBatch = 1_000

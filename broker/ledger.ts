@@ -10,14 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError } from '../subjects/errors.ts'
 import { backoffMs } from './backoff.ts'
-import {
-  fileStorage,
-  isApiError,
-  isNotFound,
-  isStorageFull,
-  isTransient,
-  jetStreamCodes,
-} from './jetstream.ts'
+import { ensureStream, fileStorage, isNotFound, isStorageFull, isTransient } from './jetstream.ts'
 
 /** An entry, with its number in the ledger: they grow, and are not consecutive for one book. */
 export interface LedgerEntry<T> {
@@ -107,7 +100,7 @@ export class Ledger<T> extends LedgerNotes<T> {
     { name, root, maxFileBytes, maxAgeMs = 0 }: LedgerOptions,
   ): Promise<Ledger<T>> {
     const manager = await jetstreamManager(connection)
-    const config = {
+    await ensureStream(manager, {
       name,
       subjects: [`${root}.*`],
       storage: fileStorage,
@@ -117,13 +110,7 @@ export class Ledger<T> extends LedgerNotes<T> {
       duplicate_window: duplicateWindowNs,
       max_bytes: Math.floor(maxFileBytes / storageShare),
       max_age: maxAgeMs * 1e6,
-    }
-    try {
-      await manager.streams.add(config)
-    } catch (error) {
-      if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
-      await manager.streams.update(name, config)
-    }
+    })
     return new Ledger<T>(name, root, connection, manager)
   }
 
