@@ -12,8 +12,8 @@ import { maxPageLength } from '../../subjects/schemas.ts'
 import type { RequireOwn } from './own.ts'
 import { keyOf } from './visibility.ts'
 
-/** Changes told in one answer: with their keys they fit into a message of 8 MiB even where each byte is escaped. */
-const maxToldLength = 2 ** 20
+/** Changes told in one answer: with one more value they fit into a message of 8 MiB even where each byte is escaped. */
+const maxToldBytes = 2 ** 20
 
 /** Who waits looks at least so often: the word of a change is lost with a connection. */
 const lookAgainMs = 5_000
@@ -132,8 +132,7 @@ async function changesOf(
   try {
     for (;;) {
       wake = Promise.withResolvers()
-      const found = await store.changesAfter(revision, maxChanges)
-      const told = firstOf(found)
+      const told = await store.changesAfter(revision, maxChanges, maxToldBytes)
       revision = told.at(-1)?.revision ?? revision
       const changes = told.filter(({ key }) => key.startsWith(beginning)).map(written)
       if (changes.length > 0 || isOver) return { changes, revision }
@@ -145,15 +144,6 @@ async function changesOf(
     clearInterval(again)
     watching.stop()
   }
-}
-
-/** As many as fit into an answer, at least one. */
-function firstOf(changes: readonly Change[]): readonly Change[] {
-  let length = 0
-  const end = changes.findIndex(
-    ({ value = '' }, index) => (length += value.length) > maxToldLength && index > 0,
-  )
-  return end < 0 ? changes : changes.slice(0, end)
 }
 
 const written = ({ key, value, revision }: Change) => ({
