@@ -76,7 +76,7 @@ export function storageHandlers({
     put: async ({ prefix, key, value, revision }, { caller }) => {
       requireCharacters({ key, value })
       const store = await storeFor(prefix, caller)
-      await requireRoom(prefix, store, Buffer.byteLength(value))
+      await requireRoom({ prefix, store, key, value })
       return { revision: await store.put(key, value, revision) }
     },
     delete: async ({ prefix, key, revision }, { caller }) => {
@@ -104,9 +104,24 @@ function requireCharacters(fields: Readonly<Record<string, string>>): void {
   }
 }
 
-async function requireRoom(prefix: string, store: ValueStore, addedBytes: number): Promise<void> {
+async function requireRoom({
+  prefix,
+  store,
+  key,
+  value,
+}: {
+  readonly prefix: string
+  readonly store: ValueStore
+  readonly key: string
+  readonly value: string
+}): Promise<void> {
   const { totalBytes } = storageLimits
-  if ((await store.bytes()) + addedBytes <= totalBytes) return
+  const addedBytes = Buffer.byteLength(value)
+  const freeBytes = totalBytes - (await store.bytes())
+  if (addedBytes <= freeBytes) return
+  // Only when it is nearly full: what is replaced makes room, and what does not grow needs none.
+  const replaced = await store.get(key)
+  if (addedBytes - Buffer.byteLength(replaced?.value ?? '') <= Math.max(0, freeBytes)) return
   throw new GantryError(
     'STORAGE_FULL',
     `the storage of ${prefix} has ${totalBytes} bytes: delete what is not needed`,
