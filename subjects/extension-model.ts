@@ -70,9 +70,12 @@ const Line = (maxLength: number, description: string) =>
     description,
   })
 
+/** A part of a path that a browser neither drops nor takes for the name of a host. */
+const segment = '(?!\\.{1,2}(?:/|$))[\\w.-]+'
+
 const ResourceUri = Type.String({
   maxLength: 200,
-  ...form('^ui://[\\w./-]+$', 'an address such as ui://weather/home'),
+  ...form(`^ui:/(?:/${segment})+$`, 'an address such as ui://weather/home'),
   description: 'Address of a page, ui://…',
 })
 
@@ -106,7 +109,7 @@ const Order = Type.Optional(
 const Icon = Type.Optional(Type.String({ maxLength: 60, description: 'Name of an icon' }))
 const Path = Type.String({
   maxLength: 200,
-  ...form('^/[\\w./-]*$', 'a path such as /weather'),
+  ...form(`^/(?:${segment}(?:/${segment})*/?)?$`, 'a path such as /weather, without empty parts, . and ..'),
   description: 'Path below the pages of the extension',
 })
 

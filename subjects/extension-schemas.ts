@@ -14,6 +14,8 @@ export const schemaLimits = {
   maxNesting: 64,
   /** Schemas in one, all levels together. */
   maxSchemas: 400,
+  /** Of one `enum`: each is a step of a compiler that goes down for every one, and its stack has an end. */
+  maxValues: 1_000,
   /**
    * Steps to hold a message against its schema, as `check-cost.ts` counts them: some 50 ms in which nobody else is served.
    * A text of its `maxLength` must not take more by its pattern alone.
@@ -185,6 +187,8 @@ class Look {
         return
       case 'values':
         if (!Array.isArray(value) || value.length === 0) this.#wrong(at, 'must be a list of values')
+        else if (value.length > schemaLimits.maxValues)
+          this.#wrong(at, `must have at most ${schemaLimits.maxValues} values, not ${value.length}`)
         return
       case 'names':
         if (!Array.isArray(value) || !value.every((name) => typeof name === 'string'))

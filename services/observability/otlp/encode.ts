@@ -1,5 +1,5 @@
 import type { FinishedSpan } from '../../../broker/tracing.ts'
-import { histogramBounds } from '../../../subjects/metric-model.ts'
+import { histogramBounds, platformSource } from '../../../subjects/metric-model.ts'
 import type { Series } from '../series.ts'
 
 /** Who says it: of each source a resource of its own. */
@@ -22,10 +22,11 @@ const attributesOf = (values: Readonly<Record<string, string | number>>) =>
     value: typeof value === 'string' ? { stringValue: value } : { doubleValue: value },
   }))
 
+/** The version is the platform's own; what an extension measures has none. */
 const resourceOf = (source: string, { version, instance }: About) => ({
   attributes: attributesOf({
     'service.name': source,
-    'service.version': version,
+    ...(source === platformSource ? { 'service.version': version } : {}),
     'service.instance.id': instance,
   }),
 })
