@@ -12,6 +12,7 @@ import {
   TimeoutError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
+import { isUtf8 } from 'node:buffer'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { errorOf, GantryError } from '../subjects/errors.ts'
 import {
@@ -46,7 +47,8 @@ export const deadlineOf = (contract: Contract): number => contract.deadlineMs ??
 
 /**
  * Calls a capability over any connection that may publish on its subject.
- * @throws GantryError: the contract's own codes, and DENIED, UNAVAILABLE, TIMEOUT, UNAUTHENTICATED from the broker.
+ * @throws GantryError: the contract's own codes, and DENIED, UNAVAILABLE, TIMEOUT, UNAUTHENTICATED from the broker;
+ * INTERNAL when the answer cannot be read.
  */
 export async function call<C extends Contract>(
   connection: NatsConnection,
@@ -56,7 +58,10 @@ export async function call<C extends Contract>(
 ): Promise<Output<C>> {
   const reply = await send(connection, contract, JSON.stringify(input), options)
   if (isError(reply)) throw replyError(reply)
-  return reply.json<Output<C>>()
+  const { answer, problem } = read(reply)
+  if (problem !== undefined) throw failureWith(contract, problem)
+  // The service says that it answers by its contract.
+  return answer as Output<C>
 }
 
 /** The same call with the body as text and the reply as it came: for the edge, which only passes both on. */
@@ -98,13 +103,21 @@ export const isError = (reply: Msg): boolean => reply.headers?.has(serviceErrorC
 export const replyError = (reply: Msg): GantryError =>
   errorOf(bodyOf(reply), reply.headers?.get(serviceErrorHeader) ?? '')
 
-function bodyOf(reply: Msg): unknown {
+const bodyOf = (reply: Msg): unknown => read(reply).answer
+
+/** What a reply says, or why nobody can tell. */
+export function read(reply: Msg): { readonly answer?: unknown; readonly problem?: string } {
   try {
-    return reply.json()
+    if (isUtf8(reply.data)) return { answer: reply.json() }
   } catch {
-    return undefined
+    // It is not JSON.
   }
+  return { problem: 'the answer is not UTF-8 JSON' }
 }
+
+/** What a caller is told of an answer that is none. */
+export const failureWith = ({ resource }: Contract, problem: string): GantryError =>
+  new GantryError('INTERNAL', `${resource} has failed: ${problem}`)
 
 /** What a caller hears of a token that was refused, whatever the reason. */
 export const invalidToken = (cause?: unknown): GantryError =>

@@ -2,6 +2,7 @@ import type { Contract, Input } from '../subjects/contract.ts'
 import { contentsOf, type Part, partField } from '../subjects/download.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from './context.ts'
+import { exitCodes } from './exit-codes.ts'
 import { withFlags } from './failure.ts'
 import { present } from './present.ts'
 import type { Session } from './session.ts'
@@ -24,10 +25,16 @@ export const callContract =
       }
       const reply = await withSession(context, globals, (session) => ask(session, contract, input))
       present(context.terminal, contract, reply, { json: globals.json === true, input })
+      if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
     } catch (error) {
       throw withFlags(error, shape)
     }
   }
+
+/** Whether the reply itself says that something is wrong. */
+const isFailure = ({ cli }: Contract, reply: unknown): boolean =>
+  cli?.failed !== undefined &&
+  (reply as Readonly<Record<string, unknown>>)[cli.failed.field] === cli.failed.is
 
 /** The reply, once it is the last word. */
 async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {

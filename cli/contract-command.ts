@@ -1,8 +1,11 @@
 import { Argument, type Command, Option } from 'commander'
 import type { FieldText } from '../subjects/coerce.ts'
 import type { Contract } from '../subjects/contract.ts'
+import { exitCodes } from './exit-codes.ts'
+import { valueText } from './format.ts'
 import { examplesText, exampleOf, explanation, placeholder, usageOf } from './help.ts'
 import { type Field, type Shape, shapeOf } from './shape.ts'
+import { printableLines } from './terminal.ts'
 
 /** Switches something on, or off as `--no-…`. */
 export class Switch extends Option {}
@@ -18,11 +21,10 @@ export type RunContract = (
 /** Adds the command of a contract, `<resource> <verb>`, below that of its resource. */
 export function addContractCommand(parent: Command, contract: Contract, run: RunContract): Command {
   const shape = shapeOf(contract)
-  const { summary, description } = contract
   const command = parent
     .command(contract.verb)
-    .summary(summary)
-    .description([`${summary}.`, ...(description === undefined ? [] : [description])].join('\n'))
+    .summary(contract.summary)
+    .description(descriptionOf(contract))
     .usage(usageOf(shape))
     .addHelpText('after', examplesText([exampleOf(contract, shape)]))
   for (const field of shape.args) command.addArgument(argumentOf(field))
@@ -38,6 +40,19 @@ export function addContractCommand(parent: Command, contract: Contract, run: Run
     for (const [field, option] of options) keep(given, field, command.getOptionValue(option.attributeName()))
     await run(contract, shape, given, command)
   })
+}
+
+function descriptionOf({ summary, description, cli }: Contract): string {
+  const { failed } = cli ?? {}
+  return [
+    `${summary}.`,
+    ...(description === undefined ? [] : [printableLines(description)]),
+    ...(failed === undefined
+      ? []
+      : [
+          `The exit code is ${exitCodes.failed.status} when ${failed.field} is ${valueText(failed.is, failed.field)}.`,
+        ]),
+  ].join('\n')
 }
 
 function keep(given: Map<Field, FieldText>, field: Field, value: unknown): void {

@@ -5,7 +5,7 @@ export const exitCodes = {
   ok: { status: 0, meaning: 'done' },
   failed: {
     status: 1,
-    meaning: 'the platform refused or failed; a watched migration stopped or has failures',
+    meaning: 'refused or failed; a watched migration stopped or has failures; the audit log is not whole',
   },
   usage: { status: 2, meaning: 'wrong usage or invalid input' },
   unreachable: { status: 3, meaning: 'the platform cannot be reached' },

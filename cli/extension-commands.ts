@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { GantryError, isGantryError } from '../subjects/errors.ts'
-import { answerProblem, checkInput, endpointContract } from '../subjects/extension-contract.ts'
+import { isGantryError } from '../subjects/errors.ts'
+import { endpointContract } from '../subjects/extension-contract.ts'
 import { extensions } from '../subjects/extensions.ts'
 import { matches } from '../subjects/validate.ts'
 import { callContract } from './call-contract.ts'
@@ -26,19 +26,11 @@ export async function addExtension(
     addContracts(
       program,
       endpoints.map((endpoint) => endpointContract(word, endpoint)),
-      callContract(context, askExtension),
+      callContract(context, (session, contract, input) => session.callEndpoint(contract, input)),
     )
     return undefined
   } catch (error) {
     if (!isGantryError(error)) throw error
     return `extensions could not be asked: ${error.message}`
   }
-}
-
-/** An extension may be written without anything that looks at what it is asked and what it answers. */
-const askExtension: Parameters<typeof callContract>[1] = async (session, contract, input) => {
-  const reply = await session.call(contract, checkInput(contract, input))
-  const problem = answerProblem(contract, reply)
-  if (problem !== undefined) throw new GantryError('INTERNAL', `${contract.resource} has failed: ${problem}`)
-  return reply
 }

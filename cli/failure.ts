@@ -1,6 +1,6 @@
-import { type ErrorCode, GantryError, isGantryError, type Problem } from '../subjects/errors.ts'
+import { GantryError, isGantryError, type Problem } from '../subjects/errors.ts'
 import { type Shape, typed } from './shape.ts'
-import { printable, type Terminal } from './terminal.ts'
+import { printable, printableLines, type Terminal } from './terminal.ts'
 
 /** An INVALID_INPUT of the service, with what its fields are called on the command line. */
 export class RefusedInput extends GantryError<'INVALID_INPUT'> {
@@ -29,14 +29,17 @@ const isProblems = (details: unknown): details is Problem[] =>
   details.length > 0 &&
   details.every((one: Partial<Problem> | null) => typeof one?.field === 'string')
 
-/** Says on stderr why a command failed: one line for people, the error's body for programs, a stack for our own bugs. */
+/**
+ * Says on stderr why a command failed: one line for people, for programs the error's body as the service sent it (without a
+ * request id when no service was reached), a stack for our own bugs.
+ */
 export function report(terminal: Terminal, error: unknown, { json }: { json: boolean }): void {
   if (!isGantryError(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    terminal.err(`${terminal.errStyle('red', 'error:')} ${text}\n`)
+    terminal.err(`${terminal.errStyle('red', 'error:')} ${printableLines(text)}\n`)
     return
   }
-  terminal.err(json ? `${JSON.stringify(bodyOf(error))}\n` : `${lineOf(terminal, error)}\n`)
+  terminal.err(json ? `${printable(error.toText(error.requestId))}\n` : `${lineOf(terminal, error)}\n`)
 }
 
 /** `error: message (CODE, request id)` */
@@ -45,14 +48,6 @@ function lineOf(terminal: Terminal, error: GantryError): string {
   const source = requestId === undefined ? code : `${code}, request ${requestId}`
   const message = error instanceof RefusedInput ? error.forPeople : error.message
   return `${terminal.errStyle('red', 'error:')} ${oneLine(message)} ${terminal.errStyle('dim', `(${source})`)}`
-}
-
-/** As the service sent it; without a request id when no service was reached. */
-function bodyOf({ code, message, details, requestId }: GantryError): object {
-  const body: { code: ErrorCode; message: string; details?: unknown; requestId?: string } = { code, message }
-  if (details !== undefined) body.details = details
-  if (requestId !== undefined) body.requestId = requestId
-  return body
 }
 
 /** Without line breaks and other control characters. */

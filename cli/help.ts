@@ -3,6 +3,7 @@ import type { JsonSchema } from '../subjects/json-schema.ts'
 import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/names.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type Field, type Shape, typed } from './shape.ts'
+import { printable } from './terminal.ts'
 import { mayBeElsewhere } from './values.ts'
 
 /** What stands for the value in help: `<key=value>`. */
@@ -35,7 +36,7 @@ export function explanation(field: Field): string {
     .filter((part) => part !== '')
     .join(': ')
   const noted = notes.length > 0 ? `${text} (${notes.join(', ')})` : text
-  return required ? `${noted}${noted === '' ? '' : ' '}(required)` : noted
+  return printable(required ? `${noted}${noted === '' ? '' : ' '}(required)` : noted)
 }
 
 /** The form of an object's JSON: `{"allow":["…"]}`. */

@@ -1,20 +1,34 @@
 import type { Contract } from '../subjects/contract.ts'
+import { GantryError } from '../subjects/errors.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
 import { maxPageLength } from '../subjects/schemas.ts'
 import { chartText } from './chart.ts'
 import { valueText } from './format.ts'
 import { pairsText, tableText } from './table.ts'
-import type { Terminal } from './terminal.ts'
+import { printable, printableLines, type Terminal } from './terminal.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Writes the reply of a call: as JSON for programs, as a table or as names and values for people. */
-export function present(
-  terminal: Terminal,
-  contract: Contract,
-  reply: unknown,
-  { json, input }: { json: boolean; input: Row },
-): void {
+interface Wanted {
+  readonly json: boolean
+  readonly input: Row
+}
+
+/**
+ * Writes the reply of a call: as JSON for programs, as a table or as names and values for people.
+ * @throws GantryError INTERNAL when it is too deep for the stack, or too large for a text: only an extension answers so
+ */
+export function present(terminal: Terminal, contract: Contract, reply: unknown, wanted: Wanted): void {
+  try {
+    show(terminal, contract, reply, wanted)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    const text = `${contract.resource} has answered what is too deep or too large to be shown`
+    throw new GantryError('INTERNAL', text, { cause })
+  }
+}
+
+function show(terminal: Terminal, contract: Contract, reply: unknown, { json, input }: Wanted): void {
   if (json) {
     terminal.out(jsonText(terminal, reply))
     return
@@ -32,9 +46,9 @@ export function present(
   }
 }
 
-/** Exactly the reply; in several lines when a person looks at it. */
+/** Exactly the reply; for a person who looks at it in several lines, with escapes for what a terminal would obey. */
 export const jsonText = (terminal: Terminal, reply: unknown): string =>
-  `${JSON.stringify(reply, undefined, terminal.isTty ? 2 : undefined)}\n`
+  terminal.isTty ? `${printableLines(JSON.stringify(reply, undefined, 2))}\n` : `${JSON.stringify(reply)}\n`
 
 function replyText(
   terminal: Terminal,
@@ -45,7 +59,7 @@ function replyText(
   if (isRows(reply)) {
     return reply.length === 0 ? 'none\n' : rowsText(terminal, schema.items ?? {}, reply, columns)
   }
-  if (!isRow(reply)) return `${valueText(reply, '', schema)}\n`
+  if (!isRow(reply)) return `${printableLines(valueText(reply, '', schema))}\n`
   if (Object.keys(reply).length === 0) return 'done\n'
   const lists = Object.entries(reply).filter(([, value]) => isRows(value) && value.length > 0)
   const plain = Object.fromEntries(
@@ -53,7 +67,7 @@ function replyText(
   )
   const tables = lists.map(
     ([name, value]) =>
-      `\n${terminal.style('bold', name)}\n${replyText(terminal, schema.properties?.[name] ?? {}, value, columns)}`,
+      `\n${terminal.style('bold', printable(name))}\n${replyText(terminal, schema.properties?.[name] ?? {}, value, columns)}`,
   )
   return pairsText(terminal, pairsOf(plain, schema, '')) + tables.join('')
 }

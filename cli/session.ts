@@ -1,6 +1,7 @@
 import { isFact } from '../broker/events.ts'
 import { brokerError, call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
+import { callEndpoint } from '../broker/endpoint-call.ts'
 import type { Contract, Input, Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
 import { isUnreachable } from './exit-codes.ts'
@@ -10,6 +11,8 @@ import type { FoundToken } from './token.ts'
 export interface Session {
   /** @throws GantryError */
   call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
+  /** Calls an endpoint of an extension. @throws GantryError */
+  callEndpoint(contract: Contract, input: unknown): Promise<unknown>
   /** Calls back on each message of a subject, as long as the token allows it. */
   listen(subject: string, callback: () => void): void
   readonly isClosed: () => boolean
@@ -29,14 +32,16 @@ export async function openSession(
 ): Promise<Session> {
   const url = server ?? location.nats
   const connection = await connect(url, token, source)
+  const answered = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer
+    } catch (error) {
+      throw connection.isClosed() && isUnreachable(error) ? await closingReason(connection, error) : error
+    }
+  }
   return {
-    call: async (contract, input) => {
-      try {
-        return await call(connection, contract, input)
-      } catch (error) {
-        throw connection.isClosed() && isUnreachable(error) ? await closingReason(connection, error) : error
-      }
-    },
+    call: (contract, input) => answered(call(connection, contract, input)),
+    callEndpoint: (contract, input) => answered(callEndpoint(connection, contract, input)),
     listen: (subject, callback) => {
       connection.subscribe(subject, {
         callback: (error, message) => (error === null && isFact(message) ? callback() : undefined),

@@ -2,6 +2,7 @@ import type { Contract } from '../subjects/contract.ts'
 import { partField } from '../subjects/download.ts'
 import { filesystemKinds } from '../subjects/filesystem-kinds.ts'
 import { fieldsOf, type JsonSchema, jsonSchema } from '../subjects/json-schema.ts'
+import { printable } from './terminal.ts'
 
 /** How a field's value is written: `list` and `record` may be given several times, `object` is JSON. */
 export type FieldKind = 'boolean' | 'number' | 'text' | 'list' | 'record' | 'object'
@@ -89,7 +90,10 @@ function kindOf(schema: JsonSchema): FieldKind {
 
 function choicesOf({ enum: members }: JsonSchema): readonly string[] | undefined {
   const texts = members?.filter((member) => typeof member === 'string')
-  return texts !== undefined && texts.length === members?.length ? texts : undefined
+  // One that help could not show as it is would be no word to type.
+  return texts?.length === members?.length && texts?.every((text) => printable(text) === text)
+    ? texts
+    : undefined
 }
 
 /** Fields of the input whose values nobody else may see. */

@@ -20,10 +20,11 @@ export function tableText(
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): string {
+  const titles = head.map(printable)
   const safe = rows.map((row) => row.map(printable))
-  const cut = terminal.isTty ? cutWidths([head, ...safe], terminal.columns) : undefined
+  const cut = terminal.isTty ? cutWidths([titles, ...safe], terminal.columns) : undefined
   const table = new Table({
-    head: head.map((title) => terminal.style('bold', title)),
+    head: titles.map((title) => terminal.style('bold', title)),
     chars: noLines,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': gap },
     ...(cut === undefined ? {} : { colWidths: cut.map((width) => width + gap) }),
@@ -34,11 +35,12 @@ export function tableText(
 
 /** Names and values, a line each. */
 export function pairsText(terminal: Terminal, pairs: readonly (readonly [string, string])[]): string {
-  const longest = Math.max(0, ...pairs.map(([name]) => name.length))
-  return pairs
+  const safe = pairs.map((pair) => pair.map(printable) as [string, string])
+  const longest = Math.max(0, ...safe.map(([name]) => name.length))
+  return safe
     .map(([name, value]) => {
       const padded = value === '' ? name : name.padEnd(longest + gap)
-      return `${terminal.style('bold', padded)}${printable(value)}\n`
+      return `${terminal.style('bold', padded)}${value}\n`
     })
     .join('')
 }

@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
+import { unprintable } from '../subjects/schemas.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -53,7 +54,16 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
   }
 }
 
+const unprintables = new RegExp(`[${unprintable}]`, 'g')
+
+/** As JSON writes it where it must, and likewise what JSON would leave as it is: `\\n`, `\\u009b`. */
+function escaped(char: string): string {
+  const text = JSON.stringify(char).slice(1, -1)
+  return text === char ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : text
+}
+
 /** A text of others for a terminal: control characters, which could move the cursor or worse, are made visible. */
-export const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex
-  text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1))
+export const printable = (text: string): string => text.replaceAll(unprintables, escaped)
+
+/** The same for a text of several lines. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')

@@ -1,15 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isUtf8 } from 'node:buffer'
-import { call, isError, replyError, send } from '../broker/client.ts'
+import { call, send } from '../broker/client.ts'
 import type { NatsConnection } from '../broker/connection.ts'
+import { outcomeOf } from '../broker/endpoint-call.ts'
 import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
-import type { Contract } from '../subjects/contract.ts'
-import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import { answerProblem, checkInput, endpointPath } from '../subjects/extension-contract.ts'
+import { isGantryError } from '../subjects/errors.ts'
+import { checkInput, endpointPath } from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
 import type { Authority } from './authority.ts'
-import { sendError } from './failures.ts'
 import { endpointFinder } from './find-endpoint.ts'
 import type { KnownEndpoint } from './known-extensions.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
@@ -67,43 +65,13 @@ export function addExtensionRoutes(
           report(prefix, name, `no answer within ${contract.deadlineMs} ms`)
         throw error
       })
-      const failure = isError(message) ? failureOf(contract, replyError(message)) : undefined
-      if (failure !== undefined) {
-        if (failure.code === 'INTERNAL' || failure.code === 'TIMEOUT') report(prefix, name, failure.message)
-        return sendError(reply, failure, request.id)
-      }
-      const problem = problemOf(contract, message)
-      if (problem === undefined) return sendReply(reply, message.data)
-      report(prefix, name, problem)
-      throw new GantryError('INTERNAL', `${prefix} has failed: ${problem}`)
+      const { error, fault } = outcomeOf(contract, message)
+      if (fault !== undefined) report(prefix, name, fault)
+      if (error !== undefined) throw error
+      return sendReply(reply, message.data)
     },
   })
 }
 
 const inputOf = ({ fromQuery, fromBody }: KnownEndpoint, request: FastifyRequest): unknown =>
   bodiless.has(request.method) ? fromQuery(request) : fromBody(request)
-
-/** What the caller is told of an error: one that the endpoint declares, or that may happen to any; else INTERNAL. */
-function failureOf({ resource, errors }: Contract, error: GantryError): GantryError {
-  const may: readonly ErrorCode[] = [...commonCodes, ...errors]
-  // Whether the caller's token is right, no extension knows.
-  if (error.code !== 'UNAUTHENTICATED' && may.includes(error.code)) {
-    return new GantryError(error.code, error.message, { details: error.details })
-  }
-  return new GantryError('INTERNAL', `${resource} has failed with ${error.code}: ${error.message}`)
-}
-
-function problemOf(
-  contract: Contract,
-  message: { readonly data: Uint8Array; json(): unknown },
-): string | undefined {
-  const unreadable = 'the answer is not UTF-8 JSON'
-  if (!isUtf8(message.data)) return unreadable
-  let answer: unknown
-  try {
-    answer = message.json()
-  } catch {
-    return unreadable
-  }
-  return answerProblem(contract, answer)
-}

@@ -141,7 +141,7 @@ export const audit = resource('audit', {
     }),
     errors: [],
     http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/audit/verify' }],
-    cli: { example: 'gantry audit verify' },
+    cli: { example: 'gantry audit verify', failed: { field: 'whole', is: false } },
     deadlineMs: auditDeadlineMs,
   },
 })

@@ -42,6 +42,8 @@ export interface CliShape {
     readonly field: string
     readonly while: { readonly field: string; readonly is: string }
   }
+  /** The reply says that something is wrong when one of its fields has this value: the exit code is that of a failure. */
+  readonly failed?: { readonly field: string; readonly is: boolean | string }
 }
 
 /** What the audit log says of a call that changes something. */

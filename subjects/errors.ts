@@ -64,7 +64,8 @@ export interface ErrorBody {
   code: ErrorCode
   message: string
   details?: unknown
-  requestId: string
+  /** Absent when nobody answered. */
+  requestId?: string | undefined
 }
 
 /** The one error class that crosses a boundary. `message` is for the caller; what only the log may know goes into `cause`. */
@@ -95,7 +96,7 @@ export class GantryError<C extends ErrorCode = ErrorCode> extends Error {
   }
 
   /** Body of a reply, as JSON; details that JSON does not know, or that are too deep for the stack, are left out. */
-  toText(requestId: string): string {
+  toText(requestId: string | undefined): string {
     const { code, message, details } = this
     const body: ErrorBody = { code, message, requestId }
     if (details === undefined) return JSON.stringify(body)

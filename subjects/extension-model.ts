@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type ErrorCode, errors } from './errors.ts'
 import { form } from './forms.ts'
 import { KeyId } from './keys.ts'
-import { Count, list, model, strict, Subject, SubjectPattern, Text, Timestamp } from './schemas.ts'
+import { Count, list, model, oneLine, strict, Subject, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 /** Longest prefix, name of an endpoint, or id of an instance: each is a token of a subject and a word to type. */
 const maxTokenLength = 63
@@ -66,7 +66,7 @@ const Line = (maxLength: number, description: string) =>
   Type.String({
     minLength: 1,
     maxLength,
-    ...form('^[^\\x00-\\x1f\\x7f]+$', 'one line of text'),
+    ...oneLine,
     description,
   })
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { form } from './forms.ts'
 import { product, roots } from './names.ts'
-import { Count, model, Text } from './schemas.ts'
+import { Count, model, oneLine, Text } from './schemas.ts'
 
 /** How much a source may report, so that no program fills memory and storage with series of its own. */
 export const metricLimits = {
@@ -61,7 +61,7 @@ export const Labels = Type.Record(
   ),
   Type.String({
     maxLength: metricLimits.labelValueLength,
-    ...form('^[^\\x00-\\x1f\\x7f]*$', 'one line of text'),
+    ...oneLine,
   }),
   {
     maxProperties: metricLimits.labels,
@@ -104,7 +104,7 @@ export const Measurement = model('Measurement', {
   help: Type.Optional(
     Type.String({
       maxLength: metricLimits.helpLength,
-      ...form('^[^\\x00-\\x1f\\x7f]*$', 'one line of text'),
+      ...oneLine,
       description: 'What it is, with its unit',
     }),
   ),

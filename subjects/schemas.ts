@@ -23,13 +23,19 @@ export const model = <P extends TProperties>(title: string, properties: P) =>
 /** A list, bounded. */
 export const list = <S extends TSchema>(items: S, maxItems = maxPageLength) => Type.Array(items, { maxItems })
 
+/** Characters that move a terminal's cursor, or turn the direction of what follows them; for a pattern. */
+export const unprintable = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
+
+/** Form of a text that is shown in a line. */
+export const oneLine = form(`^[^${unprintable}]*$`, 'one line of text without control characters')
+
 /** Longest name of a property: a few words and a host name, as in fs.azure.account.key.<host>. */
 const maxKeyLength = 200
 
 /** Values by free names, bounded. TypeBox keeps nothing of a key's schema but its pattern, so that is where its length is. */
 export const record = <S extends TSchema>(values: S, maxProperties: number, description: string) =>
   Type.Record(
-    Type.String(form(`^[^\\x00-\\x1f\\x7f]{1,${maxKeyLength}}$`, 'a name without control characters')),
+    Type.String(form(`^[^${unprintable}]{1,${maxKeyLength}}$`, 'a name without control characters')),
     values,
     {
       maxProperties,
@@ -39,9 +45,6 @@ export const record = <S extends TSchema>(values: S, maxProperties: number, desc
   )
 
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
-
-/** Characters that move a terminal's cursor, or turn the direction of what follows them. */
-const unprintable = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 
 /** Name of an object as its owner chose it: REST clients take . and .. for folders, and nobody sees a blank at an end. */
 export const Name = (description: string) =>

@@ -65,6 +65,9 @@ export const admin: Role = {
   visible_extensions: ['*'],
 }
 
+/** Whether a contract only looks: what counts on a connection is what an extension does there, whatever its verb. */
+const isReading = ({ verb, brokerOnly }: Contract): boolean => readingVerbs.has(verb) && brokerOnly !== true
+
 /** Whether a contract is for administrators: what it tells is about other people. */
 const isAdministration = ({ http }: Contract): boolean =>
   http.length > 0 && http.every(({ path }) => path.startsWith('/api/v1/admin/'))
@@ -94,9 +97,7 @@ export const viewer: Role = {
   name: 'viewer',
   description: 'Looks at everything but administration, changes nothing',
   pub: {
-    allow: subjectsOf(
-      contracts.filter((contract) => readingVerbs.has(contract.verb) && !isAdministration(contract)),
-    ),
+    allow: subjectsOf(contracts.filter((contract) => isReading(contract) && !isAdministration(contract))),
   },
   sub: { allow: [events, `${roots.metrics}.>`] },
   visible_extensions: [],

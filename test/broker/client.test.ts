@@ -73,6 +73,20 @@ test('an error reply that is none of ours becomes INTERNAL with its text', async
   answering.unsubscribe()
 })
 
+test('a reply that is not UTF-8 JSON: INTERNAL, with whose it is', async () => {
+  const contract = { ...absent.run, subject: 'gantry.extensions.garbled' }
+  for (const answer of ['not JSON', '', Buffer.from('{"city":"K\u00f6ln"}', 'latin1')]) {
+    const answering = platform.operator.subscribe(contract.subject, {
+      callback: (_, message) => void message.respond(answer),
+    })
+    expect(await failure(call(platform.operator, contract, {}))).toMatchObject({
+      code: 'INTERNAL',
+      message: 'absent has failed: the answer is not UTF-8 JSON',
+    })
+    answering.unsubscribe()
+  }
+})
+
 test('a wrong token: UNAUTHENTICATED', async () => {
   const error = await failure(connectWithToken(platform.tcpUrl, 'wrong', { reconnect: false }))
   expect(brokerError(error, 'the broker')).toMatchObject({ code: 'UNAUTHENTICATED', status: 401 })

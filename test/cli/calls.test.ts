@@ -1,11 +1,16 @@
+import { Command } from 'commander'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { formatToken, parseToken } from '../../broker/token.ts'
+import { callContract } from '../../cli/call-contract.ts'
+import { createContext } from '../../cli/context.ts'
+import { exitCodes } from '../../cli/exit-codes.ts'
+import { addContracts } from '../../cli/program.ts'
 import { createFolder } from '../support/migrations.ts'
 import { freePort, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { resources } from '../../subjects/index.ts'
-import { gantry } from './support.ts'
+import { gantry, testTerminal } from './support.ts'
 
 let platform: TestPlatform
 let folder: ReturnType<typeof createFolder<'data'>>
@@ -58,6 +63,32 @@ test('texts arrive as values: what was made is listed', async () => {
   expect((await operator('filesystems', 'delete', 'cli')).out).toBe('done\n')
   expect((await operator('filesystems', 'list')).out).toBe('none\n')
 })
+
+test.for([
+  [true, exitCodes.ok.status],
+  [false, exitCodes.failed.status],
+] as const)(
+  'a log that is whole or not, %s, is exit code %d, and the reply is printed',
+  async ([whole, code]) => {
+    const env = { GANTRY_HOME: platform.home }
+    for (const json of [true, false]) {
+      const terminal = testTerminal()
+      const context = createContext({ env, cwd: '/', terminal, readStdin: async () => '' })
+      const program = new Command().option('--json')
+      const answer = { whole, records: 3, fromFirst: true }
+      addContracts(
+        program,
+        [resources.audit.verify],
+        callContract(context, async () => answer),
+      )
+      await program.parseAsync(['audit', 'verify', ...(json ? ['--json'] : [])], { from: 'user' })
+      expect(context.exitCode).toBe(code)
+      if (json) expect(terminal.written.out).toBe(`${JSON.stringify(answer)}\n`)
+      else expect(terminal.written.out).toMatch(whole ? /^whole +yes/ : /^whole +no/)
+    }
+    expect((await operator('audit', 'verify')).code).toBe(exitCodes.ok.status)
+  },
+)
 
 test('input that the service refuses is named as it was typed, exit code 2', async () => {
   const { code, out, err } = await operator('filesystems', 'create-local', 'x', '--fs-root', 'relative')

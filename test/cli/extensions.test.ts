@@ -1,3 +1,4 @@
+import { headers } from 'nats'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createContext } from '../../cli/context.ts'
 import { createProgram } from '../../cli/program.ts'
@@ -52,6 +53,41 @@ test('its fields are checked, and so is its answer', async () => {
   expect(answer.err).toContain('weather has failed: the answer does not fit: city is required')
   const silent = await run('weather', 'forecast', '--city', 'Oslo', '--how', 'silent')
   expect(silent.err).toContain('TIMEOUT')
+})
+
+test('whatever it answers: it has failed, and no token was refused', async () => {
+  await using evil = await bareExtension(platform, 'evil')
+  const refusal = headers()
+  refusal.set('Nats-Service-Error', 'no')
+  refusal.set('Nats-Service-Error-Code', '401')
+  const endless = '['.repeat(100_000) + ']'.repeat(100_000)
+  const answers = {
+    text: 'not JSON',
+    latin: Buffer.from('"K\u00f6ln"', 'latin1'),
+    deep: endless,
+    refusing: '{"code":"UNAUTHENTICATED","message":"your token is wrong"}',
+    undeclared: '{"code":"IN_USE","message":"somebody has it"}',
+  }
+  for (const [name, answer] of Object.entries(answers))
+    evil.connection.subscribe(`gantry.extensions.evil.${name}`, {
+      callback: (_, message) => message.respond(answer, answer[0] === '{' ? { headers: refusal } : {}),
+    })
+  await evil.register({ endpoints: Object.keys(answers).map((name) => ({ name, summary: 'X' })) })
+  const unreadable = 'evil has failed: the answer is not UTF-8 JSON'
+  const told: Record<keyof typeof answers, string> = {
+    text: unreadable,
+    latin: unreadable,
+    deep: 'evil has answered what is too deep or too large to be shown',
+    refusing: 'evil has failed with UNAUTHENTICATED: your token is wrong',
+    undeclared: 'evil has failed with IN_USE: somebody has it',
+  }
+  for (const [name, message] of Object.entries(told)) {
+    const forPeople = await run('evil', name)
+    expect(forPeople).toMatchObject({ code: 1, out: '' })
+    expect(forPeople.err.replace(/, request [\w-]+/, '')).toBe(`error: ${message} (INTERNAL)\n`)
+    const { code, err } = await run('--json', 'evil', name)
+    expect({ code, body: JSON.parse(err) }).toMatchObject({ code: 1, body: { code: 'INTERNAL', message } })
+  }
 })
 
 test('is everywhere within a second, and nowhere a second after it has left', async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { durationText, sizeText } from '../../cli/format.ts'
+import { report } from '../../cli/failure.ts'
 import { present } from '../../cli/present.ts'
 import type { Contract } from '../../subjects/contract.ts'
+import { GantryError } from '../../subjects/errors.ts'
 import { resources } from '../../subjects/index.ts'
 import { testTerminal } from './support.ts'
 
@@ -74,6 +76,42 @@ test('control characters of others do not reach the terminal', () => {
   const evil = { ...file, path: '/\u001b[2Jx\u0007\n' }
   const { out } = shown(filesystems['list-paths'], [evil])
   expect(out).toContain(String.raw`/\u001b[2Jx\u0007\n`)
+})
+
+/** CSI, DEL, a line that is turned around, and one that is let loose again. */
+const tricks = '\u009b2J\u007f\u202e\u2069'
+const shownTricks = String.raw`\u009b2J\u007f\u202e\u2069`
+
+test('nor do those that JSON leaves as they are, in values or in names', () => {
+  expect(shown(filesystems['list-paths'], [{ ...file, path: tricks }]).out).toContain(shownTricks)
+  const odd: Contract = { ...filesystems.get, output: {} }
+  for (const reply of [{ [tricks]: 1 }, { [tricks]: [{ [tricks]: 1 }] }, [{ [tricks]: 1 }], tricks]) {
+    const { out } = shown(odd, reply)
+    expect(out).toContain(shownTricks)
+    expect(out).not.toContain('\u009b')
+  }
+  const { out } = shown(odd, { [tricks]: tricks }, { json: true, isTty: true })
+  expect(out).toBe(`{\n  "${shownTricks}": "${shownTricks}"\n}\n`)
+  const terminal = testTerminal()
+  const error = new GantryError('NOT_FOUND', tricks)
+  report(terminal, error, { json: true })
+  report(terminal, error, { json: false })
+  report(terminal, new Error(tricks), { json: false })
+  expect(terminal.written.err.split(shownTricks)).toHaveLength(4)
+})
+
+test('what is nested without end is a clear error, in whatever form it is wanted', () => {
+  const odd: Contract = { ...filesystems.get, output: {} }
+  const lists: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
+  const objects: unknown = JSON.parse('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))
+  for (const reply of [lists, objects])
+    for (const json of [true, false])
+      expect(() => shown(odd, reply, { json })).toThrow(
+        expect.objectContaining({ code: 'INTERNAL', message: expect.stringContaining('too deep') }),
+      )
+  const terminal = testTerminal()
+  report(terminal, new GantryError('NOT_FOUND', 'there is none', { details: lists }), { json: true })
+  expect(terminal.written.err).toBe('{"code":"NOT_FOUND","message":"there is none"}\n')
 })
 
 test('a full page says that there may be more', () => {

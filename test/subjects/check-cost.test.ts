@@ -4,7 +4,9 @@ import { schemaProblems } from '../../subjects/extension-schemas.ts'
 import { problemsOf } from '../../subjects/validate.ts'
 
 /** Most that one message may take: two or three times of what it takes here at worst. */
+/** Of the processor: what else the machine does at the same time does not count. */
 const longMs = 300
+const processorMs = () => process.threadCpuUsage().user / 1_000
 const tooMuch = /takes too long to check/
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
@@ -33,9 +35,9 @@ test.each<[string, object, (count: number) => unknown, number]>([
   const schema = listOf(items)
   const msOf = (length: number) => {
     const answer = { list: many(length, make), end: 'x' }
-    const began = performance.now()
+    const began = processorMs()
     const problem = answerProblem({ output: schema }, answer)
-    const ms = performance.now() - began
+    const ms = processorMs() - began
     expect(problem).toBeDefined()
     expect(ms).toBeLessThan(longMs)
     return problem
@@ -48,9 +50,9 @@ test('neither do lists in which nothing is twice, or everything', () => {
   for (const make of [() => 0, (index: number) => index]) {
     for (const length of [2_500, 24_000, 200_000]) {
       const answer = many(length, make)
-      const began = performance.now()
+      const began = processorMs()
       answerProblem({ output: { type: 'array', uniqueItems: true } }, answer)
-      expect(performance.now() - began).toBeLessThan(longMs)
+      expect(processorMs() - began).toBeLessThan(longMs)
     }
   }
 })
@@ -80,9 +82,9 @@ test('alternatives of one request are told apart in the same time', () => {
   const fits = fitsWithin()
   const slow = { type: 'string', pattern: '^a*a*b' }
   expect(fits({ type: 'number' }, 1)).toBe(true)
-  const began = performance.now()
+  const began = processorMs()
   for (let index = 0; index < 380; index++) expect(fits(slow, 'a'.repeat(1_500))).toBe(false)
-  expect(performance.now() - began).toBeLessThan(longMs)
+  expect(processorMs() - began).toBeLessThan(longMs)
   expect(fits({ type: 'number' }, 1)).toBe(false)
 })
 

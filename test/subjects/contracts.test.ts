@@ -70,7 +70,7 @@ describe.each(named(contracts))('%s', (_, contract) => {
       http.some(({ method, public: open }) => method !== 'GET' && open === undefined) || changing(contract)
     expect(audit !== undefined).toBe(changes)
     // Whoever may only look changes nothing.
-    if (changes) expect(viewer.pub.allow).not.toContain(subject)
+    if (changes || contract.brokerOnly === true) expect(viewer.pub.allow).not.toContain(subject)
   })
 
   test('names its object by a field that is text, of the input or of the output', () => {

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { isGantryError } from '../../subjects/errors.ts'
+import { Endpoint } from '../../subjects/extension-model.ts'
 import { inWords } from '../../subjects/forms.ts'
 import { contracts } from '../../subjects/index.ts'
+import { Labels, Measurement } from '../../subjects/metric-model.ts'
 import { list, model, Name, record, strict, Text, Timestamp } from '../../subjects/schemas.ts'
 import { check, matches, problemsOf } from '../../subjects/validate.ts'
 
@@ -175,3 +177,14 @@ test('every form of the contracts is told in words', () => {
     patterns.map(([, text]) => JSON.parse(text!) as string).filter((text) => inWords(text) === undefined),
   ).toEqual([])
 })
+
+test.for(['a\nb', 'a\u001b[2J', 'a\u009b2J', 'a\u007f', 'a\u202eb', 'a\u2066b'])(
+  'what a terminal would obey is in no line of text: %j',
+  (text) => {
+    const words = [{ field: '', problem: 'must be one line of text without control characters' }]
+    expect(problemsOf(Endpoint.properties.summary, text)).toEqual(words)
+    expect(problemsOf(Measurement.properties.help, text)).toEqual(words)
+    expect(matches(Labels, { name: text })).toBe(false)
+    expect(matches(record(Text('Any'), 1, 'Texts'), { [text]: '' })).toBe(false)
+  },
+)
