@@ -3,7 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import { nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { encodeItem, startRegion } from './engine/items.ts'
+import { type ChangedFolder, encodeItem, startRegion } from './engine/items.ts'
 import { relativePath } from './engine/paths.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
 
@@ -79,8 +79,9 @@ export async function* retryItems(
   for await (const page of matching(failures, workId, retry)) {
     yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder } }) => {
       const relative = relativePath(root, pathFromText(path))
-      if (isLive && relative.length > 0) return { lane: 'region', item: toldItem(relative), sequence }
-      return isFolder === true || relative.length === 0
+      const isListed = isFolder === true || relative.length === 0
+      if (isLive) return { lane: 'region', item: comparison(relative, isListed), sequence }
+      return isListed
         ? { lane: 'region', item: startRegion(relative), sequence }
         : { lane: 'transfer', item: fileItem(relative), sequence }
     })
@@ -107,13 +108,13 @@ const fileItem = (path: Buffer): Uint8Array =>
     groups: [{ folder: parentOf(path), files: [], others: [nameOf(path)] }],
   })
 
-const toldItem = (path: Buffer): Uint8Array =>
-  encodeItem({
-    kind: 'reconcile',
-    attempt: 1,
-    notBeforeMs: 0,
-    groups: [{ folder: parentOf(path), names: [], trees: [nameOf(path)], scope: 'names' }],
-  })
+/** A folder that could not be listed, with all that is below it; or what may be gone, as a name that was told. */
+const comparison = (path: Buffer, isListed: boolean): Uint8Array => {
+  const group: ChangedFolder = isListed
+    ? { folder: path, names: [], trees: [], scope: 'tree' }
+    : { folder: parentOf(path), names: [], trees: [nameOf(path)], scope: 'names' }
+  return encodeItem({ kind: 'reconcile', attempt: 1, notBeforeMs: 0, groups: [group] })
+}
 
 /**
  * Ids of messages with items that try a failure again: they carry its sequence, so that it leaves the ledger when what

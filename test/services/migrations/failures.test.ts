@@ -138,7 +138,7 @@ test('a failure of a live migration is tried again as a change that was told: it
   }
   const [folder, gone] = [Buffer.from('in'), Buffer.from('gone')]
   const [told, root] = await retried(true)
-  expect(root).toMatchObject({ kind: 'region', start: Buffer.alloc(0) })
+  expect(root).toMatchObject({ kind: 'reconcile', groups: [{ folder: Buffer.alloc(0), scope: 'tree' }] })
   expect(told).toMatchObject({
     lane: 'region',
     kind: 'reconcile',
