@@ -15,7 +15,7 @@ afterAll(() => mover.close())
 const fixedTime = new Date('1980-01-01T00:00:00Z')
 
 /** A migration that has copied these files, all of one size and time, a while ago. */
-async function copied(files: Record<string, string>, metadata: MoveSpec['metadata'] = undefined) {
+async function copied(files: Record<string, string>, metadata?: MoveSpec['metadata']) {
   const folder = createFolder('from', 'to')
   const spec: MoveSpec = {
     id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
