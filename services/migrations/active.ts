@@ -139,11 +139,11 @@ export class ActiveMigration {
     this.#waker.wake()
   }
 
-  /** Puts failures into the queue as work; twice is harmless. */
-  async retry(items: readonly RetryItem[]): Promise<void> {
+  /** Puts failures into the queue as work; twice with the same id is harmless. */
+  async retry(id: number, items: readonly RetryItem[]): Promise<void> {
     await Promise.all(
       items.map(({ lane, item, sequence }) =>
-        this.#queue.publish(lane, item, retryMessageId(sequence), this.#end.signal),
+        this.#queue.publish(lane, item, retryMessageId(sequence, `asked-${id}`), this.#end.signal),
       ),
     )
     this.#isScanned = false

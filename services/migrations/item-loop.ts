@@ -3,8 +3,9 @@ import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { QueueWork } from '../../broker/queue-work.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
+import type { MetFailures } from './changes/met-failures.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
-import { notBeforeOf } from './engine/items.ts'
+import { kindOf, notBeforeOf } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
@@ -85,6 +86,7 @@ export class ItemLoop {
     const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
+    const met = changes?.failures.meet(item.data)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -93,8 +95,8 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item)
-        await this.#record(lane, item, result)
+        result = await this.#move(lane, item, met)
+        await this.#record(lane, item, result, met)
       }
       await item.done()
       book.acked(item.sequence)
@@ -123,7 +125,7 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem): Promise<ItemResult> {
+  #move(lane: Lane, item: QueueItem, met: MetFailures | undefined): Promise<ItemResult> {
     const { mover, spec, room, hasHelp } = this.#options
     const { signal } = this.#options
     if (lane === 'transfer' || lane === 'update') {
@@ -135,6 +137,7 @@ export class ItemLoop {
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
+      met?.handOn([...children.transfers, ...children.regions])
       await room(to.transfers, signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
@@ -166,16 +169,15 @@ export class ItemLoop {
   async #record(
     lane: Lane,
     item: QueueItem,
-    { failures, gone = [], retry, putOff, counts }: ItemResult,
+    result: ItemResult,
+    met: MetFailures | undefined,
   ): Promise<void> {
+    const { failures, retry, putOff, counts } = result
     const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
     const retried = retriedFailure(item.messageId)
     const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
     if (changes === undefined) await noteFailures(ledger, workId, noted, signal)
-    else {
-      await changes.failures.note(noted, signal)
-      await changes.failures.gone(gone)
-    }
+    else await changes.failures.settle(noted, result, met, signal)
     // Not by its content, which has the time of the next try in it.
     const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
     if (retry !== undefined) {
@@ -183,8 +185,9 @@ export class ItemLoop {
       await this.publish(lane, retry, retryId)
     } else if (retried !== undefined) {
       // It has arrived, or failed once more and is noted anew.
-      await (changes?.failures ?? ledger).forget(retried)
-      counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
+      await (changes === undefined ? ledger.forget(retried) : changes.failures.retried(retried))
+      // A comparison counts what it finds as scanned once more.
+      if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
     this.putOffs.settle(item.messageId)
     this.putOffs.settle(lane)

@@ -54,19 +54,20 @@ export const withRegionIn = (
 /** Puts the folders that wait into the queue; twice is harmless. */
 export async function queueRegions(
   records: Collection<typeof MigrationRecord>,
-  { migrationId, internalId, generation, path: root, pendingRegions }: MigrationRecord,
+  { migrationId, internalId, generation, kind, path: rootText, pendingRegions }: MigrationRecord,
   active: ActiveMigration,
   ledger: FailureLedger,
 ): Promise<void> {
   const waiting = pendingRegions.filter(({ queued }) => !queued)
   if (waiting.length === 0) return
-  const workId = workIdOf({ internalId, generation })
+  const root = pathFromText(rootText)
+  const retried = { workId: workIdOf({ internalId, generation }), root, isLive: kind === 'live' }
   for (const { id, path, policy, failures } of waiting) {
     if (failures !== undefined) {
-      for await (const items of retryItems(ledger, workId, root, failures)) await active.retry(items)
+      for await (const items of retryItems(ledger, retried, failures)) await active.retry(id, items)
       continue
     }
-    await active.rescan(id, relativePath(pathFromText(root), pathFromText(path)), policy)
+    await active.rescan(id, relativePath(root, pathFromText(path)), policy)
   }
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>

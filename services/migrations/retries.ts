@@ -1,8 +1,9 @@
 import type { FailureClass } from '../../subjects/failure-classes.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import type { StorePath } from '../drivers/driver.ts'
 import { nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { encodeItem, startRegion } from './engine/items.ts'
+import { type ChangedFolder, encodeItem, startRegion } from './engine/items.ts'
 import { relativePath } from './engine/paths.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
 
@@ -20,6 +21,14 @@ export interface RetryItem {
   readonly item: Uint8Array
   /** Of the failure in its ledger. */
   readonly sequence: number
+}
+
+/** Where they belong. */
+interface RetriedMigration {
+  readonly workId: string
+  /** Path of the migration in its source. */
+  readonly root: StorePath
+  readonly isLive: boolean
 }
 
 /** Failures read, and items put into the queue, at once. */
@@ -58,18 +67,21 @@ export async function countRetries(
   return { count, upTo: last }
 }
 
-/** The items that try failures again, a page at a time. @param root path of the migration in its source */
+/**
+ * The items that try failures again, a page at a time. In a live migration a path is compared with all that is below it: what
+ * failed may have been its removal.
+ */
 export async function* retryItems(
   failures: FailureLedger,
-  workId: string,
-  root: string,
+  { workId, root, isLive }: RetriedMigration,
   retry: Retry,
 ): AsyncGenerator<RetryItem[]> {
-  const from = pathFromText(root)
   for await (const page of matching(failures, workId, retry)) {
     yield page.filter(isRetryable).map(({ sequence, entry: { path, isFolder } }) => {
-      const relative = relativePath(from, pathFromText(path))
-      return isFolder === true
+      const relative = relativePath(root, pathFromText(path))
+      const isListed = isFolder === true || relative.length === 0
+      if (isLive) return { lane: 'region', item: comparison(relative, isListed), sequence }
+      return isListed
         ? { lane: 'region', item: startRegion(relative), sequence }
         : { lane: 'transfer', item: fileItem(relative), sequence }
     })
@@ -96,13 +108,22 @@ const fileItem = (path: Buffer): Uint8Array =>
     groups: [{ folder: parentOf(path), files: [], others: [nameOf(path)] }],
   })
 
+/** A folder that could not be listed, with all that is below it; or what may be gone, as a name that was told. */
+const comparison = (path: Buffer, isListed: boolean): Uint8Array => {
+  const group: ChangedFolder = isListed
+    ? { folder: path, names: [], trees: [], scope: 'tree' }
+    : { folder: parentOf(path), names: [], trees: [nameOf(path)], scope: 'names' }
+  return encodeItem({ kind: 'reconcile', attempt: 1, notBeforeMs: 0, groups: [group] })
+}
+
 /**
  * Ids of messages with items that try a failure again: they carry its sequence, so that it leaves the ledger when what
- * became of it is known, however often it is put off.
+ * became of it is known, however often it is put off. What comes after it tells tries of the same failure apart: which
+ * asked for it, or which item has put it off.
  */
 const retryPattern = /^failure\.(\d{1,16})(?:\.|$)/
-export const retryMessageId = (sequence: number, after?: number): string =>
-  `failure.${sequence}${after === undefined ? '' : `.${after}`}`
+export const retryMessageId = (sequence: number, after: number | string): string =>
+  `failure.${sequence}.${after}`
 export function retriedFailure(messageId: string): number | undefined {
   const match = retryPattern.exec(messageId)
   return match === null ? undefined : Number(match[1])

@@ -131,7 +131,7 @@ export async function startMigrations(options: MigrationsOptions) {
         migration: migrationId,
         comparisonSeconds,
         hasGap: seeded,
-        failures: await KnownFailures.open(failures, workIdOf(record)),
+        failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
         endsWithScan: !listenAndApplySourceChanges,
         log,
       })

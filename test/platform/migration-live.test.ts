@@ -16,6 +16,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { filesystems } from '../../subjects/filesystems.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
+import { immovable, whyNotImmovable } from '../support/immovable.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
@@ -137,7 +138,7 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
 test('what changed while it was stopped arrives when it goes on; what stood at the target before stays', async () => {
   await using live = await createLive()
   fill(live.at)
-  for (const path of ['theirs', 'scanned', 'told']) {
+  for (const path of ['theirs', 'scanned', 'told', 'mended']) {
     mkdirSync(live.there(path))
     writeFileSync(live.there(`${path}/file`), 'theirs')
   }
@@ -154,12 +155,52 @@ test('what changed while it was stopped arrives when it goes on; what stood at t
   await live.start()
   await areInTheWay('/scanned')
   writeFileSync(live.at('told'), 'a file')
+  writeFileSync(live.at('mended'), 'a file')
+  await areInTheWay('/mended', '/scanned', '/told')
+  // What is mended leaves the list with its arrival, and waits for no comparison of everything.
+  rmSync(live.there('mended'), { recursive: true })
+  appendFileSync(live.at('mended'), ' and more')
   await areInTheWay('/scanned', '/told')
   await live.stop()
   changeAll(live.at)
   await live.start()
   await until('the changes have arrived', () => isEqual(differences, theirs))
 })
+
+test.skipIf(whyNotImmovable())(
+  'a removal that the target refuses is a failure, and is made when it is tried again',
+  async () => {
+    await using live = await createLive()
+    const { migrationId } = live
+    fill(live.at)
+    await live.start()
+    const listed = async () => (await platform.call(migrations.failures, { migrationId })).failedPaths
+    const first = await refused(live, listed)
+    await platform.call(migrations['retry-failures'], { migrationId })
+    await until('it is tried again', async () => (await listed()).length === 0)
+    await live.is('LIVE')
+    expect([first.path, live.differences()]).toEqual(['/a/2', []])
+  },
+)
+
+/** Removes a file whose counterpart nobody may remove, has that tried again, and then lets it go. */
+async function refused(
+  live: Awaited<ReturnType<typeof createLive>>,
+  listed: () => Promise<readonly { id: number; path: string }[]>,
+) {
+  const { migrationId } = live
+  using _ = immovable(live.there('a/2'))
+  rmSync(live.at('a/2'))
+  await until('it is a failure', async () => (await listed()).length === 1)
+  const [first] = await listed()
+  await platform.call(migrations['retry-failures'], { migrationId })
+  await until('it failed again', async () => {
+    const [again] = await listed()
+    return again !== undefined && again.id > first!.id
+  })
+  await live.is('LIVE')
+  return first!
+}
 
 test('changes after the scan are not applied where the target is not to listen', async () => {
   await using live = await createLive({ listens: false })

@@ -1,6 +1,11 @@
+import type { StorePath } from '../../drivers/driver.ts'
 import { concurrently } from '../engine/concurrently.ts'
-import type { Failure } from '../engine/counts.ts'
+import type { Failure, ItemResult } from '../engine/counts.ts'
+import { decodeItem } from '../engine/item-decode.ts'
+import { looksOf } from '../engine/looks.ts'
+import { joinPath, textFromPath } from '../engine/paths.ts'
 import { type FailureLedger, noteFailure } from '../failures.ts'
+import { MetFailures } from './met-failures.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
 const maxKnown = 10_000
@@ -11,45 +16,55 @@ const forgottenAtOnce = 64
 
 interface Known {
   readonly text: string
+  /** It is the listing of a folder that failed. */
+  readonly isFolder: boolean
+  /** When it failed last, as the number of failures until then. */
+  failedAt: number
   /** Of its entry in the ledger, once it is there. */
   sequence: number | undefined
 }
 
 /**
  * The failures of a live migration, which looks at a path again and again: each path is in the list once, over restarts
- * too. It leaves the list when it is gone at the source, and when everything was compared and it did not fail. Of more
- * failures than are kept in memory, the others may be listed again, and stay.
+ * too. It leaves the list when it is gone at the source, when an item that dealt with it is done and it did not fail, and
+ * when everything was compared and it did not fail. Of more failures than are kept in memory, the others may be listed again, and stay.
  */
 export class KnownFailures {
   readonly #ledger: FailureLedger
   readonly #workId: string
+  readonly #root: StorePath
   /** By path. */
   readonly #known = new Map<string, Known>()
+  /** Their paths by that of the folder that they are in, so that an item is compared with few of them. */
+  readonly #inFolder = new Map<string, Set<string>>()
+  /** How many have failed. */
+  #failures = 0
   /** Paths by the sequence of their entry. */
   readonly #paths = new Map<number, string>()
   /** Paths that failed since everything is being compared; undefined when that is not so, or they were too many. */
   #failed: Set<string> | undefined
 
-  private constructor(ledger: FailureLedger, workId: string) {
+  private constructor(ledger: FailureLedger, workId: string, root: StorePath) {
     this.#ledger = ledger
     this.#workId = workId
+    this.#root = root
   }
 
-  /** Knows what the list has. */
-  static async open(ledger: FailureLedger, workId: string): Promise<KnownFailures> {
-    const failures = new KnownFailures(ledger, workId)
+  /** Knows what the list has. @param root path of the migration in its source */
+  static async open(ledger: FailureLedger, workId: string, root: StorePath): Promise<KnownFailures> {
+    const failures = new KnownFailures(ledger, workId, root)
     let page: Awaited<ReturnType<FailureLedger['page']>> = []
     do {
       const after = page.at(-1)?.sequence ?? 0
       page = await ledger.page(workId, { after, limit: pageLength })
-      for (const { sequence, entry } of page) failures.#keep(entry.path, { text: textOf(entry), sequence })
+      for (const { sequence, entry } of page) failures.#keep(entry.path, failures.#knownOf(entry, sequence))
     } while (page.length === pageLength && failures.#known.size < maxKnown)
     return failures
   }
 
   /**
    * Notes what is not in the list; what is there for another reason is replaced. Resolves when it is stored.
-   * @param noted `retried`: the entry that was tried again, which its caller forgets
+   * @param noted `retried`: the entry that was tried again, and is replaced if it failed
    */
   async note(
     noted: {
@@ -63,18 +78,19 @@ export class KnownFailures {
     const note = async (failure: Failure) => {
       const { path } = failure
       this.#hasFailed(path)
+      const now = this.#knownOf(failure)
       const before = this.#known.get(path)
+      if (before !== undefined) before.failedAt = now.failedAt
       const isRetried = before?.sequence !== undefined && before.sequence === retried
-      const now: Known = { text: textOf(failure), sequence: undefined }
       if (before?.text === now.text && !isRetried) return
       this.#keep(path, now)
       try {
         now.sequence = await noteFailure(this.#ledger, this.#workId, { item, failure }, signal)
         this.#paths.set(now.sequence, path)
       } finally {
-        if (now.sequence === undefined && this.#known.get(path) === now) this.#known.delete(path)
+        if (now.sequence === undefined && this.#known.get(path) === now) this.#drop(path)
       }
-      if (before?.sequence !== undefined && !isRetried) await this.forget(before.sequence)
+      if (before?.sequence !== undefined) await this.forget(before.sequence)
     }
     await Promise.all(failures.map(note))
   }
@@ -83,7 +99,7 @@ export class KnownFailures {
   async forget(sequence: number): Promise<void> {
     const path = this.#paths.get(sequence)
     this.#paths.delete(sequence)
-    if (path !== undefined && this.#known.get(path)?.sequence === sequence) this.#known.delete(path)
+    if (path !== undefined && this.#known.get(path)?.sequence === sequence) this.#drop(path)
     await this.#ledger.forget(sequence)
   }
 
@@ -92,6 +108,37 @@ export class KnownFailures {
     if (paths.length === 0) return
     const all = new Set(paths)
     await this.#remove((path) => isWithin(all, path))
+  }
+
+  /** An item that tried an entry again is done: unless the path is known, nobody else would take the entry out. */
+  async retried(sequence: number): Promise<void> {
+    if (!this.#paths.has(sequence)) await this.#ledger.forget(sequence)
+  }
+
+  /** An item is being worked on. Returns the failures that it may mend; undefined without any. */
+  meet(item: Uint8Array): MetFailures | undefined {
+    const paths = new Map(this.#touched(item).map((path) => [path, this.#known.get(path)?.failedAt ?? 0]))
+    return paths.size === 0 ? undefined : new MetFailures(paths, (other) => this.#touched(other))
+  }
+
+  /** What came of an item: notes what failed, and takes out what is gone and what is mended. Resolves when it is stored. */
+  async settle(
+    noted: Parameters<KnownFailures['note']>[0],
+    result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'putOff'>,
+    met: MetFailures | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.gone(result.gone ?? [])
+    await this.note(noted, signal)
+    // Of an empty source nothing was compared.
+    if (met === undefined || result.putOff?.reason === 'SOURCE_EMPTY') return
+    met.handOn([...(result.retry === undefined ? [] : [result.retry]), ...(result.again ?? [])])
+    const notSeen = new Set(result.vanished)
+    for (const { path, isFolder } of noted.failures) if (isFolder === true) notSeen.add(path)
+    // Whatever failed since then, here or elsewhere, is no older than what was seen of it.
+    const isMended = (path: string) =>
+      !isWithin(notSeen, path) && this.#known.get(path)?.failedAt === met.failedAt.get(path)
+    await this.#forgetAll([...met.failedAt.keys()].filter(isMended))
   }
 
   /** Everything begins to be compared. */
@@ -118,25 +165,61 @@ export class KnownFailures {
   }
 
   #keep(path: string, known: Known): void {
-    this.#known.delete(path)
+    this.#drop(path)
     const [oldest] = this.#known
     if (this.#known.size >= maxKnown && oldest !== undefined) {
       const [itsPath, { sequence }] = oldest
-      this.#known.delete(itsPath)
+      this.#drop(itsPath)
       if (sequence !== undefined) this.#paths.delete(sequence)
     }
     this.#known.set(path, known)
+    const folder = folderOf(path)
+    const beside = this.#inFolder.get(folder)
+    if (beside === undefined) this.#inFolder.set(folder, new Set([path]))
+    else beside.add(path)
     if (known.sequence !== undefined) this.#paths.set(known.sequence, path)
   }
 
+  #drop(path: string): void {
+    this.#known.delete(path)
+    const folder = folderOf(path)
+    const beside = this.#inFolder.get(folder)
+    if (beside?.delete(path) === true && beside.size === 0) this.#inFolder.delete(folder)
+  }
+
+  #knownOf(failure: Failure, sequence?: number): Known {
+    const isFolder = failure.isFolder === true
+    return { text: textOf(failure), isFolder, failedAt: ++this.#failures, sequence }
+  }
+
+  /** Known failures of what an item deals with. */
+  #touched(item: Uint8Array): string[] {
+    if (this.#known.size === 0) return []
+    return looksOf(decodeItem(item)).flatMap(({ folder, names, isListed, hasAll }) => {
+      const at = joinPath(this.#root, folder)
+      const listed = textFromPath(at)
+      const own = isListed && this.#known.get(listed)?.isFolder === true ? [listed] : []
+      const inIt = this.#inFolder.get(listed)
+      if (inIt === undefined) return own
+      const named = hasAll ? [...inIt] : names.map((name) => textFromPath(joinPath(at, name)))
+      return [...own, ...named.filter((path) => this.#known.get(path)?.isFolder === false)]
+    })
+  }
+
   async #remove(isMeant: (path: string) => boolean): Promise<void> {
-    const meant = [...this.#known].filter(([path]) => isMeant(path))
-    const sequences = meant.flatMap(([, { sequence }]) => sequence ?? [])
+    await this.#forgetAll([...this.#known.keys()].filter(isMeant))
+  }
+
+  async #forgetAll(paths: readonly string[]): Promise<void> {
+    const sequences = paths.flatMap((path) => this.#known.get(path)?.sequence ?? [])
     await concurrently(sequences, forgottenAtOnce, (sequence) => this.forget(sequence))
   }
 }
 
-const textOf = ({ failure, message }: Failure): string => `${failure} ${message}`
+const textOf = ({ failure, message, isFolder }: Failure): string =>
+  `${failure} ${message}${isFolder === true ? '/' : ''}`
+
+const folderOf = (path: string): string => path.slice(0, Math.max(1, path.lastIndexOf('/')))
 
 /** Whether a path, or a folder that it is in, is among some. */
 function isWithin(paths: ReadonlySet<string>, path: string): boolean {

@@ -29,7 +29,7 @@ export class Account {
     return this.#outcome.counts
   }
 
-  /** @param path of the source where nothing is any more */
+  /** @param path of the source where nothing is any more, and nothing is left to be removed at the target */
   gone(path: StorePath): void {
     this.#gone.push(textFromPath(path))
   }
@@ -52,7 +52,7 @@ export class Account {
 
   /** A whole folder could not be compared. */
   failedFolder(group: ChangedFolder, error: StoreError): void {
-    if (this.#outcome.failed(storePath(this.#run, group.folder), error)) this.#retry.push(group)
+    if (this.#outcome.failed(storePath(this.#run, group.folder), error, 'folder')) this.#retry.push(group)
   }
 
   /** Works on a name of a folder; what goes wrong with it is its own. */
@@ -92,6 +92,7 @@ export class Account {
       failures: [...failures, ...(copied?.failures ?? [])],
       ...(this.hasOtherNames ? { hasOtherNames: true } : {}),
       ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
+      ...(copied?.vanished === undefined ? {} : { vanished: copied.vanished }),
       ...(putOff === undefined ? {} : { putOff }),
       again: [
         ...this.#again.items(),

@@ -37,7 +37,7 @@ export class Applying {
   readonly #account: Account
   readonly #copies: Copies
   /** Removed once all is copied: after a renaming, the content is then never away from the target. */
-  readonly #removals: { place: Place; entry: Entry }[] = []
+  readonly #removals: { place: Place; entry: Entry; isGone: boolean }[] = []
   /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
@@ -81,16 +81,17 @@ export class Applying {
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
       const found = await this.#run.source.stat(path)
-      if (found === undefined) this.#account.gone(path)
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
       if (entry !== undefined)
         return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
-      if (there === undefined || this.#isExcluded(place, { ...there, name })) return
+      const isGone = found === undefined
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
-      const wasFolder = found === undefined && isTree
-      if (wasFolder || there.type !== 'folder' || isOwn(this.#run, there))
-        this.#removals.push({ place, entry: { ...there, name } })
+      const mayGo = ({ type }: Entry) => (isGone && isTree) || type !== 'folder'
+      const isToGo = there !== undefined && (mayGo(there) || isOwn(this.#run, there))
+      if (isToGo && !this.#isExcluded(place, { ...there, name }))
+        this.#removals.push({ place, entry: { ...there, name }, isGone })
+      else if (isGone) this.#account.gone(path)
     })
   }
 
@@ -140,8 +141,11 @@ export class Applying {
     const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
-    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry }) =>
-      this.#account.trying(place.folder, entry.name, true, () => this.#remove(place, entry, true)),
+    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry, isGone }) =>
+      this.#account.trying(place.folder, entry.name, true, async () => {
+        await this.#remove(place, entry, true)
+        if (isGone) this.#account.gone(joinPath(place.path, entry.name))
+      }),
     )
     for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
     this.#children.items({

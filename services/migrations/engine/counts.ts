@@ -88,8 +88,13 @@ export interface ItemResult {
   counts: Counts
   /** Final ones, for the ledger. At most as many as the item has names. */
   failures: Failure[]
-  /** Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. */
+  /**
+   * Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. One whose
+   * removal at the target failed is not among them.
+   */
   gone?: string[]
+  /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
+  vanished?: string[]
   /** Something was written to a file with several names: the others are to be looked at too. */
   hasOtherNames?: boolean
   /** An item with only what is worth another try, not before its own time. */

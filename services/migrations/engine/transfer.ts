@@ -12,7 +12,7 @@ import { isUnchanged, isWatched, isYoung } from './live.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { overtaken } from './overtaken.ts'
-import { joinPath } from './paths.ts'
+import { joinPath, textFromPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
@@ -175,6 +175,7 @@ class Progress {
   /** Names whose failure is known, so that they are not tried. */
   readonly #failed = new WeakSet<Buffer>()
   readonly #changed = new ChangedNames()
+  readonly #vanished: string[] = []
   readonly #isInline: boolean
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
@@ -236,6 +237,7 @@ class Progress {
     if (isOvertaken) this.again(entry.group.folder, entry.name, true)
     if (known.failure === 'gone' || isOvertaken) {
       this.#outcome.counts.filesVanished++
+      if (this.#run.spec.live !== undefined) this.#vanished.push(textFromPath(this.pathOf(entry)))
       return
     }
     if (isOutage(known) && isWorthRetry(known, this.attempt)) this.#outage = known
@@ -256,6 +258,8 @@ class Progress {
   result(): ItemResult {
     const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
     const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
-    return this.#run.spec.live === undefined ? result : { ...result, again: this.#changed.items() }
+    if (this.#run.spec.live === undefined) return result
+    const vanished = this.#vanished.length === 0 ? {} : { vanished: this.#vanished }
+    return { ...result, again: this.#changed.items(), ...vanished }
   }
 }

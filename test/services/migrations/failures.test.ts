@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Failure } from '../../../services/migrations/engine/counts.ts'
+import { decodeItem } from '../../../services/migrations/engine/item-decode.ts'
+import { type ChangeScope, encodeItem, startRegion } from '../../../services/migrations/engine/items.ts'
 import { KnownFailures } from '../../../services/migrations/changes/known-failures.ts'
 import { noteFailures, openFailures } from '../../../services/migrations/failures.ts'
+import { retryItems } from '../../../services/migrations/retries.ts'
 import { type FailureDependencies, failureHandlers } from '../../../services/migrations/failure-handlers.ts'
 import { contentsOf } from '../../../subjects/download.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
@@ -25,7 +28,7 @@ test('an item that comes again has other failures in another order: each path is
 test('a path that fails again and again is in the list of a live migration once, also when that begins anew', async () => {
   await using broker = await startTestBroker()
   const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
-  const open = () => KnownFailures.open(ledger, 'live')
+  const open = () => KnownFailures.open(ledger, 'live', Buffer.alloc(0))
   const listed = async () =>
     (await ledger.page('live', { limit: 10 })).map(({ sequence, entry: { path, message } }) => ({
       sequence,
@@ -57,6 +60,91 @@ test('a path that fails again and again is in the list of a live migration once,
 
   await known.gone(['/b', '/x'])
   expect(await listed()).toMatchObject([{ path: '/a' }])
+})
+
+/** An item that compares, in the folder `in` of a migration of `/root`. */
+const comparing = (folder: string, names: string[], scope: ChangeScope = 'names'): Uint8Array => {
+  const group = {
+    folder: Buffer.from(folder),
+    names: names.map((name) => Buffer.from(name)),
+    trees: [],
+    scope,
+  }
+  return encodeItem({ kind: 'reconcile', attempt: 1, notBeforeMs: 0, groups: [group] })
+}
+
+test('a failure leaves the list of a live migration when an item is done that dealt with its path, and did not fail', async () => {
+  await using broker = await startTestBroker()
+  const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
+  const known = await KnownFailures.open(ledger, 'live', Buffer.from('root'))
+  const listed = async () => (await ledger.page('live', { limit: 10 })).map(({ entry }) => entry.path)
+  let count = 0
+  const work = async (
+    item: Uint8Array,
+    result: Parameters<KnownFailures['settle']>[1] & { failures?: Failure[]; made?: Uint8Array[] } = {},
+  ) => {
+    const met = known.meet(item)
+    met?.handOn(result.made ?? [])
+    const noted = { item: `${++count}`, failures: result.failures ?? [] }
+    await known.settle(noted, result, met, forever)
+    return met !== undefined
+  }
+  const paths = ['/root/a', '/root/in/b', '/root/in/c', '/root/in/%0A']
+  const folder = { ...failure('/root/in'), isFolder: true } as const
+  await work(startRegion(), { failures: [...paths.map(failure), folder] })
+  const all = [...paths, '/root/in']
+  expect(await listed()).toEqual(all)
+
+  // Others, and what is still under way or did not come to an end, stay.
+  expect(await work(comparing('other', ['b'], 'tree'))).toBe(false)
+  const one = comparing('in', ['b'])
+  await work(one, { failures: [failure('/root/in/b')] })
+  await work(one, { made: [one] })
+  await work(one, { again: [one] })
+  await work(one, { vanished: ['/root/in/b'] })
+  await work(one, { failures: [folder] })
+  await work(one, { putOff: { reason: 'SOURCE_EMPTY', message: 'empty' } })
+  await work(comparing('', ['in']))
+  expect((await listed()).toSorted()).toEqual(all.toSorted())
+  // What fails elsewhere meanwhile was perhaps seen later.
+  const met = known.meet(one)
+  await work(one, { failures: [failure('/root/in/b')] })
+  await known.settle({ item: 'late', failures: [] }, {}, met, forever)
+  expect(await listed()).toHaveLength(all.length)
+
+  await work(one)
+  expect((await listed()).toSorted()).toEqual(all.filter((path) => path !== '/root/in/b').toSorted())
+  await work(startRegion(Buffer.from('in')))
+  expect((await listed()).toSorted()).toEqual(['/root/a', '/root/in/%0A', '/root/in/c'])
+  await work(comparing('in', [], 'folder'), { failures: [failure('/root/in/c')] })
+  expect((await listed()).toSorted()).toEqual(['/root/a', '/root/in/c'])
+  const groups = [{ folder: Buffer.from(''), files: [Buffer.from('a')], others: [] }]
+  const copy = encodeItem({ kind: 'transfer', attempt: 2, notBeforeMs: 0, groups })
+  await work(copy, { retry: copy })
+  expect(await listed()).toHaveLength(2)
+  await work(copy)
+  expect(await listed()).toEqual(['/root/in/c'])
+})
+
+test('a failure of a live migration is tried again as a change that was told: it may be a removal that failed', async () => {
+  await using broker = await startTestBroker()
+  const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
+  const failures = [failure('/root/in/gone'), failure('/root')]
+  await noteFailures(ledger, 'work', { item: '1', failures }, forever)
+  const retried = async (isLive: boolean) => {
+    const migration = { workId: 'work', root: Buffer.from('root'), isLive }
+    const pages = await Array.fromAsync(retryItems(ledger, migration, { upTo: Number.MAX_SAFE_INTEGER }))
+    return pages.flat().map(({ lane, item }) => ({ lane, ...decodeItem(item) }))
+  }
+  const [folder, gone] = [Buffer.from('in'), Buffer.from('gone')]
+  const [told, root] = await retried(true)
+  expect(root).toMatchObject({ kind: 'reconcile', groups: [{ folder: Buffer.alloc(0), scope: 'tree' }] })
+  expect(told).toMatchObject({
+    lane: 'region',
+    kind: 'reconcile',
+    groups: [{ folder, trees: [gone], scope: 'names' }],
+  })
+  expect((await retried(false))[0]).toMatchObject({ lane: 'transfer', groups: [{ folder, others: [gone] }] })
 })
 
 test('an export has all failures, in parts of which only the first has the names of the columns', async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => broker[Symbol.asyncDispose]())
 beforeEach(async () => {
   workId = crypto.randomUUID()
-  known = await KnownFailures.open(ledger, workId)
+  known = await KnownFailures.open(ledger, workId, Buffer.alloc(0))
 })
 
 /** The changes of a real folder, and a queue that is a list. */

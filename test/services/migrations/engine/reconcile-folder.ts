@@ -13,6 +13,8 @@ export interface Reconciled {
   readonly again: string[]
   /** Paths of large files that went by items of their own. */
   readonly busy: string[]
+  /** Paths that are gone at the source, and done with at the target. */
+  readonly gone: string[]
   /** How often an item was worked on. */
   readonly items: number
 }
@@ -38,6 +40,7 @@ export async function reconcile(
   const failures: Failure[] = []
   const again: string[] = []
   const busy: string[] = []
+  const gone: string[] = []
   const items: Uint8Array[] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
   const { signal } = new AbortController()
   let done = 0
@@ -56,9 +59,10 @@ export async function reconcile(
     failures.push(...result.failures)
     again.push(...(result.again ?? []).flatMap(pathsOf))
     busy.push(...(result.busy ?? []).flatMap(pathsOf))
+    gone.push(...(result.gone ?? []))
     if (result.retry !== undefined) items.push(result.retry)
   }
-  return { counts, failures, again, busy, items: done }
+  return { counts, failures, again, busy, gone, items: done }
 }
 
 function pathsOf(bytes: Uint8Array): string[] {

@@ -19,6 +19,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
+import { immovable, whyNotImmovable } from '../../../support/immovable.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { until } from '../../../support/until.ts'
 import { drive } from './drive.ts'
@@ -106,6 +107,16 @@ describe('names that somebody was told of', () => {
     const { counts } = await move.apply(changed('', { names: ['file', 'tree', 'link', 'never was'] }))
     expect(move.differences()).toEqual([])
     expect(counts).toMatchObject({ filesRemoved: 4, foldersRemoved: 2, failures: 0 })
+  })
+
+  test.skipIf(whyNotImmovable())('whose removal fails are a failure, and not gone', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('folder'))
+    for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
+    using _ = immovable(move.to('folder/stays'))
+    const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
+    expect(failures).toMatchObject([{ path: '/folder' }])
+    expect(gone.toSorted()).toEqual(['/goes', '/never was'])
   })
 
   test('are not taken for gone when their whole folder is', async () => {

@@ -1,0 +1,48 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import type { Item } from './items.ts'
+import { foldersOf } from './scan.ts'
+
+/** What an item deals with in a folder. */
+interface Look {
+  /** Relative to the migration's path. */
+  readonly folder: StorePath
+  readonly names: readonly Buffer[]
+  /** The folder is listed. */
+  readonly isListed: boolean
+  /** Whatever is in it is dealt with. */
+  readonly hasAll: boolean
+}
+
+/** What an item deals with itself; for what its listings find it makes others. */
+export function looksOf(item: Item): Look[] {
+  switch (item.kind) {
+    case 'region':
+      return Array.from(foldersOf(item), ({ path }) => ({
+        folder: path,
+        names: [],
+        isListed: true,
+        hasAll: false,
+      }))
+    case 'transfer':
+      return item.groups.map(({ folder, files, others }) => look(folder, [...files, ...others]))
+    case 'large':
+      return [look(parentOf(item.path), [nameOf(item.path)])]
+    case 'reconcile':
+      return item.groups.map(({ folder, names, trees, scope }) => {
+        const isWhole = scope !== 'names'
+        return { ...look(folder, [...names, ...trees]), isListed: isWhole, hasAll: isWhole }
+      })
+    // A part is no file yet, and a folder that is finished was made before.
+    case 'parts':
+    case 'folders':
+      return []
+  }
+}
+
+const look = (folder: StorePath, names: readonly Buffer[]): Look => ({
+  folder,
+  names,
+  isListed: false,
+  hasAll: false,
+})
