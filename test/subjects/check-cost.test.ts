@@ -3,8 +3,10 @@ import { answerProblem, checkInput, fitsWithin } from '../../subjects/extension-
 import { schemaProblems } from '../../subjects/extension-schemas.ts'
 import { problemsOf } from '../../subjects/validate.ts'
 
-/** Most that one message may take: two or three times of what it takes here at worst. */
-/** Of the processor: what else the machine does at the same time does not count. */
+/**
+ * Most milliseconds of the processor that one message may take: two or three times of what it takes here at worst. What else
+ * the machine does at the same time does not count.
+ */
 const longMs = 300
 const processorMs = () => process.threadCpuUsage().user / 1_000
 const tooMuch = /takes too long to check/
