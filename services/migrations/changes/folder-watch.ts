@@ -1,13 +1,18 @@
 import { lstatSync, realpathSync, type Stats, watch } from 'node:fs'
 import { isErrno } from '../../drivers/local-errors.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
-import { LocalRoot, nameOf } from '../../drivers/local-root.ts'
+import { LocalRoot } from '../../drivers/local-root.ts'
 import { DirtyFolders } from './dirty-folders.ts'
 import { childOf, detach, type FolderNode, identityOf, isIdentity, newNode, pathOf } from './folder-nodes.ts'
 import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
 const gatherMs = 5
+/**
+ * Ends the paths of watched folders. What is told of a folder itself comes under the last segment of the path that it is
+ * watched by, which is empty then: no child has such a name.
+ */
+const slash = Buffer.from('/')
 /** After so long of setting watches, events have their turn: the system keeps only so many of them. */
 const sliceMs = 5
 /** Names read from a folder between two looks at the clock. */
@@ -106,7 +111,11 @@ export class FolderWatch {
     if (folder === undefined || this.#isClosed) return
     const name = filename?.toString('latin1')
     if (name === undefined) this.dirty.addFolder(folder, 'folder')
-    else if (type === 'rename') this.#renamed(node, folder, name)
+    else if (name === '') {
+      // Of any other folder, the one above it is told the same.
+      if (node === this.#root && !this.#isSameRoot())
+        return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
+    } else if (type === 'rename') this.#renamed(node, folder, name)
     else {
       this.dirty.addName(folder, name)
       const child = node.children?.get(name)
@@ -118,9 +127,6 @@ export class FolderWatch {
 
   /** Something came or went under a name, or was replaced. */
   #renamed(node: FolderNode, folder: string, name: string): void {
-    const isRootItself = node === this.#root && name === nameOf(this.#local.folder).toString('latin1')
-    if (isRootItself && !this.#isSameRoot())
-      return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
     const path = folder === '' ? name : `${folder}/${name}`
     const stat = this.#stat(path)
     const child = node.children?.get(name)
@@ -131,8 +137,6 @@ export class FolderWatch {
       this.#forget(child)
       return this.dirty.addName(folder, name, true)
     }
-    // A folder that goes is told under its own name, as if it were in itself.
-    else if (name === node.name && this.#stat(folder) === undefined) return
     this.dirty.addName(folder, name)
   }
 
@@ -198,7 +202,8 @@ export class FolderWatch {
     // Before it is watched: whatever takes its place from now on is told, and is another then.
     node.identity = identityOf(lstatSync(absolute))
     // Another folder may stand here than the one that was watched: a watch belongs to a folder and not to its name.
-    const watcher = watch(absolute, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
+    const path = Buffer.concat([absolute, slash])
+    const watcher = watch(path, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
     watcher.on('error', (error) => this.#fail(watchError(error)))
     if (node.watcher === undefined) this.#watches++
     node.watcher?.close()
