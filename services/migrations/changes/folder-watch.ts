@@ -8,11 +8,6 @@ import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
 const gatherMs = 5
-/**
- * Ends the paths of watched folders. What is told of a folder itself comes under the last segment of the path that it is
- * watched by, which is empty then: no child has such a name.
- */
-const slash = Buffer.from('/')
 /** After so long of setting watches, events have their turn: the system keeps only so many of them. */
 const sliceMs = 5
 /** Names read from a folder between two looks at the clock. */
@@ -202,7 +197,8 @@ export class FolderWatch {
     // Before it is watched: whatever takes its place from now on is told, and is another then.
     node.identity = identityOf(lstatSync(absolute))
     // Another folder may stand here than the one that was watched: a watch belongs to a folder and not to its name.
-    const path = Buffer.concat([absolute, slash])
+    // What is told of the folder itself comes under the last segment of this path, and no child has an empty name.
+    const path = Buffer.concat([absolute, Buffer.from('/')])
     const watcher = watch(path, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
     watcher.on('error', (error) => this.#fail(watchError(error)))
     if (node.watcher === undefined) this.#watches++
