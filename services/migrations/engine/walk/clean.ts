@@ -95,10 +95,10 @@ export class Cleaner implements Judge {
     return typeof pair.verdict === 'object' || source.type !== 'folder' ? undefined : sideOf(pair)
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
     const at = storePath(this.#run, path)
     const entry = { type: 'other', sizeBytes: 0 } as const
-    this.#tell({ result: 'UNREADABLE', detail: reason }, entry, at, targetPath(this.#run, at), found)
+    this.#tell({ result: 'UNREADABLE', detail: message }, entry, at, targetPath(this.#run, at), found)
   }
 
   /**

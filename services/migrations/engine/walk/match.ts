@@ -1,6 +1,6 @@
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { parentOf } from '../../../drivers/local-root.ts'
-import { noCounts } from '../counts.ts'
+import { type Failure, noCounts } from '../counts.ts'
 import { matchFolder } from '../match-folder.ts'
 import { textFromPath } from '../paths.ts'
 import { removeTree } from '../remove-tree.ts'
@@ -18,12 +18,7 @@ export interface Match {
   readonly trash?: string
 }
 
-/** Something that could not be deleted. */
-export interface UndeletedPath {
-  readonly path: string
-  readonly message: string
-}
-/** Name of the lines with those. */
+/** Name of the lines with what could not be deleted, each a `Failure`. */
 export const undeletedPaths = 'undeleted'
 
 export type MatchCount = 'filesDeleted' | 'bytesDeleted' | 'foldersDeleted'
@@ -60,8 +55,13 @@ export class Matcher implements Judge {
     return undefined
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
-    const undeleted: UndeletedPath = { path: textFromPath(this.#at(path)), message: reason }
+  unreadable(path: StorePath, { failure, message }: StoreError, found: Collected): void {
+    const undeleted: Failure = {
+      path: textFromPath(this.#at(path)),
+      failure,
+      message: `${message}; not deleted`,
+      attempts: 1,
+    }
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
   }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../../subjects/plan-terms.ts'
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { concurrently } from '../concurrently.ts'
 import { exactMs, isKnown } from '../known.ts'
 import { targetPath } from '../mappings.ts'
@@ -68,9 +68,9 @@ export class Planner implements Judge {
     return sideOf(pair)
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
     count(found, 'unreadablePaths')
-    this.#tell('UNREADABLE', path, found, reason)
+    this.#tell('UNREADABLE', path, found, message)
   }
 
   #file({ target }: Pair, source: Entry, path: StorePath, found: Collected): void {
@@ -142,7 +142,7 @@ export class Planner implements Judge {
       if (known.retryable || isOutage(known)) throw known
       // Somebody else has removed it meanwhile.
       if (known.failure === 'gone') return true
-      this.unreadable(path, targetError(known).message, found)
+      this.unreadable(path, targetError(known), found)
       return false
     }
   }

@@ -10,16 +10,23 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { type StorePath, StoreError } from '../../../../services/drivers/driver.ts'
+import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
 import { needsApproval } from '../../../../services/migrations/plans/guard.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { Matcher, undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
+import { walk } from '../../../../services/migrations/engine/walk/walk.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
 import { walkAll } from '../../../../services/migrations/walks/walk-all.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
+import { createFolder } from '../../../support/migrations.ts'
 import { createMove } from './move-folder.ts'
+import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
 
 type Move = ReturnType<typeof createMove>
 const { signal } = new AbortController()
@@ -67,7 +74,7 @@ async function match(move: Move, { trash, ...changes }: Partial<MoveSpec> & { tr
       ),
     take: async (found) => {
       for (const [name, more] of Object.entries(found.counts)) counts[name] = (counts[name] ?? 0) + more
-      undeleted.push(...(found.lines['undeleted'] ?? '').split('\n').filter(Boolean))
+      undeleted.push(...(found.lines[undeletedPaths] ?? '').split('\n').filter(Boolean))
     },
     signal,
   })
@@ -189,6 +196,32 @@ test('a source that is not there deletes nothing', async () => {
   const { undeleted } = await match(move)
   expect(undeleted.join()).toContain('the folder of the migration is not there')
   expect(pathsIn(move.to)).toEqual(['data', 'data/a', 'data/b'])
+})
+
+test('what cannot be deleted is listed with the class and the words of its cause', async () => {
+  using folder = createFolder('from', 'to')
+  fill(folder.to, 'locked', 'goes')
+  class WithLocked extends RemoteFolder {
+    override async remove(path: StorePath): Promise<boolean> {
+      if (path.equals(Buffer.from('locked'))) throw new StoreError('permission', 'operation not permitted')
+      return super.remove(path)
+    }
+  }
+  const run = createRun(new LocalDriver({ fsRoot: folder.from }), new WithLocked(folder.to))
+  const lines: string[] = []
+  const root = encodeFolder({ path: Buffer.alloc(0), side: 'both' })
+  await walk(run, new Matcher(run, {}), [root], async (found) => {
+    lines.push(...(found.lines[undeletedPaths] ?? '').split('\n').filter(Boolean))
+  })
+  expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+    {
+      path: '/locked',
+      failure: 'permission',
+      message: 'target: operation not permitted; not deleted',
+      attempts: 1,
+    },
+  ])
+  expect(pathsIn(folder.to)).toEqual(['locked'])
 })
 
 test('what is deleted can be kept in the trash, each scan’s for itself, and the trash is no part of the target', async () => {
