@@ -2,6 +2,7 @@ import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
+import { type Brought, broughtFrom, goneMapped } from './brought.ts'
 import type { Children } from './children.ts'
 import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
@@ -12,11 +13,18 @@ import type { ChangedFolder } from './items.ts'
 import { type FolderJudge, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
 import { hasAttributes, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
-import { isMapped, mappedBelow, targetPath } from './mappings.ts'
+import { isMapped, targetPath } from './mappings.ts'
 import { changedBy, matchFolder } from './match-folder.ts'
 import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
 import { joinPath } from './paths.ts'
-import { type MayRemove, mayRemoveAll, mayRemoveOwn, removalAtTarget, removeTree } from './remove-tree.ts'
+import {
+  comingFrom,
+  type MayRemove,
+  mayRemoveAll,
+  mayRemoveOwn,
+  removalAtTarget,
+  removeTree,
+} from './remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 
 /** A folder whose entries are compared. */
@@ -44,7 +52,7 @@ export class Applying {
   readonly #account: Account
   readonly #copies: Copies
   /** Removed once all is copied: after a renaming, the content is then never away from the target. */
-  readonly #removals: { place: Place; entry: Entry }[] = []
+  readonly #removals: { place: Place; name: Buffer; gone: Brought; may: MayRemove }[] = []
   /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
@@ -88,15 +96,22 @@ export class Applying {
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
       const found = await this.#run.source.stat(path)
-      if (found === undefined) this.#account.gone(path)
+      if (found === undefined) {
+        this.#account.gone(path)
+        // What is below it, and goes elsewhere by a path mapping, is gone with it.
+        const may = mayRemoveOwn(this.#run)
+        for (const gone of await broughtFrom(this.#run, path))
+          if (!gone.at.origin.equals(path)) this.#removals.push({ place, name, gone, may })
+      }
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
       if (entry !== undefined) return this.#judged(place, entry, there, { isTold: true, isTree })
       if (there === undefined || this.#isExcluded(place, { ...there, name })) return
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
-      const wasFolder = found === undefined && isTree
-      if (wasFolder || there.type !== 'folder' || isOwn(this.#run, there))
-        this.#removals.push({ place, entry: { ...there, name } })
+      const isOlder = there.type === 'folder' && !isOwn(this.#run, there)
+      if (isOlder && !(found === undefined && isTree)) return
+      const gone = { at: comingFrom(this.#run, path), entry: there }
+      this.#removals.push({ place, name, gone, may: mayRemoveAll(this.#run) })
     })
   }
 
@@ -113,22 +128,33 @@ export class Applying {
 
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
+    const [run, { name }] = [this.#run, entry]
     if (this.#isExcluded(place, entry)) return
-    await this.#account.trying(place.folder, entry.name, true, async () => {
-      const now = await this.#run.source.stat(joinPath(place.path, entry.name))
-      if (now === undefined) await this.#remove(place, entry, false)
+    await this.#account.trying(place.folder, name, true, async () => {
+      const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
+      const now = await run.source.stat(at.origin)
+      if (now === undefined) await this.#remove(place, name, { at, entry }, mayRemoveOwn(run))
       // Something was made since the source was listed; a link that is left out was there all the time.
-      else if (now.type !== 'symlink' || linksOf(this.#run.spec) === 'keep')
-        this.#account.again(place.folder, entry.name)
+      else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep') this.#account.again(place.folder, name)
     })
   }
 
-  /** An empty root is a volume that is not mounted, more likely than the wish to have nothing. */
-  async refuseToEmpty(beside: Beside): Promise<void> {
-    for await (const batch of beside.rest()) {
-      if (batch.some((entry) => isOwn(this.#run, entry)))
-        this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
+  /** Removes what path mappings have brought from folders that are gone, as no listing tells of it. */
+  async removeMapped(place: Place): Promise<void> {
+    for (const name of await goneMapped(this.#run, place.path)) {
+      await this.#account.trying(place.folder, name, true, async () => {
+        for (const gone of await broughtFrom(this.#run, joinPath(place.path, name)))
+          await this.#remove(place, name, gone, mayRemoveOwn(this.#run))
+      })
     }
+  }
+
+  /** An empty root is a volume that is not mounted, more likely than the wish to have nothing. */
+  async refuseToEmpty({ path }: Place, beside: Beside | undefined): Promise<void> {
+    const run = this.#run
+    let isCopied = (await broughtFrom(run, path)).some(({ entry }) => isOwn(run, entry))
+    for await (const batch of beside?.rest() ?? []) isCopied ||= batch.some((entry) => isOwn(run, entry))
+    if (isCopied) this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
   }
 
   /** A whole folder could not be compared. */
@@ -141,8 +167,8 @@ export class Applying {
     const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
-    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry }) =>
-      this.#account.trying(place.folder, entry.name, true, () => this.#remove(place, entry, true)),
+    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, name, gone, may }) =>
+      this.#account.trying(place.folder, name, true, () => this.#remove(place, name, gone, may)),
     )
     for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
     this.#children.items({
@@ -238,32 +264,23 @@ export class Applying {
   async #clear(place: Place, there: Entry): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
-    if (await this.#removeTree(path, there, mayReplace(run))) return true
+    if (await this.#removeTree({ at: comingFrom(run, path), entry: there }, mayReplace(run))) return true
     this.#account.failedForGood(path, inTheWay(there))
     return false
   }
 
-  async #remove(place: Place, entry: Entry, isTold: boolean): Promise<void> {
+  /** @param name of what is gone from the folder, with all that mappings have brought from it */
+  async #remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<void> {
     const run = this.#run
-    const path = joinPath(place.path, entry.name)
-    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    await this.#removeTree(path, entry, may)
-    // What is below it, and goes elsewhere by a path mapping, is gone with it.
-    for (const { from, to } of mappedBelow(run, path)) {
-      if (run.rules?.excluding(from, run.spec.root) !== undefined) continue
-      const mapped = await atTarget(run.target.stat(to))
-      if (mapped !== undefined) await this.#removeTree(from, mapped, mayRemoveOwn(run, to))
-    }
+    await this.#removeTree(gone, may)
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
+    if ((await run.source.stat(joinPath(place.path, name))) !== undefined)
+      this.#account.again(place.folder, name)
   }
 
-  /** @param origin its path in the source */
-  #removeTree(origin: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
-    const run = this.#run
-    const at = { path: targetPath(run, origin), origin }
-    return removeTree(run, removalAtTarget(may, this.#account.counts), at, entry)
+  #removeTree({ at, entry }: Brought, may: MayRemove): Promise<boolean> {
+    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), at, entry)
   }
 
   #compare(path: StorePath): void {

@@ -3,10 +3,10 @@ import { parentOf } from '../../../drivers/local-root.ts'
 import { type Failure, noCounts } from '../counts.ts'
 import { matchFolder } from '../match-folder.ts'
 import { textFromPath } from '../paths.ts'
-import { removeTree } from '../remove-tree.ts'
+import { type Removed, removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
-import { isOthers } from './only-target.ts'
+import { mayDelete } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash, moveToTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -85,7 +85,7 @@ export class Matcher implements Judge {
       await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    const mayRemove = (at: StorePath) => !isOthers(this.#run, at)
+    const mayRemove = (at: Removed) => mayDelete(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
     const removal = { side: 'target', mayRemove, takeAway, removed } as const
     await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)

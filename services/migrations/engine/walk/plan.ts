@@ -9,7 +9,7 @@ import { isName, joinPath, textFromPath } from '../paths.ts'
 import { isOutage } from '../retry.ts'
 import { concurrencyOf, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
-import { verdictThere } from './only-target.ts'
+import { mayDelete, verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -100,7 +100,9 @@ export class Planner implements Judge {
     { path, there = targetPath(this.#run, path) }: WalkFolder,
     found: Collected,
   ): Promise<void> {
-    const goes = await this.#isEmptied(path, there, found)
+    const may = mayDelete(this.#run, { path: there, origin: storePath(this.#run, path) })
+    if (may === false) return
+    const goes = (await this.#isEmptied(path, there, found)) && may === true
     this.#folderThere(goes, path, found)
   }
 
@@ -122,19 +124,23 @@ export class Planner implements Judge {
   }
 
   async #goes(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const verdict = verdictThere(this.#run, there, path, entry)
-    if (verdict === 'others') return false
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const may = mayDelete(this.#run, at)
+    if (may === false) return false
+    const verdict = verdictThere(this.#run, at, entry)
     count(found, 'entriesAtTarget')
     if (typeof verdict === 'object') {
       this.#keep(path, found, excludedText(verdict.excludedBy))
       return false
     }
     if (entry.type !== 'folder') {
+      // A mapping leads below it, where nothing can be.
+      if (may === 'content') return false
       this.#delete(entry, path, found)
       return true
     }
     try {
-      const goes = await this.#isEmptied(path, there, found)
+      const goes = (await this.#isEmptied(path, there, found)) && may === true
       this.#folderThere(goes, path, found)
       return goes
     } catch (error) {

@@ -114,7 +114,8 @@ class FolderWalk {
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
         this.#run.stop.check()
-        if (isName(pair.name)) await this.#pair(pair, joinPath(folder.path, pair.name), below(folder), found)
+        const path = pair.path ?? joinPath(folder.path, pair.name)
+        if (isName(pair.name)) await this.#pair(pair, path, below(folder), found)
         else this.#judge.unreadable(folder.path, unusable, found)
         if (this.#judge.acts === true && performance.now() > this.#toldMs + untoldMs) await this.#tell(found)
         await this.#turn()

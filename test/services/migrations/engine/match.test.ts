@@ -261,6 +261,30 @@ test('path mappings: what comes from elsewhere in the source stays', async () =>
   ])
 })
 
+test('path mappings: what they led elsewhere goes with its folders, as planned, with what is at its place only', async () => {
+  const mappings = [
+    ['p/r', 'deep/r'],
+    ['c', 'm/c'],
+    ['a', 'm'],
+    ['p', 'n'],
+    ['', ''],
+  ].map(([from = '', to = '']) => ({ from: Buffer.from(from), to: Buffer.from(to) }))
+  await using move = createMove({ mappings })
+  fill(move.from, 'a/1/2', 'c/3', 'p/5', 'p/r/6', 'stays')
+  await move.run()
+  expect((await plan(move)).counts).not.toHaveProperty('filesToDelete')
+  for (const path of ['a', 'p']) rmSync(join(move.from, path), { recursive: true })
+  const { counts, samples } = await plan(move)
+  expect(counts).toMatchObject({ filesToDelete: 3, foldersToDelete: 3 })
+  expect(samples).toEqual(
+    expect.arrayContaining(['DELETE /a/1/2', 'DELETE /p/5', 'DELETE /p/r/6', 'KEEP /a']),
+  )
+  const matched = await match(move)
+  expect(matched).toMatchObject({ counts: { filesDeleted: 3, foldersDeleted: 3 }, undeleted: [] })
+  expect(pathsIn(move.to)).toEqual(['deep', 'm', 'm/c', 'm/c/3', 'stays'])
+  expect((await plan(move)).counts).not.toHaveProperty('filesToDelete')
+})
+
 test('in Azure, too', { timeout: 120_000 }, async () => {
   await using azurite = await startAzurite()
   await azurite.createContainer('matched')
