@@ -8,7 +8,7 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { roots } from '../subjects/names.ts'
-import { ensureStream, fileStorage, isNotFound } from './jetstream.ts'
+import { ensureStream, fileStorage, storedMessages } from './jetstream.ts'
 
 export const auditStream = 'AUDIT'
 export const auditSubject = `${roots.audit}.records`
@@ -108,16 +108,9 @@ export class AuditStream {
   }
 
   async #chunk(from: number, to: number): Promise<AuditMessage[]> {
-    const chunk: AuditMessage[] = []
     const query = { seq: from, batch: Math.min(chunkLength, to - from + 1), next_by_subj: auditSubject }
-    const messages = await this.#manager.direct.getBatch(auditStream, query)
-    try {
-      for await (const message of messages) if (message.seq <= to) chunk.push(messageOf(message))
-    } catch (error) {
-      // There is nothing more: the end, and no fault.
-      if (!isNotFound(error)) throw error
-    }
-    return chunk
+    const messages = await storedMessages(this.#manager, auditStream, query)
+    return messages.filter(({ seq }) => seq <= to).map(messageOf)
   }
 }
 

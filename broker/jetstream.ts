@@ -1,6 +1,8 @@
 import {
   AckPolicy,
+  type BatchCallback,
   DeliverPolicy,
+  type DirectBatchOptions,
   type JetStreamClient,
   JetStreamApiError,
   JetStreamError,
@@ -8,6 +10,7 @@ import {
   jetstreamManager,
   type JsMsg,
   StorageType,
+  type StoredMsg,
   type StreamConfig,
 } from '@nats-io/jetstream'
 import {
@@ -35,7 +38,7 @@ export const isApiError = (error: unknown, ...codes: number[]): boolean =>
   error instanceof JetStreamApiError && codes.includes(error.code)
 
 /** The answer to a direct question for messages when there is none: a status, and no error of the API. */
-export const isNotFound = (error: unknown): boolean =>
+const isNotFound = (error: unknown): boolean =>
   error instanceof JetStreamError && 'code' in error && error.code === 404
 
 /** The platform's storage is at its limit: waiting helps once something was removed or the limit raised. */
@@ -105,6 +108,36 @@ export async function lastOfEach(
     // Its end is not waited for: were it to fail, the server forgets the reader by itself.
     manager.consumers.delete(stream, name).catch(() => undefined)
   }
+}
+
+/**
+ * The first messages of a stream that a query asks for, none when there are none.
+ * @param query where it sets `max_bytes`, the message that reaches it is the last
+ */
+export async function storedMessages(
+  manager: JetStreamManager,
+  stream: string,
+  query: DirectBatchOptions,
+): Promise<StoredMsg[]> {
+  const found: StoredMsg[] = []
+  const end = Promise.withResolvers<void>()
+  const timer = setTimeout(() => end.reject(new TimeoutError()), snapshotTimeoutMs)
+  const callback: BatchCallback<StoredMsg> = (done, message) => {
+    if (done === null) {
+      found.push(message)
+      timer.refresh()
+    } else if (done.err === undefined || isNotFound(done.err)) end.resolve()
+    else end.reject(done.err)
+  }
+  // Without a callback the client would keep the subscription for ever.
+  const batch = await manager.direct.getBatch(stream, { ...query, callback })
+  try {
+    await end.promise
+  } finally {
+    clearTimeout(timer)
+    batch.stop()
+  }
+  return found
 }
 
 /**

@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError } from '../subjects/errors.ts'
 import { backoffMs } from './backoff.ts'
-import { ensureStream, fileStorage, isNotFound, isStorageFull, isTransient } from './jetstream.ts'
+import { ensureStream, fileStorage, isStorageFull, isTransient, storedMessages } from './jetstream.ts'
 
 /** An entry, with its number in the ledger: they grow, and are not consecutive for one book. */
 export interface LedgerEntry<T> {
@@ -122,18 +122,11 @@ export class Ledger<T> extends LedgerNotes<T> {
     book: string,
     { after, since, limit }: { after?: number | undefined; since?: Date | undefined; limit: number },
   ): Promise<LedgerEntry<T>[]> {
-    const entries: LedgerEntry<T>[] = []
     const begin =
       after === undefined && since !== undefined ? { start_time: since } : { seq: (after ?? 0) + 1 }
     const query = { ...begin, batch: limit, next_by_subj: `${this.#root}.${book}` }
-    const messages = await this.#manager.direct.getBatch(this.#stream, query)
-    try {
-      for await (const message of messages) entries.push({ sequence: message.seq, entry: message.json<T>() })
-    } catch (error) {
-      // There is nothing more: the end, and no fault.
-      if (!isNotFound(error)) throw error
-    }
-    return entries
+    const messages = await storedMessages(this.#manager, this.#stream, query)
+    return messages.map((message) => ({ sequence: message.seq, entry: message.json<T>() }))
   }
 
   /** Number of entries in a book. */

@@ -3,7 +3,14 @@ import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { GantryError } from '../subjects/errors.ts'
 import { idOfToken, subjectToken } from '../subjects/names.ts'
-import { isApiError, isNotFound, isStorageFull, jetStreamCodes, lastOfEach, sequenceOf } from './jetstream.ts'
+import {
+  isApiError,
+  isStorageFull,
+  jetStreamCodes,
+  lastOfEach,
+  sequenceOf,
+  storedMessages,
+} from './jetstream.ts'
 
 /** A deletion is told of for so long; then nothing is left of the key. */
 const deletionLife = '24h'
@@ -93,18 +100,19 @@ export class ValueStore {
     return found.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  /** The first changes after a revision, of each key the last one only. */
-  async changesAfter(revision: number, limit: number): Promise<Change[]> {
-    const changes: Change[] = []
-    const query = { seq: revision + 1, batch: limit, next_by_subj: `${this.#root}>` }
-    const messages = await this.#manager.direct.getBatch(this.#stream, query)
-    try {
-      for await (const message of messages) changes.push(this.#changeOf(message))
-    } catch (error) {
-      // There is nothing more: the end, and no fault.
-      if (!isNotFound(error)) throw error
+  /**
+   * The first changes after a revision, of each key the last one only.
+   * @param maxBytes of keys and values; the change that reaches it is told of as well, so that there is always one
+   */
+  async changesAfter(revision: number, limit: number, maxBytes: number): Promise<Change[]> {
+    const query = {
+      seq: revision + 1,
+      batch: limit,
+      max_bytes: maxBytes,
+      next_by_subj: `${this.#root}>`,
     }
-    return changes
+    const messages = await storedMessages(this.#manager, this.#stream, query)
+    return messages.map((message) => this.#changeOf(message))
   }
 
   /** Calls back at each change from now on, until `stop`. */

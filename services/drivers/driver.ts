@@ -39,6 +39,8 @@ export interface Entry {
   readonly createdMs?: number
   /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
   readonly writtenMs?: number
+  /** When anything about it was changed last, its name too: what nobody can set. Where the store knows that. */
+  readonly changedMs?: number
 }
 
 /** An extended attribute: the bytes of its name as Latin-1 text, and its value. */

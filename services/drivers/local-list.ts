@@ -60,10 +60,11 @@ export function statEntry(name: Buffer, stat: Stats): Entry {
         ? 'symlink'
         : 'other'
   const sizeBytes = type === 'file' ? stat.size : 0
-  const { mtimeMs: modifiedMs, birthtimeMs: createdMs } = stat
+  const { mtimeMs: modifiedMs, birthtimeMs: createdMs, ctimeMs: changedMs } = stat
   const nameCount = type === 'file' && stat.nlink > 1 ? { nameCount: stat.nlink } : {}
   const mode = stat.mode & 0o7777
-  const entry = { name, type, sizeBytes, modifiedMs, mode, owner: ownerOf(stat), ...nameCount } as const
+  const owner = ownerOf(stat)
+  const entry = { name, type, sizeBytes, modifiedMs, changedMs, mode, owner, ...nameCount } as const
   // File systems that do not know it say 0.
   return createdMs > 0 ? { ...entry, createdMs } : entry
 }

@@ -6,9 +6,9 @@ import type { ExtensionState } from './record.ts'
 /** How long the same is counted before it is written, so that a flood is one entry a second. */
 const countMs = 1_000
 /** Messages of one extension that are told apart within that time. */
-const maxApart = 50
+export const maxApart = 50
 
-type Note = Pick<LogEntry, 'level' | 'message' | 'instance'>
+type Note = Pick<LogEntry, 'level' | 'message' | 'instance' | 'count'>
 
 /** What happened to each extension: its last entries, stored. */
 export class LogBook {
@@ -22,17 +22,18 @@ export class LogBook {
     this.#log = log
   }
 
-  note(prefix: string, { level, message, instance }: Note): void {
+  note(prefix: string, { level, message, instance, count = 1 }: Note): void {
     const entries = this.#waiting.get(prefix) ?? new Map<string, LogEntry>()
     const name = JSON.stringify([level, message, instance])
     const known = entries.get(name)
-    if (known !== undefined) known.count = (known.count ?? 1) + 1
+    if (known !== undefined) known.count = (known.count ?? 1) + count
     else if (entries.size < maxApart) {
       entries.set(name, {
         time: new Date().toISOString(),
         level,
         message: message.slice(0, maxTextLength),
         ...(instance === undefined ? {} : { instance }),
+        ...(count === 1 ? {} : { count }),
       })
     }
     this.#waiting.set(prefix, entries)

@@ -15,7 +15,7 @@ import { LostExtensions } from './lost.ts'
 import { ownExtensions } from './own.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
-import { noteViolation } from './violations.ts'
+import { Violations } from './violations.ts'
 import { askAccess } from './visibility.ts'
 
 export interface ExtensionsOptions {
@@ -74,6 +74,12 @@ export async function startExtensions({
     const owned = await state.owned.get(prefix)
     return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
   }
+  const violations = new Violations({
+    directory,
+    note: (prefix, note) => book.note(prefix, note),
+    ownsPrefix,
+    log,
+  })
   return {
     /** Calls back whenever what an extension brings has changed on this node, or it was lost, or is back. */
     onChange: (listener: (prefix: string) => void) => {
@@ -88,11 +94,7 @@ export async function startExtensions({
     },
     internalHandlers: extensionInternalHandlers(dependencies),
     /** Notes what the broker did not let a key do, with the extension that it is the key of. */
-    onViolation: (violation: Violation) => {
-      noteViolation(violation, { directory, book, ownsPrefix }).catch((err: unknown) =>
-        log.warn({ err }, 'What an extension was not allowed to do is not in its log.'),
-      )
-    },
+    onViolation: (violation: Violation) => violations.note(violation),
     /** Answers those who wait for changes: before the services stop, which wait for what is under way. */
     hangUp: () => storages.end(),
     stop: async () => {

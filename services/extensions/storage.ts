@@ -12,8 +12,8 @@ import { maxPageLength } from '../../subjects/schemas.ts'
 import type { RequireOwn } from './own.ts'
 import { keyOf } from './visibility.ts'
 
-/** Changes told in one answer: with their keys they fit into a message of 8 MiB even where each byte is escaped. */
-const maxToldLength = 2 ** 20
+/** Changes told in one answer: with one more value they fit into a message of 8 MiB even where each byte is escaped. */
+const maxToldBytes = 2 ** 20
 
 /** Who waits looks at least so often: the word of a change is lost with a connection. */
 const lookAgainMs = 5_000
@@ -76,7 +76,7 @@ export function storageHandlers({
     put: async ({ prefix, key, value, revision }, { caller }) => {
       requireCharacters({ key, value })
       const store = await storeFor(prefix, caller)
-      await requireRoom(prefix, store, Buffer.byteLength(value))
+      await requireRoom({ prefix, store, key, value })
       return { revision: await store.put(key, value, revision) }
     },
     delete: async ({ prefix, key, revision }, { caller }) => {
@@ -104,9 +104,24 @@ function requireCharacters(fields: Readonly<Record<string, string>>): void {
   }
 }
 
-async function requireRoom(prefix: string, store: ValueStore, addedBytes: number): Promise<void> {
+async function requireRoom({
+  prefix,
+  store,
+  key,
+  value,
+}: {
+  readonly prefix: string
+  readonly store: ValueStore
+  readonly key: string
+  readonly value: string
+}): Promise<void> {
   const { totalBytes } = storageLimits
-  if ((await store.bytes()) + addedBytes <= totalBytes) return
+  const addedBytes = Buffer.byteLength(value)
+  const freeBytes = totalBytes - (await store.bytes())
+  if (addedBytes <= freeBytes) return
+  // Only when it is nearly full: what is replaced makes room, and what does not grow needs none.
+  const replaced = await store.get(key)
+  if (addedBytes - Buffer.byteLength(replaced?.value ?? '') <= Math.max(0, freeBytes)) return
   throw new GantryError(
     'STORAGE_FULL',
     `the storage of ${prefix} has ${totalBytes} bytes: delete what is not needed`,
@@ -132,8 +147,7 @@ async function changesOf(
   try {
     for (;;) {
       wake = Promise.withResolvers()
-      const found = await store.changesAfter(revision, maxChanges)
-      const told = firstOf(found)
+      const told = await store.changesAfter(revision, maxChanges, maxToldBytes)
       revision = told.at(-1)?.revision ?? revision
       const changes = told.filter(({ key }) => key.startsWith(beginning)).map(written)
       if (changes.length > 0 || isOver) return { changes, revision }
@@ -145,15 +159,6 @@ async function changesOf(
     clearInterval(again)
     watching.stop()
   }
-}
-
-/** As many as fit into an answer, at least one. */
-function firstOf(changes: readonly Change[]): readonly Change[] {
-  let length = 0
-  const end = changes.findIndex(
-    ({ value = '' }, index) => (length += value.length) > maxToldLength && index > 0,
-  )
-  return end < 0 ? changes : changes.slice(0, end)
 }
 
 const written = ({ key, value, revision }: Change) => ({

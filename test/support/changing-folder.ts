@@ -22,6 +22,9 @@ const folderModes = [0o755, 0o700, 0o775]
 /** Few names, so that they are used again and again, as files, folders and links in turn. */
 const names = ['a', 'b', 'c', 'd', 'e', 'ü', 'a b']
 
+/** Trees that are alike, to be written to again and to change their places. */
+const rememberedAlike = 4
+
 type Random = () => number
 type Type = 'file' | 'folder' | 'link'
 
@@ -33,10 +36,21 @@ export class ChangingFolder {
   readonly #root: string
   readonly #random: Random
   readonly #keepsTypes: boolean
+  readonly #swaps: boolean
   #writes = 0
+  /** Trees that had the same names, sizes and times when they were made. */
+  #alike: string[] = []
 
-  /** @param options `keepsTypes`: what was a file never becomes a folder, and so on */
-  constructor(root: string, random: Random, { keepsTypes = false }: { keepsTypes?: boolean } = {}) {
+  /**
+   * @param options `keepsTypes`: what was a file never becomes a folder, and so on; `swaps`: two files or two folders change
+   *   their places, which nobody finds who did not see it when all in them has the same size and time
+   */
+  constructor(
+    root: string,
+    random: Random,
+    { keepsTypes = false, swaps = false }: { keepsTypes?: boolean; swaps?: boolean } = {},
+  ) {
+    this.#swaps = swaps
     this.#root = root
     this.#random = random
     this.#keepsTypes = keepsTypes
@@ -59,6 +73,8 @@ export class ChangingFolder {
       () => this.#link(),
       () => this.#mode(),
       () => this.#time(),
+      () => this.#same(),
+      ...(this.#swaps ? [() => this.#swap()] : []),
       ...(randomBelow(this.#random, 10) === 0 ? [() => this.#large()] : []),
     ]
     return oneOf(this.#random, actions)()
@@ -166,6 +182,38 @@ export class ChangingFolder {
     const path = this.#one('file')
     if (path === undefined) return 'nothing to give a time'
     return this.#try(`time of ${path}`, () => utimesSync(path, 1e9, 1e9 + randomBelow(this.#random, 1e6)))
+  }
+
+  /** Trees of files of one size and time, as builds and archives make them. */
+  #same(): string {
+    const path = oneOf(this.#random, [this.#place('folder'), ...this.#alike])
+    if (!this.#alike.includes(path)) this.#alike = [path, ...this.#alike].slice(0, rememberedAlike)
+    return this.#try(`same tree ${path}`, () => {
+      mkdirSync(join(path, 'x'), { recursive: true })
+      for (const name of ['1', 'x/2']) {
+        writeFileSync(join(path, name), `${++this.#writes}`.padStart(8))
+        utimesSync(join(path, name), 1e9, 1e9)
+      }
+    })
+  }
+
+  #swap(): string {
+    const type = oneOf(this.#random, ['file', 'folder'] as const)
+    const alike = this.#alike.flatMap((tree) => (type === 'file' ? join(tree, '1') : tree))
+    const some = () => oneOf(this.#random, [this.#one(type), ...alike])
+    const [one, other] = [some(), some()]
+    if (one === undefined || other === undefined || one === other) return 'nothing to swap'
+    return this.#try(`swap ${one} and ${other}`, () => {
+      const aside = `${one}~`
+      renameSync(one, aside)
+      try {
+        renameSync(other, one)
+        renameSync(aside, other)
+      } catch (error) {
+        renameSync(aside, one)
+        throw error
+      }
+    })
   }
 
   #large(): string {

@@ -1,4 +1,4 @@
-import type { ChangedFolder, ChangeScope } from '../engine/items.ts'
+import { type ChangedFolder, type ChangeScope, widerScope } from '../engine/items.ts'
 
 /**
  * Names that are remembered over all folders, some 100 bytes each. Beyond them a folder is compared as a whole, which
@@ -64,7 +64,7 @@ export class DirtyFolders {
     const dirty = this.#of(folder, sinceMs)
     const known = dirty.names.get(name)
     if (known === undefined && this.#names >= this.#maxNames) {
-      dirty.scope = isTree || dirty.scope === 'tree' ? 'tree' : 'folder'
+      dirty.scope = widerScope(dirty.scope, isTree ? 'content' : 'folder')
       return
     }
     if (known === undefined) this.#names++
@@ -72,9 +72,9 @@ export class DirtyFolders {
   }
 
   /** A folder as a whole, with or without all that is below it. */
-  addFolder(folder: string, scope: 'folder' | 'tree', sinceMs = Date.now()): void {
+  addFolder(folder: string, scope: ChangeScope, sinceMs = Date.now()): void {
     const dirty = this.#of(folder, sinceMs)
-    if (dirty.scope !== 'tree') dirty.scope = scope
+    dirty.scope = widerScope(dirty.scope, scope)
   }
 
   add({ folder, names, trees, scope, sinceMs }: DirtyFolder): void {

@@ -4,18 +4,28 @@ import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
 import { type Brought, broughtFrom, goneMapped } from './brought.ts'
 import type { Children } from './children.ts'
+import type { How, Place } from './compared.ts'
 import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import { inTheWay, mayReplace } from './in-the-way.ts'
 import type { ChangedFolder } from './items.ts'
-import { type FolderJudge, judgeFolder } from './judge.ts'
+import { judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
-import { hasAttributes, hasSameLink, isOwn, isSkipped, isWatched, missingAt, quietMs } from './live.ts'
+import {
+  hasAttributes,
+  hasSameLink,
+  isChangedSince,
+  isOwn,
+  isSkipped,
+  isWatched,
+  missingAt,
+  quietMs,
+} from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
-import { changedBy, matchFolder } from './match-folder.ts'
-import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
+import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
+import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import {
   comingFrom,
@@ -25,25 +35,8 @@ import {
   removalAtTarget,
   removeTree,
 } from './remove-tree.ts'
+import { sizeOfSame } from './same-content.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
-
-/** A folder whose entries are compared. */
-export interface Place extends FolderJudge {
-  /** Relative to the migration's path. */
-  readonly folder: StorePath
-  /** In the source. */
-  readonly path: StorePath
-  /** Makes it at the target, if it is not there; asks once. */
-  readonly make: () => Promise<void>
-}
-
-/** How an entry came to be compared. */
-interface How {
-  /** Somebody was told of its name: something about it has changed. */
-  readonly isTold: boolean
-  /** A folder is compared with all that is below it. */
-  readonly isTree: boolean
-}
 
 /** Applies differences between source and target, and keeps account of what came of it. */
 export class Applying {
@@ -105,7 +98,8 @@ export class Applying {
       }
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
-      if (entry !== undefined) return this.#judged(place, entry, there, { isTold: true, isTree })
+      if (entry !== undefined)
+        return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
       if (there === undefined || this.#isExcluded(place, { ...there, name })) return
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
       const isOlder = there.type === 'folder' && !isOwn(this.#run, there)
@@ -116,13 +110,18 @@ export class Applying {
   }
 
   /** Compares an entry that a listing of the source has with what the target has beside it. */
-  async found(place: Place, entry: Entry, there: Entry | undefined, isTree: boolean): Promise<void> {
+  async found(
+    place: Place,
+    entry: Entry,
+    there: Entry | undefined,
+    { isTree, isReplaced }: Omit<How, 'isTold'>,
+  ): Promise<void> {
     const run = this.#run
     await this.#account.trying(place.folder, entry.name, isTree, async () => {
       const path = joinPath(place.path, entry.name)
       // What goes elsewhere by a path mapping is not beside the others.
       const its = isMapped(run, path) ? await atTarget(run.target.stat(targetPath(run, path))) : there
-      await this.#judged(place, entry, its, { isTold: false, isTree })
+      await this.#judged(place, entry, its, { isTold: false, isTree, isReplaced })
     })
   }
 
@@ -192,7 +191,7 @@ export class Applying {
     if (judgement === 'taken') return this.#apply(place, entry, there, how)
     // Only on the way to what is included: it is made for the first that it holds.
     if (judgement === 'walked') {
-      if (how.isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
+      if (how.isTree || there === undefined) this.#below(place, entry, how)
     } else if ('error' in judgement)
       this.#account.failedForGood(joinPath(place.path, entry.name), judgement.error)
   }
@@ -210,12 +209,8 @@ export class Applying {
     }
   }
 
-  async #applyFolder(
-    place: Place,
-    entry: Entry,
-    there: Entry | undefined,
-    { isTree, isTold }: How,
-  ): Promise<void> {
+  async #applyFolder(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
+    const { isTree, isTold } = how
     const run = this.#run
     const { counts } = this.#account
     const path = joinPath(place.path, entry.name)
@@ -228,13 +223,22 @@ export class Applying {
       const now = isWatched(run) ? await run.source.stat(path) : entry
       if (now?.type !== entry.type || !hasAttributes(run, now, entry, true))
         this.#account.again(place.folder, entry.name)
-    } else if (isTold || !hasAttributes(run, entry, there, isTold)) await this.#setAttributes(path)
+    } else if (
+      isTold ||
+      !hasAttributes(run, entry, there, isTold) ||
+      isChangedSince(run, entry, there, isTold)
+    )
+      await giveAttributes(run, path, this.#account.counts)
     // What is new here may be full.
-    if (isTree || there === undefined) this.#children.tree(joinPath(place.folder, entry.name))
+    if (isTree || there === undefined) this.#below(place, entry, how)
+  }
+
+  #below(place: Place, entry: Entry, { isReplaced }: How): void {
+    this.#children.tree(joinPath(place.folder, entry.name), isReplaced ? 'content' : 'tree')
   }
 
   /** Whether the entry is to be copied over what the target has; its attributes alone are set here. */
-  async #isToCopy(place: Place, entry: Entry, there: Entry, { isTold }: How): Promise<boolean> {
+  async #isToCopy(place: Place, entry: Entry, there: Entry, { isTold, isReplaced }: How): Promise<boolean> {
     const run = this.#run
     if (entry.type !== there.type || entry.type === 'other') return true
     const path = joinPath(place.path, entry.name)
@@ -242,22 +246,17 @@ export class Applying {
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
     if (isTold && missing !== 'nothing' && (entry.nameCount ?? 1) > 1) this.#account.hasOtherNames = true
-    if (missing !== 'attributes') return missing === 'copy'
+    if (missing === 'copy') return true
+    if (missing === 'unknown' || isReplaced) {
+      if ((await sizeOfSame(run, path)) === undefined) return true
+    } else if (missing === 'nothing') return false
     try {
-      await this.#setAttributes(path)
+      await giveAttributes(run, path, this.#account.counts)
       return false
     } catch {
       // A copy needs fewer rights than a change of what is there, and says what is wrong.
       return true
     }
-  }
-
-  async #setAttributes(path: StorePath): Promise<void> {
-    const { source, target, spec } = this.#run
-    const attributes = await source.attributesOf(path, readOptions(spec))
-    if (attributes === undefined) return
-    const set = target.setAttributes(targetPath(this.#run, path), carried(spec, attributes))
-    countLosses(this.#account.counts, await atTarget(set))
   }
 
   /** Removes a folder where something else belongs, or the other way round; false when it must stay. */

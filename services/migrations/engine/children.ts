@@ -111,8 +111,8 @@ export class Children {
   }
 
   /** A folder that is to be compared with all that is below it. */
-  tree(folder: StorePath): void {
-    this.#trees.push({ folder, names: [], trees: [], scope: 'tree' })
+  tree(folder: StorePath, scope: 'tree' | 'content' = 'tree'): void {
+    this.#trees.push({ folder, names: [], trees: [], scope })
     this.#treeBytes += folder.length
     if (this.#trees.length >= this.#bounds.folders || this.#treeBytes >= maxItemTextBytes) this.#endTrees()
   }

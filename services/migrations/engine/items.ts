@@ -130,11 +130,18 @@ export interface ChangedFolder {
   readonly names: readonly Buffer[]
   /** Like `names`; what is a folder under one of them is compared with all that is below it. */
   readonly trees: readonly Buffer[]
-  /** What is compared besides: nothing, all entries of the folder, or those and all that is below them. */
   readonly scope: ChangeScope
 }
-export const changeScopes = ['names', 'folder', 'tree'] as const
+/**
+ * What is compared besides the names: nothing, all entries of the folder, those and all that is below them, or that by
+ * content, as another folder may stand there whose files have the same names, sizes and times. Each has the one before it.
+ */
+export const changeScopes = ['names', 'folder', 'tree', 'content'] as const
 export type ChangeScope = (typeof changeScopes)[number]
+
+/** The scope that has both. */
+export const widerScope = (a: ChangeScope, b: ChangeScope): ChangeScope =>
+  changeScopes.indexOf(a) > changeScopes.indexOf(b) ? a : b
 
 /** Folders to compare. */
 export interface Reconcile extends Head {

@@ -40,6 +40,8 @@ export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean
  * that object stores count in, and the time between reading and writing.
  */
 const tickMs = { local: 10, remote: 2_000 } as const
+const tickOf = (source: Run['source'], target: Run['target']): number =>
+  isFolderHere(source) && isFolderHere(target) ? tickMs.local : tickMs.remote
 
 /** Whether a file of the source was written to so lately that another write may not have changed its time. */
 export const isYoung = (
@@ -47,7 +49,7 @@ export const isYoung = (
   { modifiedMs }: Pick<Entry, 'modifiedMs'>,
   atMs: number,
 ): boolean => {
-  const tick = isFolderHere(source) && isFolderHere(target) ? tickMs.local : tickMs.remote
+  const tick = tickOf(source, target)
   // A time to come was set by somebody, and says nothing about the last write.
   return modifiedMs + tick > atMs && modifiedMs <= Date.now()
 }
@@ -57,7 +59,27 @@ export const hasTime = (run: Run, { modifiedMs }: Entry, { modifiedMs: itsMs }: 
   modifiedMs === 0 || itsMs === 0 || Math.abs(modifiedMs - itsMs) <= grainMsOf(run)
 
 /**
- * What the target's file lacks of the source's: nothing, attributes alone, or what only a copy gives.
+ * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
+ * one of its size and time, or written to and given its time back, shows it by nothing else. What was only found is held
+ * against the last time that anything was done to the target's, so that what was looked at once is settled.
+ * @param isTold somebody saw a change, which may have come while the copy was being finished
+ */
+export function isChangedSince(
+  { source: from, target: to }: Run,
+  source: Entry,
+  target: Entry,
+  isTold: boolean,
+): boolean {
+  const changedMs = source.changedMs ?? source.writtenMs
+  const madeMs = target.writtenMs ?? target.createdMs
+  const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
+  if (changedMs === undefined || settledMs === undefined) return false
+  return changedMs + (isTold ? tickOf(from, to) : 0) > settledMs && changedMs <= Date.now()
+}
+
+/**
+ * What the target's file lacks of the source's: nothing, attributes alone, what only a copy gives, or that which only a look
+ * at the content can tell.
  * @param isTold something about it has changed: attributes that cannot be compared are given once more
  */
 export function missingAt(
@@ -65,11 +87,12 @@ export function missingAt(
   source: Entry,
   target: Entry,
   isTold: boolean,
-): 'nothing' | 'attributes' | 'copy' {
+): 'nothing' | 'attributes' | 'copy' | 'unknown' {
   if (source.sizeBytes !== target.sizeBytes || !hasTime(run, source, target)) return 'copy'
   // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
   const copiedMs = target.writtenMs ?? target.createdMs
   if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
+  if (isChangedSince(run, source, target, isTold)) return 'unknown'
   const { attributes } = run.spec.metadata ?? defaultMetadata
   return hasAttributes(run, source, target, isTold) && !(isTold && attributes) ? 'nothing' : 'attributes'
 }

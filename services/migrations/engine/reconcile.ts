@@ -3,13 +3,14 @@ import { StoreError, type Entry } from '../../drivers/driver.ts'
 import { isTemporaryName } from '../../drivers/local-temporary.ts'
 import { lookBeside, type Beside } from './beside.ts'
 import type { Children } from './children.ts'
+import type { Place } from './compared.ts'
 import { concurrently } from './concurrently.ts'
 import type { ItemResult } from './counts.ts'
 import { isFolder } from './folders.ts'
 import type { ChangedFolder, Reconcile } from './items.ts'
 import { storeError } from './outcome.ts'
 import { isName } from './paths.ts'
-import { Applying, type Place } from './apply.ts'
+import { Applying } from './apply.ts'
 import { concurrencyOf, storePath, type Run } from './run.ts'
 
 /** After so long a comparison lets the thread's other job have a turn. */
@@ -65,7 +66,8 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying):
   const path = storePath(run, group.folder)
   const place = await applying.place(group.folder, path)
   if (place === undefined) return
-  const isTree = group.scope === 'tree'
+  const isReplaced = group.scope === 'content'
+  const isTree = group.scope === 'tree' || isReplaced
   const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   let turnEndsMs = performance.now() + turnMs
   const turn = async () => {
@@ -84,7 +86,7 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying):
       const entries = await applying.resolved(place, batch.value)
       const there = await beside?.find(entries)
       await concurrently(entries, concurrencyOf(run), async (entry) => {
-        await applying.found(place, entry, there?.get(entry), isTree)
+        await applying.found(place, entry, there?.get(entry), { isTree, isReplaced })
         // Patterns of people may take their time.
         if (run.rules !== undefined) await turn()
       })

@@ -2,7 +2,7 @@ import { headers } from 'nats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../../subjects/keys.ts'
 import { rawRequest } from '../../support/http.ts'
-import { createKey, everything, issueInside } from '../../support/keys.ts'
+import { createClient, createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
 import {
@@ -285,6 +285,20 @@ describe('leaving', () => {
       status: 404,
       body: { message: 'there is no instance one of brief: register again' },
     })
+  })
+
+  test('what a key was denied on its subjects is in its log if it is its owner’s, and not of others', async () => {
+    await using own = await bareExtension(platform, 'denied')
+    await own.register()
+    const { token } = await issueInside(platform, { capabilities: capabilitiesOf('elsewhere') })
+    await using stranger = await bareExtension(platform, 'elsewhere', { token })
+    stranger.connection.publish('gantry.extensions.denied.foreign')
+    await stranger.connection.flush()
+    await using second = await createClient(platform, capabilitiesOf('elsewhere'))
+    second.connection.publish('gantry.extensions.denied.mine')
+    const denials = async () => (await logOf('denied')).filter((message) => message.includes('denied: key'))
+    await until('it is in its log', async () => (await denials()).length > 0)
+    expect(await denials()).toEqual([expect.stringContaining('publish to gantry.extensions.denied.mine')])
   })
 
   test('a connection that closes takes it away at once', async () => {

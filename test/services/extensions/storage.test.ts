@@ -153,6 +153,10 @@ test('a storage has its limits', async () => {
   const full = await fill(300)
   expect(full).toMatchObject({ status: 507, code: 'STORAGE_FULL' })
   expect(full['message']).toContain('the storage of weather has 67108864 bytes')
+  // What is there can be replaced by what is no larger, and by what there is room for.
+  expect(await ask('put', { key: 'full/0', value })).toMatchObject({ status: 200 })
+  expect(await ask('put', { key: 'quiet', value })).toMatchObject({ status: 507 })
+  expect(await ask('put', { key: 'full/0', value: value.slice(1) })).toMatchObject({ status: 200 })
   // Another one has its own.
   await using other = await bareExtension(platform, 'roomy')
   await other.register()

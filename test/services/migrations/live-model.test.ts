@@ -26,7 +26,7 @@ test(
   async () => {
     const random = seededRandom(seed)
     using folder = createFolder('source', 'target')
-    const source = new ChangingFolder(folder.source, random)
+    const source = new ChangingFolder(folder.source, random, { swaps: true })
     const log: string[] = []
     // Some of it is there before.
     for (let i = 0; i < 50; i++) log.push(source.step())
