@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, type Stats, watch } from 'node:fs'
 import { isErrno } from '../../drivers/local-errors.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
-import { LocalRoot, nameOf } from '../../drivers/local-root.ts'
+import { LocalRoot } from '../../drivers/local-root.ts'
 import { DirtyFolders } from './dirty-folders.ts'
 import { childOf, detach, type FolderNode, identityOf, isIdentity, newNode, pathOf } from './folder-nodes.ts'
 import { watchError, WatchError } from './watch-error.ts'
@@ -106,7 +106,11 @@ export class FolderWatch {
     if (folder === undefined || this.#isClosed) return
     const name = filename?.toString('latin1')
     if (name === undefined) this.dirty.addFolder(folder, 'folder')
-    else if (type === 'rename') this.#renamed(node, folder, name)
+    else if (name === '') {
+      // Of any other folder, the one above it is told the same.
+      if (node === this.#root && !this.#isSameRoot())
+        return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
+    } else if (type === 'rename') this.#renamed(node, folder, name)
     else {
       this.dirty.addName(folder, name)
       const child = node.children?.get(name)
@@ -118,9 +122,6 @@ export class FolderWatch {
 
   /** Something came or went under a name, or was replaced. */
   #renamed(node: FolderNode, folder: string, name: string): void {
-    const isRootItself = node === this.#root && name === nameOf(this.#local.folder).toString('latin1')
-    if (isRootItself && !this.#isSameRoot())
-      return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
     const path = folder === '' ? name : `${folder}/${name}`
     const stat = this.#stat(path)
     const child = node.children?.get(name)
@@ -131,8 +132,6 @@ export class FolderWatch {
       this.#forget(child)
       return this.dirty.addName(folder, name, true)
     }
-    // A folder that goes is told under its own name, as if it were in itself.
-    else if (name === node.name && this.#stat(folder) === undefined) return
     this.dirty.addName(folder, name)
   }
 
@@ -198,7 +197,9 @@ export class FolderWatch {
     // Before it is watched: whatever takes its place from now on is told, and is another then.
     node.identity = identityOf(lstatSync(absolute))
     // Another folder may stand here than the one that was watched: a watch belongs to a folder and not to its name.
-    const watcher = watch(absolute, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
+    // What is told of the folder itself comes under the last segment of this path, and no child has an empty name.
+    const path = Buffer.concat([absolute, Buffer.from('/')])
+    const watcher = watch(path, { encoding: 'buffer' }, (type, name) => this.#onEvent(node, type, name))
     watcher.on('error', (error) => this.#fail(watchError(error)))
     if (node.watcher === undefined) this.#watches++
     node.watcher?.close()

@@ -2,6 +2,7 @@ import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
+import { type Brought, broughtFrom, goneMapped } from './brought.ts'
 import type { Children } from './children.ts'
 import type { How, Place } from './compared.ts'
 import { concurrently } from './concurrently.ts'
@@ -22,11 +23,18 @@ import {
   missingAt,
   quietMs,
 } from './live.ts'
-import { isMapped, mappedBelow, targetPath } from './mappings.ts'
-import { changedBy, matchFolder } from './match-folder.ts'
-import { carried, countLosses, linksOf, readOptions } from './metadata.ts'
+import { isMapped, targetPath } from './mappings.ts'
+import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
+import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
-import { type MayRemove, mayRemoveAll, mayRemoveOwn, removalAtTarget, removeTree } from './remove-tree.ts'
+import {
+  comingFrom,
+  type MayRemove,
+  mayRemoveAll,
+  mayRemoveOwn,
+  removalAtTarget,
+  removeTree,
+} from './remove-tree.ts'
 import { sizeOfSame } from './same-content.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 
@@ -37,7 +45,7 @@ export class Applying {
   readonly #account: Account
   readonly #copies: Copies
   /** Removed once all is copied: after a renaming, the content is then never away from the target. */
-  readonly #removals: { place: Place; entry: Entry; isGone: boolean }[] = []
+  readonly #removals: { place: Place; name: Buffer; gone: Brought; may: MayRemove; isGone: boolean }[] = []
   /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
@@ -78,57 +86,69 @@ export class Applying {
 
   /** Compares what is under a name that somebody was told of. */
   async told(place: Place, name: Buffer, isTree: boolean): Promise<void> {
+    const run = this.#run
     await this.#account.trying(place.folder, name, isTree, async () => {
       const path = joinPath(place.path, name)
-      const found = await this.#run.source.stat(path)
+      const found = await run.source.stat(path)
+      const isGone = found === undefined
+      // What is below it, and goes elsewhere by a path mapping, is gone with it.
+      const brought = isGone ? await broughtFrom(run, path) : []
+      for (const gone of brought.filter(({ at }) => !at.origin.equals(path)))
+        this.#removals.push({ place, name, gone, may: mayRemoveOwn(run), isGone: false })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
-      const there = await atTarget(this.#run.target.stat(targetPath(this.#run, path)))
+      const there = await atTarget(run.target.stat(targetPath(run, path)))
       if (entry !== undefined)
         return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
-      const isGone = found === undefined
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
       const mayGo = ({ type }: Entry) => (isGone && isTree) || type !== 'folder'
-      const isToGo = there !== undefined && (mayGo(there) || isOwn(this.#run, there))
-      if (isToGo && !this.#isExcluded(place, { ...there, name }))
-        this.#removals.push({ place, entry: { ...there, name }, isGone })
-      else if (isGone) this.#account.gone(path)
+      const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
+      if (isToGo && !this.#isExcluded(place, { ...there, name })) {
+        const gone = { at: comingFrom(run, path), entry: there }
+        this.#removals.push({ place, name, gone, may: mayRemoveAll(run), isGone })
+      } else if (isGone) this.#account.gone(path)
     })
   }
 
   /** Compares an entry that a listing of the source has with what the target has beside it. */
-  async found(
-    place: Place,
-    entry: Entry,
-    there: Entry | undefined,
-    { isTree, isReplaced }: Omit<How, 'isTold'>,
-  ): Promise<void> {
+  async found(place: Place, entry: Entry, there: Entry | undefined, how: Omit<How, 'isTold'>): Promise<void> {
     const run = this.#run
-    await this.#account.trying(place.folder, entry.name, isTree, async () => {
+    await this.#account.trying(place.folder, entry.name, how.isTree, async () => {
       const path = joinPath(place.path, entry.name)
       // What goes elsewhere by a path mapping is not beside the others.
       const its = isMapped(run, path) ? await atTarget(run.target.stat(targetPath(run, path))) : there
-      await this.#judged(place, entry, its, { isTold: false, isTree, isReplaced })
+      await this.#judged(place, entry, its, { ...how, isTold: false })
     })
   }
 
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
+    const [run, { name }] = [this.#run, entry]
     if (this.#isExcluded(place, entry)) return
-    await this.#account.trying(place.folder, entry.name, true, async () => {
-      const now = await this.#run.source.stat(joinPath(place.path, entry.name))
-      if (now === undefined) await this.#remove(place, entry, false)
+    await this.#account.trying(place.folder, name, true, async () => {
+      const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
+      const now = await run.source.stat(at.origin)
+      if (now === undefined) await this.#remove(place, name, { at, entry }, mayRemoveOwn(run))
       // Something was made since the source was listed; a link that is left out was there all the time.
-      else if (now.type !== 'symlink' || linksOf(this.#run.spec) === 'keep')
-        this.#account.again(place.folder, entry.name)
+      else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep') this.#account.again(place.folder, name)
     })
   }
 
-  /** An empty root is a volume that is not mounted, more likely than the wish to have nothing. */
-  async refuseToEmpty(beside: Beside): Promise<void> {
-    for await (const batch of beside.rest()) {
-      if (batch.some((entry) => isOwn(this.#run, entry)))
-        this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
+  /** Removes what path mappings have brought from folders that are gone, as no listing tells of it. */
+  async removeMapped(place: Place): Promise<void> {
+    for (const name of await goneMapped(this.#run, place.path)) {
+      await this.#account.trying(place.folder, name, true, async () => {
+        for (const gone of await broughtFrom(this.#run, joinPath(place.path, name)))
+          await this.#remove(place, name, gone, mayRemoveOwn(this.#run))
+      })
     }
+  }
+
+  /** An empty root is a volume that is not mounted, more likely than the wish to have nothing. */
+  async refuseToEmpty({ path }: Place, beside: Beside | undefined): Promise<void> {
+    const run = this.#run
+    let isCopied = (await broughtFrom(run, path)).some(({ entry }) => isOwn(run, entry))
+    for await (const batch of beside?.rest() ?? []) isCopied ||= batch.some((entry) => isOwn(run, entry))
+    if (isCopied) this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
   }
 
   /** A whole folder could not be compared. */
@@ -141,10 +161,10 @@ export class Applying {
     const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
-    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, entry, isGone }) =>
-      this.#account.trying(place.folder, entry.name, true, async () => {
-        await this.#remove(place, entry, true)
-        if (isGone) this.#account.gone(joinPath(place.path, entry.name))
+    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, name, gone, may, isGone }) =>
+      this.#account.trying(place.folder, name, true, async () => {
+        await this.#remove(place, name, gone, may)
+        if (isGone) this.#account.gone(joinPath(place.path, name))
       }),
     )
     for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
@@ -206,7 +226,7 @@ export class Applying {
       !hasAttributes(run, entry, there, isTold) ||
       isChangedSince(run, entry, there, isTold)
     )
-      await this.#setAttributes(path)
+      await giveAttributes(run, path, this.#account.counts)
     // What is new here may be full.
     if (isTree || there === undefined) this.#below(place, entry, how)
   }
@@ -229,7 +249,7 @@ export class Applying {
       if ((await sizeOfSame(run, path)) === undefined) return true
     } else if (missing === 'nothing') return false
     try {
-      await this.#setAttributes(path)
+      await giveAttributes(run, path, this.#account.counts)
       return false
     } catch {
       // A copy needs fewer rights than a change of what is there, and says what is wrong.
@@ -237,44 +257,27 @@ export class Applying {
     }
   }
 
-  async #setAttributes(path: StorePath): Promise<void> {
-    const { source, target, spec } = this.#run
-    const attributes = await source.attributesOf(path, readOptions(spec))
-    if (attributes === undefined) return
-    const set = target.setAttributes(targetPath(this.#run, path), carried(spec, attributes))
-    countLosses(this.#account.counts, await atTarget(set))
-  }
-
   /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
   async #clear(place: Place, there: Entry): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
-    if (await this.#removeTree(path, there, mayReplace(run))) return true
+    if (await this.#removeTree({ at: comingFrom(run, path), entry: there }, mayReplace(run))) return true
     this.#account.failedForGood(path, inTheWay(there))
     return false
   }
 
-  async #remove(place: Place, entry: Entry, isTold: boolean): Promise<void> {
+  /** @param name of what is gone from the folder, with all that mappings have brought from it */
+  async #remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<void> {
     const run = this.#run
-    const path = joinPath(place.path, entry.name)
-    const may = isTold ? mayRemoveAll(run) : mayRemoveOwn(run)
-    await this.#removeTree(path, entry, may)
-    // What is below it, and goes elsewhere by a path mapping, is gone with it.
-    for (const { from, to } of mappedBelow(run, path)) {
-      if (run.rules?.excluding(from, run.spec.root) !== undefined) continue
-      const mapped = await atTarget(run.target.stat(to))
-      if (mapped !== undefined) await this.#removeTree(from, mapped, mayRemoveOwn(run, to))
-    }
+    await this.#removeTree(gone, may)
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    if ((await run.source.stat(path)) !== undefined) this.#account.again(place.folder, entry.name)
+    if ((await run.source.stat(joinPath(place.path, name))) !== undefined)
+      this.#account.again(place.folder, name)
   }
 
-  /** @param origin its path in the source */
-  #removeTree(origin: StorePath, entry: Entry, may: MayRemove): Promise<boolean> {
-    const run = this.#run
-    const at = { path: targetPath(run, origin), origin }
-    return removeTree(run, removalAtTarget(may, this.#account.counts), at, entry)
+  #removeTree({ at, entry }: Brought, may: MayRemove): Promise<boolean> {
+    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), at, entry)
   }
 
   #compare(path: StorePath): void {

@@ -1,6 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { concurrently } from './concurrently.ts'
-import { isTaken, targetPath } from './mappings.ts'
+import { takenAt, targetPath } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
@@ -70,7 +70,10 @@ class BesideInMemory implements Beside {
 
   async *rest(): AsyncIterable<Entry[]> {
     const there = targetPath(this.#run, this.#folder)
-    const only = [...this.#entries.values()].filter(({ name }) => !isTaken(this.#run, joinPath(there, name)))
+    const [run, folder] = [this.#run, this.#folder]
+    const only = [...this.#entries.values()].filter(
+      ({ name }) => takenAt(run, joinPath(there, name), joinPath(folder, name)) === undefined,
+    )
     if (only.length > 0) yield only
   }
 }
@@ -101,8 +104,9 @@ class BesideInStore implements Beside {
     for await (const batch of target.list(there, stop.signal)) {
       const only: Entry[] = []
       await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
-        if (isTaken(this.#run, joinPath(there, entry.name))) return
-        if ((await source.stat(joinPath(this.#folder, entry.name))) === undefined) only.push(entry)
+        const path = joinPath(this.#folder, entry.name)
+        if (takenAt(this.#run, joinPath(there, entry.name), path) !== undefined) return
+        if ((await source.stat(path)) === undefined) only.push(entry)
       })
       if (only.length > 0) yield only
     }

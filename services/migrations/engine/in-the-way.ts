@@ -1,6 +1,6 @@
 import { StoreError, type Entry } from '../../drivers/driver.ts'
 import { isOwn } from './live.ts'
-import { isTaken } from './mappings.ts'
+import { takenAt } from './mappings.ts'
 import { targetError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
@@ -13,14 +13,19 @@ import type { Run } from './run.ts'
  */
 export const mayReplace = (run: Run): MayRemove => {
   const isRemovable = mayRemoveOwn(run)
-  const mayGo: MayRemove = async (path, entry) => {
+  const mayGo: MayRemove = async (at, entry) => {
     run.stop.check()
-    if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(path, entry)
-    if (isTaken(run, path)) return false
+    const { path, origin } = at
+    // It would be emptied, and still be in the way.
+    if (takenAt(run, path, origin) !== undefined) return false
+    if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(at, entry)
+
     let holdsSome = false
     for await (const batch of listThere(run, 'target', path)) {
       for (const one of batch) {
-        if (!isName(one.name) || !(await mayGo(joinPath(path, one.name), one))) return false
+        const { name } = one
+        const below = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
+        if (!isName(name) || !(await mayGo(below(), one))) return false
         holdsSome = true
       }
     }

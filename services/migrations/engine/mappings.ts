@@ -43,15 +43,28 @@ export function isMapped(run: Mapped, path: StorePath): boolean {
 }
 
 /**
- * Whether something of another folder of the source goes to this path of the target, or below it.
- * @param own where the folder itself goes that is asked for
+ * Whether something of the source goes to a path of the target from elsewhere than from its origin: `here`, or only `below`
+ * it, where a mapping of another folder leads. A path belongs to the mapping with the longest `to`.
+ * @param origin where it would come from, in the source
  */
-export const isTaken = ({ spec: { mappings } }: Mapped, path: StorePath, own?: StorePath): boolean =>
-  mappings?.some(({ to }) => isWithin(path, to) && own?.equals(to) !== true) ?? false
+export function takenAt(
+  { spec: { mappings } }: Mapped,
+  path: StorePath,
+  origin: StorePath,
+): 'here' | 'below' | undefined {
+  if (mappings === undefined) return undefined
+  const taker = longest(mappings.filter(({ to }) => isWithin(to, path)))
+  if (taker !== undefined) {
+    const from = joinPath(taker.from, relativePath(taker.to, path))
+    // A folder that goes elsewhere leaves its place to whatever the target has there.
+    if (!from.equals(origin) && mappingOf(mappings, from) === taker) return 'here'
+  }
+  return mappings.some(({ to }) => isWithin(path, to) && !path.equals(to)) ? 'below' : undefined
+}
 
-/** The mappings of folders below one of the source: these do not go into it at the target. */
-export const mappedBelow = ({ spec: { mappings = [] } }: Mapped, path: StorePath): EngineMapping[] =>
-  mappings.filter(({ from }) => isWithin(path, from) && !path.equals(from))
+/** The mappings of a path of the source and of folders below it, which do not go into that of their parent. */
+export const mappedIn = (run: Mapped, path: StorePath): EngineMapping[] =>
+  (run.spec.mappings ?? []).filter(({ from }) => isWithin(path, from) && isMapped(run, from))
 
 /**
  * Finds what of a folder cannot go where its mapping leads, because another mapping leads there; undefined when nothing of

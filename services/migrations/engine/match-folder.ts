@@ -1,11 +1,20 @@
-import type { StorePath } from '../../drivers/driver.ts'
+import { StoreError, type StorePath } from '../../drivers/driver.ts'
 import { parentOf } from '../../drivers/local-root.ts'
 import type { Counts } from './counts.ts'
 import { hasAttributes, hasTime } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
 import { storeError } from './outcome.ts'
-import type { Run } from './run.ts'
+import { atTarget, type Run } from './run.ts'
+
+/** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
+export async function giveAttributes(run: Run, path: StorePath, counts: Counts): Promise<void> {
+  const { source, target, spec } = run
+  const attributes = await source.attributesOf(path, readOptions(spec))
+  if (attributes === undefined) return
+  const set = target.setAttributes(targetPath(run, path), carried(spec, attributes))
+  countLosses(counts, await atTarget(set))
+}
 
 /**
  * Gives a folder of the target the attributes that the source's has, where something made in it moves its time: whoever
@@ -13,19 +22,19 @@ import type { Run } from './run.ts'
  * @param path in the source
  */
 export async function matchFolder(run: Run, path: StorePath, counts: Counts): Promise<void> {
-  const { source, target, spec } = run
+  const { source, target } = run
   if (!target.features.folderTimesMove || path.length === 0) return
   try {
     const there = targetPath(run, path)
     const [entry, its] = [await source.stat(path), await target.stat(there)]
     if (entry?.type !== 'folder' || its?.type !== 'folder') return
     if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return
-    const attributes = await source.attributesOf(path, readOptions(spec))
-    if (attributes !== undefined)
-      countLosses(counts, await target.setAttributes(there, carried(spec, attributes)))
+    await giveAttributes(run, path, counts)
   } catch (error) {
     // Somebody removed it meanwhile: nothing is left to be finished.
-    if (storeError(error).failure !== 'gone') counts.timesNotKept++
+    const { failure, cause } = storeError(error)
+    const isGone = failure === 'gone' || (cause instanceof StoreError && cause.failure === 'gone')
+    if (!isGone) counts.timesNotKept++
   }
 }
 

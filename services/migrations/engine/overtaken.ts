@@ -1,7 +1,7 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { mayReplace } from './in-the-way.ts'
 import { isWatched } from './live.ts'
-import { targetPath } from './mappings.ts'
+import { comingFrom } from './remove-tree.ts'
 import { storeError } from './outcome.ts'
 import type { Run } from './run.ts'
 
@@ -30,11 +30,11 @@ export async function overtaken(
  * a failure. Undefined without a folder.
  */
 async function hasOwnFolder(run: Run, path: StorePath): Promise<boolean | undefined> {
-  const at = targetPath(run, path)
-  const there = await run.target.stat(at)
+  const at = comingFrom(run, path)
+  const there = await run.target.stat(at.path)
   if (there?.type !== 'folder') return undefined
   try {
-    return await mayReplace(run)(at, there)
+    return (await mayReplace(run)(at, there)) === true
   } catch {
     // A folder that cannot be looked through is in the way as it is.
     run.stop.check()

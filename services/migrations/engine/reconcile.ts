@@ -92,9 +92,9 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying):
       })
       await turn()
     }
-    if (beside === undefined) return
-    if (isEmpty && group.folder.length === 0) await applying.refuseToEmpty(beside)
-    else await removeRest(run, place, beside, applying, turn)
+    if (isEmpty && group.folder.length === 0) return await applying.refuseToEmpty(place, beside)
+    await applying.removeMapped(place)
+    if (beside !== undefined) await removeRest(run, place, beside, applying, turn)
   } finally {
     await batches.return?.()
   }

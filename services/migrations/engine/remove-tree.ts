@@ -4,31 +4,36 @@ import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
 import type { Counts } from './counts.ts'
 import { isOwn } from './live.ts'
-import { isTaken } from './mappings.ts'
+import { takenAt, targetPath } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
 
-/** Which entries of a store may go, by their paths there. */
-export type MayRemove = (path: StorePath, entry: Entry) => boolean | Promise<boolean>
+/** Whether an entry of a store may go; `content`: not the folder itself, but what in it may. */
+export type Removable = boolean | 'content'
 
-/** All but what comes from elsewhere in the source, by a path mapping. */
+export type MayRemove = (at: Removed, entry: Entry) => Removable | Promise<Removable>
+
+/** All but what comes from elsewhere in the source, by a path mapping, and the folders above that. */
 export const mayRemoveAll =
-  (run: Run): MayRemove =>
-  (path) =>
-    !isTaken(run, path)
+  (run: Run) =>
+  ({ path, origin }: Removed): Removable => {
+    const taken = takenAt(run, path, origin)
+    return taken === 'below' ? 'content' : taken === undefined
+  }
 
 /** What came to the target after the migration began; a folder that the store only knows by what is in it is decided there. */
 export const mayRemoveOwn =
-  (run: Run, own?: StorePath): MayRemove =>
-  async (path, entry) => {
-    if (isTaken(run, path, own)) return false
-    if (entry.createdMs !== undefined) return isOwn(run, entry)
-    if (entry.type === 'folder') return true
+  (run: Run): MayRemove =>
+  async (at, entry) => {
+    const may = mayRemoveAll(run)(at)
+    if (may === false) return false
+    if (entry.createdMs !== undefined) return isOwn(run, entry) && may
+    if (entry.type === 'folder') return may
     // A listing tells little about what is neither file nor folder.
-    const known = await atTarget(run.target.stat(path))
+    const known = await atTarget(run.target.stat(at.path))
     // What somebody else has removed meanwhile is in nobody's way.
-    return known === undefined || isOwn(run, known)
+    return (known === undefined || isOwn(run, known)) && may
   }
 
 /** Where something is that is removed. */
@@ -38,6 +43,12 @@ export interface Removed {
   /** Where it would be in the source, which rules are for. */
   readonly origin: StorePath
 }
+
+/** What comes from a path of the source. */
+export const comingFrom = (run: Run, origin: StorePath): Removed => ({
+  path: targetPath(run, origin),
+  origin,
+})
 
 /** How a tree is removed. */
 export interface Removal {
@@ -66,12 +77,17 @@ export async function removeTree(run: Run, removal: Removal, at: Removed, entry:
   const { side, mayRemove, takeAway, removed } = removal
   const { path } = at
   run.stop.check()
-  if (isLeftOut(run, at, entry) || !(await mayRemove(path, entry))) return false
+  const may = !isLeftOut(run, at, entry) && (await mayRemove(at, entry))
+  if (may === false) return false
+  const isFolder = entry.type === 'folder'
+  if (may === 'content') {
+    if (isFolder) await emptyFolder(run, removal, at)
+    return false
+  }
   if (await takeAway?.(path, entry)) {
     removed(entry, path)
     return true
   }
-  const isFolder = entry.type === 'folder'
   if (isFolder && !(await emptyFolder(run, removal, at))) return false
   try {
     if (await run[side].remove(path)) removed(entry, path)

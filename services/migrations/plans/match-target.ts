@@ -1,8 +1,9 @@
 import type { Output } from '../../../subjects/contract.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
+import type { Failure } from '../engine/counts.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
-import { undeletedPaths, type UndeletedPath } from '../engine/walk/match.ts'
+import { undeletedPaths } from '../engine/walk/match.ts'
 import { pathFromText } from '../../drivers/path-text.ts'
 import { relativePath } from '../engine/paths.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
@@ -101,20 +102,8 @@ async function note(
   const undeleted = lines
     .split('\n')
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as UndeletedPath)
+    .map((line) => JSON.parse(line) as Failure)
   if (undeleted.length === 0) return
-  await noteFailures(
-    failures,
-    workIdOf(record),
-    {
-      item: `match.${record.scheduled ?? record.created}`,
-      failures: undeleted.map(({ path, message }) => ({
-        path,
-        failure: 'io',
-        message: `target: not deleted: ${message}`,
-        attempts: 1,
-      })),
-    },
-    signal,
-  )
+  const item = `match.${record.scheduled ?? record.created}`
+  await noteFailures(failures, workIdOf(record), { item, failures: undeleted }, signal)
 }

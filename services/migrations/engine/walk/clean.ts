@@ -5,7 +5,7 @@ import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { storeError } from '../outcome.ts'
 import { joinPath, textFromPath } from '../paths.ts'
-import { removeTree } from '../remove-tree.ts'
+import { type Removed, removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
@@ -95,10 +95,10 @@ export class Cleaner implements Judge {
     return typeof pair.verdict === 'object' || source.type !== 'folder' ? undefined : sideOf(pair)
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
     const at = storePath(this.#run, path)
     const entry = { type: 'other', sizeBytes: 0 } as const
-    this.#tell({ result: 'UNREADABLE', detail: reason }, entry, at, targetPath(this.#run, at), found)
+    this.#tell({ result: 'UNREADABLE', detail: message }, entry, at, targetPath(this.#run, at), found)
   }
 
   /**
@@ -180,7 +180,7 @@ export class Cleaner implements Judge {
   async #folder(pair: Pair, source: Entry, at: StorePath, found: Collected): Promise<Side | undefined> {
     if (source.type !== 'folder' || typeof pair.verdict === 'object') return undefined
     if (at.length === this.#run.spec.root.length) return sideOf(pair)
-    const mayRemove = async (path: StorePath, entry: Entry) =>
+    const mayRemove = async ({ path }: Removed, entry: Entry) =>
       entry.type === 'folder' &&
       (await atTarget(this.#run.target.stat(targetPath(this.#run, path))))?.type === 'folder'
     const removed = (entry: Entry, path: StorePath) =>

@@ -5,7 +5,7 @@ import {
   type VerificationLevel,
   verificationReports,
 } from '../../../../subjects/verification-terms.ts'
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../mappings.ts'
 import { textFromPath } from '../paths.ts'
@@ -76,8 +76,8 @@ export class Comparer implements Judge {
     return sideOf(pair)
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
-    const verdict = { result: 'UNREADABLE', detail: reason } as const
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
+    const verdict = { result: 'UNREADABLE', detail: message } as const
     countVerdict(found, verdict, false)
     const there = targetPath(this.#run, storePath(this.#run, path))
     this.#row(path, { source: undefined, target: undefined, there }, verdict, found)

@@ -1,12 +1,12 @@
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { parentOf } from '../../../drivers/local-root.ts'
-import { noCounts } from '../counts.ts'
+import { type Failure, noCounts } from '../counts.ts'
 import { matchFolder } from '../match-folder.ts'
 import { textFromPath } from '../paths.ts'
-import { removeTree } from '../remove-tree.ts'
+import { type Removed, removeTree } from '../remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
-import { isOthers } from './only-target.ts'
+import { mayDelete } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash, moveToTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -18,12 +18,7 @@ export interface Match {
   readonly trash?: string
 }
 
-/** Something that could not be deleted. */
-export interface UndeletedPath {
-  readonly path: string
-  readonly message: string
-}
-/** Name of the lines with those. */
+/** Name of the lines with what could not be deleted, each a `Failure`. */
 export const undeletedPaths = 'undeleted'
 
 export type MatchCount = 'filesDeleted' | 'bytesDeleted' | 'foldersDeleted'
@@ -60,8 +55,13 @@ export class Matcher implements Judge {
     return undefined
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
-    const undeleted: UndeletedPath = { path: textFromPath(this.#at(path)), message: reason }
+  unreadable(path: StorePath, { failure, message }: StoreError, found: Collected): void {
+    const undeleted: Failure = {
+      path: textFromPath(this.#at(path)),
+      failure,
+      message: `${message}; not deleted`,
+      attempts: 1,
+    }
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
   }
 
@@ -85,7 +85,7 @@ export class Matcher implements Judge {
       await atTarget(moveToTrash(target, at, trash))
       return true
     }
-    const mayRemove = (at: StorePath) => !isOthers(this.#run, at)
+    const mayRemove = (at: Removed) => mayDelete(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
     const removal = { side: 'target', mayRemove, takeAway, removed } as const
     await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)

@@ -1,21 +1,15 @@
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
-import { isTaken } from '../mappings.ts'
+import { mayRemoveAll, type Removable, type Removed } from '../remove-tree.ts'
 import type { Verdict } from '../rules.ts'
-import { storePath, type Run } from '../run.ts'
+import type { Run } from '../run.ts'
 
-/** Whether what the target has there is a file under construction, or comes from elsewhere in the source. */
-export const isOthers = (run: Run, there: StorePath): boolean =>
-  isTemporaryName(nameOf(there)) || isTaken(run, there)
+/** What may be deleted by paths: no file under construction, and nothing that comes from elsewhere in the source. */
+export const mayDelete = (run: Run, at: Removed): Removable =>
+  !isTemporaryName(nameOf(at.path)) && mayRemoveAll(run)(at)
 
-/**
- * What becomes of an entry of the target that the source has not: what the rules say, as for its removal, or `others`.
- * @param path where it would come from, relative to the migration's path
- */
-export function verdictThere(run: Run, there: StorePath, path: StorePath, entry: Entry): Verdict | 'others' {
-  if (isOthers(run, there)) return 'others'
-  return (
-    run.rules?.inFolder(parentOf(storePath(run, path))).verdict({ ...entry, name: nameOf(there) }) ?? 'taken'
-  )
+/** What the rules say of an entry of the target that the source has not, as for its removal. */
+export function verdictThere({ rules }: Run, { origin }: Removed, entry: Entry): Verdict {
+  return rules?.inFolder(parentOf(origin)).verdict({ ...entry, name: nameOf(origin) }) ?? 'taken'
 }

@@ -2,20 +2,24 @@ import { StoreError, type Entry, type StorePath } from '../../../drivers/driver.
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
 import { lookBeside } from '../beside.ts'
+import { broughtFrom, goneMapped } from '../brought.ts'
 import { concurrently } from '../concurrently.ts'
-import { isMapped, isTaken, targetPath } from '../mappings.ts'
+import { isMapped, takenAt, targetPath } from '../mappings.ts'
 import { storeError, targetError } from '../outcome.ts'
-import { isName, joinPath } from '../paths.ts'
+import { isName, joinPath, relativePath } from '../paths.ts'
 import { type Judgement, judgeFolder } from '../judge.ts'
 import { withLinks } from '../links.ts'
 import { noCounts } from '../counts.ts'
 import type { Verdict } from '../rules.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run.ts'
+import { verdictThere } from './only-target.ts'
 import type { WalkFolder } from './walk-folder.ts'
 
 /** What stands under one name at both sides, or at one of them. */
 export interface Pair {
   readonly name: Buffer
+  /** Relative to the migration's path, where that is not its name in the folder. */
+  readonly path?: StorePath
   readonly source: Entry | undefined
   readonly target: Entry | undefined
   /** Path at the target. */
@@ -58,7 +62,9 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
       }))
   if (folder.side === 'target') {
     for await (const batch of listTarget(run, there))
-      yield onlyTarget(batch.filter(({ name }) => !isTaken(run, joinPath(there, name))))
+      yield onlyTarget(
+        batch.filter(({ name }) => takenAt(run, joinPath(there, name), joinPath(path, name)) === undefined),
+      )
     return
   }
   const beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
@@ -73,6 +79,7 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
     )
     yield await withLinksOf(run, path, pairs, pairOf)
   }
+  yield await broughtFromGone(run, path)
   if (beside === undefined) return
   for await (const batch of beside.rest()) yield onlyTarget(batch)
 }
@@ -90,6 +97,24 @@ async function findElsewhere(
     found.set(entry, await atTarget(run.target.stat(targetPath(run, joinPath(path, entry.name)))))
   })
   return found
+}
+
+/** What mappings have brought from folders that are gone: it is not beside the others, and no listing tells of it. */
+async function broughtFromGone(run: Run, path: StorePath): Promise<Pair[]> {
+  const pairs: Pair[] = []
+  for (const name of await goneMapped(run, path)) {
+    for (const { at, entry } of await broughtFrom(run, joinPath(path, name))) {
+      pairs.push({
+        name: nameOf(at.origin),
+        path: relativePath(run.spec.root, at.origin),
+        source: undefined,
+        target: entry,
+        there: at.path,
+        verdict: verdictThere(run, at, entry),
+      })
+    }
+  }
+  return pairs
 }
 
 async function* listTarget(run: Run, there: StorePath): AsyncGenerator<Entry[]> {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../../subjects/plan-terms.ts'
-import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { concurrently } from '../concurrently.ts'
 import { exactMs, isKnown } from '../known.ts'
 import { targetPath } from '../mappings.ts'
@@ -9,7 +9,7 @@ import { isName, joinPath, textFromPath } from '../paths.ts'
 import { isOutage } from '../retry.ts'
 import { concurrencyOf, storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
-import { verdictThere } from './only-target.ts'
+import { mayDelete, verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import { isTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
@@ -68,9 +68,9 @@ export class Planner implements Judge {
     return sideOf(pair)
   }
 
-  unreadable(path: StorePath, reason: string, found: Collected): void {
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
     count(found, 'unreadablePaths')
-    this.#tell('UNREADABLE', path, found, reason)
+    this.#tell('UNREADABLE', path, found, message)
   }
 
   #file({ target }: Pair, source: Entry, path: StorePath, found: Collected): void {
@@ -100,7 +100,9 @@ export class Planner implements Judge {
     { path, there = targetPath(this.#run, path) }: WalkFolder,
     found: Collected,
   ): Promise<void> {
-    const goes = await this.#isEmptied(path, there, found)
+    const may = mayDelete(this.#run, { path: there, origin: storePath(this.#run, path) })
+    if (may === false) return
+    const goes = (await this.#isEmptied(path, there, found)) && may === true
     this.#folderThere(goes, path, found)
   }
 
@@ -122,19 +124,23 @@ export class Planner implements Judge {
   }
 
   async #goes(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const verdict = verdictThere(this.#run, there, path, entry)
-    if (verdict === 'others') return false
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const may = mayDelete(this.#run, at)
+    if (may === false) return false
+    const verdict = verdictThere(this.#run, at, entry)
     count(found, 'entriesAtTarget')
     if (typeof verdict === 'object') {
       this.#keep(path, found, excludedText(verdict.excludedBy))
       return false
     }
     if (entry.type !== 'folder') {
+      // A mapping leads below it, where nothing can be.
+      if (may === 'content') return false
       this.#delete(entry, path, found)
       return true
     }
     try {
-      const goes = await this.#isEmptied(path, there, found)
+      const goes = (await this.#isEmptied(path, there, found)) && may === true
       this.#folderThere(goes, path, found)
       return goes
     } catch (error) {
@@ -142,7 +148,7 @@ export class Planner implements Judge {
       if (known.retryable || isOutage(known)) throw known
       // Somebody else has removed it meanwhile.
       if (known.failure === 'gone') return true
-      this.unreadable(path, targetError(known).message, found)
+      this.unreadable(path, targetError(known), found)
       return false
     }
   }

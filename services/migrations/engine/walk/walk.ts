@@ -21,7 +21,7 @@ export interface Judge {
    */
   onlyTarget?(folder: WalkFolder, found: Collected): Promise<void>
   /** A path that could not be looked at. */
-  unreadable(path: StorePath, reason: string, found: Collected): void
+  unreadable(path: StorePath, error: StoreError, found: Collected): void
   /** A folder of both sides whose entries were all looked at. */
   left?(path: StorePath): Promise<void>
 }
@@ -92,7 +92,7 @@ class FolderWalk {
           continue
         }
         if (this.#isSent || attempt >= maxTries || !(known.retryable || isOutage(known))) {
-          this.#judge.unreadable(folder.path, known.message, all)
+          this.#judge.unreadable(folder.path, known, all)
           return
         }
         await delay(backoffMs(attempt, known.retryAfterMs), undefined, { signal: this.#run.stop.signal })
@@ -114,7 +114,8 @@ class FolderWalk {
     for await (const batch of pairsOf(this.#run, folder)) {
       await concurrently(batch, concurrencyOf(this.#run), async (pair) => {
         this.#run.stop.check()
-        if (isName(pair.name)) await this.#pair(pair, joinPath(folder.path, pair.name), below(folder), found)
+        const path = pair.path ?? joinPath(folder.path, pair.name)
+        if (isName(pair.name)) await this.#pair(pair, path, below(folder), found)
         else this.#judge.unreadable(folder.path, unusable, found)
         if (this.#judge.acts === true && performance.now() > this.#toldMs + untoldMs) await this.#tell(found)
         await this.#turn()
@@ -151,7 +152,7 @@ class FolderWalk {
       side = await this.#judge.pair(pair, path, found)
     } catch (error) {
       this.#run.stop.check()
-      this.#judge.unreadable(path, storeError(error).message, found)
+      this.#judge.unreadable(path, storeError(error), found)
       return
     }
     if (side === undefined || levels === 0) return
@@ -174,8 +175,14 @@ export function requireRoot(path: StorePath): void {
   if (path.length === 0) throw new StoreError('gone', 'source: the folder of the migration is not there')
 }
 
-const nowhere = 'there is nothing of this name, neither at the source nor at the target'
-const unusable = 'it has an entry whose name is empty, . or .., which no path can have'
+const nowhere = new StoreError(
+  'gone',
+  'there is nothing of this name, neither at the source nor at the target',
+)
+const unusable = new StoreError(
+  'name',
+  'it has an entry whose name is empty, . or .., which no path can have',
+)
 
 /** Levels that are wanted below the entries of a folder. */
 const below = ({ levels }: WalkFolder): Pick<WalkFolder, 'levels'> =>

@@ -66,6 +66,31 @@ test('tells of files that are made, written, renamed, removed, or get another mo
   expect(watched.watch.watches).toBe(3)
 })
 
+test('what is told of a folder itself is not taken for a child of its name, which it may have', async () => {
+  using watched = await watchFolder()
+  const { at, told, untilTold } = watched
+  chmodSync(at('there/below'), 0o700)
+  chmodSync(at(''), 0o700)
+  writeFileSync(at('last'), 'x')
+  await untilTold('there/below', 'last')
+  expect([...told].toSorted()).toEqual(['last', 'there/below'])
+  renameSync(at('there/below'), at('there/renamed'))
+  await untilTold('there/below/', 'there/renamed/')
+  told.clear()
+  chmodSync(at('there/renamed'), 0o755)
+  writeFileSync(at('there/renamed/below'), 'x')
+  writeFileSync(at('there/renamed/renamed'), 'x')
+  await untilTold('there/renamed', 'there/renamed/below', 'there/renamed/renamed')
+  told.clear()
+  rmSync(at('there/renamed/renamed'))
+  mkdirSync(at('there/there'))
+  await untilTold('there/renamed/renamed', 'there/there/')
+  told.clear()
+  rmSync(at('there/there'), { recursive: true })
+  await untilTold('there/there/')
+  expect([...told]).toEqual(['there/there/'])
+})
+
 test('folders that are made, and trees that are moved in, are watched before they are told', async () => {
   using watched = await watchFolder()
   const { at, outside, told, untilTold, watch } = watched

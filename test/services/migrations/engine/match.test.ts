@@ -10,16 +10,23 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { type StorePath, StoreError } from '../../../../services/drivers/driver.ts'
+import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
 import { needsApproval } from '../../../../services/migrations/plans/guard.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { Matcher, undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
+import { walk } from '../../../../services/migrations/engine/walk/walk.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
 import { walkAll } from '../../../../services/migrations/walks/walk-all.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
+import { createFolder } from '../../../support/migrations.ts'
 import { createMove } from './move-folder.ts'
+import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
 
 type Move = ReturnType<typeof createMove>
 const { signal } = new AbortController()
@@ -67,7 +74,7 @@ async function match(move: Move, { trash, ...changes }: Partial<MoveSpec> & { tr
       ),
     take: async (found) => {
       for (const [name, more] of Object.entries(found.counts)) counts[name] = (counts[name] ?? 0) + more
-      undeleted.push(...(found.lines['undeleted'] ?? '').split('\n').filter(Boolean))
+      undeleted.push(...(found.lines[undeletedPaths] ?? '').split('\n').filter(Boolean))
     },
     signal,
   })
@@ -191,6 +198,32 @@ test('a source that is not there deletes nothing', async () => {
   expect(pathsIn(move.to)).toEqual(['data', 'data/a', 'data/b'])
 })
 
+test('what cannot be deleted is listed with the class and the words of its cause', async () => {
+  using folder = createFolder('from', 'to')
+  fill(folder.to, 'locked', 'goes')
+  class WithLocked extends RemoteFolder {
+    override async remove(path: StorePath): Promise<boolean> {
+      if (path.equals(Buffer.from('locked'))) throw new StoreError('permission', 'operation not permitted')
+      return super.remove(path)
+    }
+  }
+  const run = createRun(new LocalDriver({ fsRoot: folder.from }), new WithLocked(folder.to))
+  const lines: string[] = []
+  const root = encodeFolder({ path: Buffer.alloc(0), side: 'both' })
+  await walk(run, new Matcher(run, {}), [root], async (found) => {
+    lines.push(...(found.lines[undeletedPaths] ?? '').split('\n').filter(Boolean))
+  })
+  expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+    {
+      path: '/locked',
+      failure: 'permission',
+      message: 'target: operation not permitted; not deleted',
+      attempts: 1,
+    },
+  ])
+  expect(pathsIn(folder.to)).toEqual(['locked'])
+})
+
 test('what is deleted can be kept in the trash, each scan’s for itself, and the trash is no part of the target', async () => {
   await using move = createMove()
   fill(move.from, 'a')
@@ -226,6 +259,30 @@ test('path mappings: what comes from elsewhere in the source stays', async () =>
     'all/elsewhere/two',
     'beside',
   ])
+})
+
+test('path mappings: what they led elsewhere goes with its folders, as planned, with what is at its place only', async () => {
+  const mappings = [
+    ['p/r', 'deep/r'],
+    ['c', 'm/c'],
+    ['a', 'm'],
+    ['p', 'n'],
+    ['', ''],
+  ].map(([from = '', to = '']) => ({ from: Buffer.from(from), to: Buffer.from(to) }))
+  await using move = createMove({ mappings })
+  fill(move.from, 'a/1/2', 'c/3', 'p/5', 'p/r/6', 'stays')
+  await move.run()
+  expect((await plan(move)).counts).not.toHaveProperty('filesToDelete')
+  for (const path of ['a', 'p']) rmSync(join(move.from, path), { recursive: true })
+  const { counts, samples } = await plan(move)
+  expect(counts).toMatchObject({ filesToDelete: 3, foldersToDelete: 3 })
+  expect(samples).toEqual(
+    expect.arrayContaining(['DELETE /a/1/2', 'DELETE /p/5', 'DELETE /p/r/6', 'KEEP /a']),
+  )
+  const matched = await match(move)
+  expect(matched).toMatchObject({ counts: { filesDeleted: 3, foldersDeleted: 3 }, undeleted: [] })
+  expect(pathsIn(move.to)).toEqual(['deep', 'm', 'm/c', 'm/c/3', 'stays'])
+  expect((await plan(move)).counts).not.toHaveProperty('filesToDelete')
 })
 
 test('in Azure, too', { timeout: 120_000 }, async () => {

@@ -14,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
@@ -566,6 +566,56 @@ describe('what a migration is told to do', () => {
     rmSync(move.from('a'), { recursive: true })
     await move.apply(changed('', { names: ['a'] }))
     expect(move.listed()).toEqual(['x'])
+  })
+
+  for (const [how, gone] of [
+    ['a told name', changed('', { trees: ['a', 'p', 'q', 's'] })],
+    ['a comparison', everything],
+  ] as const) {
+    test(`what mappings led elsewhere goes with its folders, by ${how}, and nothing that comes from others`, async () => {
+      const mapping = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) })
+      using move = createLiveMove({
+        mappings: [
+          mapping('p/r', 'deep/r'),
+          mapping('s', 'n/s'),
+          mapping('c', 'm/c'),
+          mapping('a', 'm'),
+          mapping('p', 'n'),
+          mapping('', ''),
+        ],
+      })
+      for (const path of ['a/1/2', 'c/3', 'p/5', 'p/r/6', 'q/7', 's/8', 'm/9', 'stays']) {
+        mkdirSync(move.from(dirname(path)), { recursive: true })
+        writeFileSync(move.from(path), path)
+      }
+      await move.apply(everything)
+      const brought = ['deep', 'deep/r', 'deep/r/6', 'm', 'm/1', 'm/1/2', 'm/c', 'm/c/3', 'n', 'n/5']
+      expect(move.listed()).toEqual([...brought, 'n/s', 'n/s/8', 'q', 'q/7', 'stays'])
+      // It is not its copy that is at the target.
+      rmSync(move.from('m'), { recursive: true })
+      await move.apply(changed('', { trees: ['m'] }), changed('m', { names: ['1'] }))
+      expect(move.listed()).toEqual([...brought, 'n/s', 'n/s/8', 'q', 'q/7', 'stays'])
+      for (const path of ['a', 'p', 'q']) rmSync(move.from(path), { recursive: true })
+      expect((await move.apply(gone)).failures).toEqual([])
+      expect(move.listed()).toEqual(['deep', 'm', 'm/c', 'm/c/3', 'n', 'n/s', 'n/s/8', 'stays'])
+    })
+  }
+
+  test('what mappings led elsewhere stays when it is older, and when the source is empty', async () => {
+    const mappings = [
+      { from: Buffer.from('a'), to: Buffer.from('m') },
+      { from: Buffer.from(''), to: Buffer.from('') },
+    ]
+    using move = createLiveMove({ mappings })
+    mkdirSync(move.to('m'))
+    writeFileSync(move.to('m/1'), 'x')
+    await move.apply(everything)
+    expect(move.listed()).toEqual(['m', 'm/1'])
+    writeFileSync(move.from('stays'), 'x')
+    await move.applyLater(everything)
+    expect(move.listed()).toEqual(['m', 'm/1', 'stays'])
+    await move.apply(everything)
+    expect(move.listed()).toEqual(['stays'])
   })
 
   test('links that are left out leave nothing, links that are followed bring what they lead to', async () => {
