@@ -33,12 +33,14 @@ export const creator =
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
     const asked = { migrationId, path, source, target }
-    const [place, , , pathMappings] = await asInOrder([
-      requirePlaces(dependencies, source, target),
+    // Asked for at once, and told after what the input itself shows.
+    const asking = asInOrder([
       requireUnique(records, asked),
       requireFolder(source, path),
       mappingsOfNew(dependencies, asked),
     ])
+    asking.catch(() => undefined)
+    const place = await requirePlaces(dependencies, source, target)
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
@@ -47,6 +49,7 @@ export const creator =
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
+    const [, , pathMappings] = await asking
     await asInOrder([
       requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
       requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch }),
