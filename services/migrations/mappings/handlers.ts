@@ -1,18 +1,15 @@
-import type { Collection } from '../../../broker/collection.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { maxPathMappings, type PathMapping } from '../../../subjects/path-mapping-model.ts'
 import type { pathMappings as pathMappingContracts } from '../../../subjects/path-mappings.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
-import type { MigrationDependencies } from '../index.ts'
+import type { MigrationDependencies } from '../dependencies.ts'
 import { invalidField } from '../invalid.ts'
 import { onlySource, requirePlaces } from '../places.ts'
 import type { MigrationRecord } from '../record.ts'
 import { collide, overlapping } from './conflicts.ts'
 import { applicable, type Moved } from './frozen.ts'
-
-export type MappingCollection = Collection<typeof PathMapping>
 
 type Asked = Pick<MigrationRecord, 'migrationId'> & Pick<Moved, 'path' | 'source' | 'target'>
 
