@@ -53,7 +53,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       })),
     list: async ({ role, verbose, limit = maxPageLength, after }) => {
       // The page is cut from those of the role.
-      const all = await stored.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
+      const all = await stored.all(after)
       return all
         .filter((record) => role === undefined || roleOf(record) === role)
         .slice(0, limit)
@@ -67,7 +67,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       return {}
     },
     clear: async ({ role }) => {
-      const all = (await stored.list({ limit: Infinity })).filter((record) => roleOf(record) === role)
+      const all = (await stored.all()).filter((record) => roleOf(record) === role)
       for (const { fileSystemId } of all) await requireUnused(fileSystemId)
       for (const { fileSystemId } of all) await stored.delete(fileSystemId)
       return {}

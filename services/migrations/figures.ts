@@ -73,10 +73,7 @@ export class Figures {
   async all(after?: string): Promise<WithFigures[]> {
     const { progress, failures, changesOf, conditionsOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
-    const all = await this.#records.list({
-      limit: Number.POSITIVE_INFINITY,
-      ...(after === undefined ? {} : { after }),
-    })
+    const all = await this.#records.all(after)
     return all.map((record) => ({
       record,
       counts: countsOf(record, running),

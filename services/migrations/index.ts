@@ -28,7 +28,7 @@ export function migrationInternalHandlers({
 }: MigrationDependencies): Handlers<typeof migrationsInternal> {
   return {
     uses: async ({ fileSystemId }) => {
-      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const all = await records.all()
       return all
         .filter(({ source, target }) => source === fileSystemId || target === fileSystemId)
         .slice(0, maxPageLength)

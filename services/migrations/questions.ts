@@ -79,7 +79,7 @@ export function questionHandlers(
     },
     'path-status': async ({ path: given, sourceId }) => {
       const path = pathFromText(given)
-      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const all = await records.all()
       const [record] = all
         .filter(({ source, path: root }) => source === sourceId && isWithin(pathFromText(root), path))
         .toSorted((one, other) => other.path.length - one.path.length)
