@@ -76,7 +76,11 @@ async function look(session: Session, ids: readonly string[]): Promise<Info[]> {
   const [only, ...others] = ids
   if (only === undefined) return []
   if (others.length === 0) return [await session.call(migrations.progress, { migrationId: only })]
-  const { overallCount: _all, ...byState } = await session.call(migrations.summary, {})
+  const {
+    overallCount: _all,
+    migrationStats: _stats,
+    ...byState
+  } = await session.call(migrations.summary, {})
   const all = Object.values(byState).flatMap((list) => list.migrations)
   return all.filter(({ id }) => ids.includes(id))
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { from, Part } from './download.ts'
 import { migrationId } from './migration-model.ts'
-import { Count, model, strict } from './schemas.ts'
+import { Count, model, Path, strict } from './schemas.ts'
 
 const Load = (description: string) => Type.Number({ minimum: 0, description })
 
@@ -26,10 +26,22 @@ export const DiagnosticSummary = model('DiagnosticSummary', {
   actionStoreLargestMigration: Count('The most of one migration'),
   actionStoreLargestMigrationId: Type.Optional(migrationId),
   pendingRegionCurrent: Count('Folders that are to be scanned again, of all migrations'),
+  pendingRegionAverage: Count('The mean of a migration, rounded'),
   pendingRegionMaxMigration: Count('The most of one migration'),
+  pendingRegionMaxMigrationPath: Type.Optional(Path('Folder that this migration migrates')),
   pendingRegionMaxMigrationId: Type.Optional(migrationId),
+  totalEventQueued: Count('Changes of live migrations that are not at the target yet'),
+  eventsBehindMax: Count('The most of one live migration'),
+  eventsBehindAverage: Count('The mean of a live migration, rounded'),
+  retryCount: Count('Tries after the first, of all paths of all migrations'),
+  retryAverage: Count('The mean of a migration, rounded'),
+  avgRetries: Load('The same, not rounded'),
+  totalMigrationPathsRequeued: Count('The same as retryCount: each of these tries was put off'),
+  migrationCountMostRetries: Count('The most of one migration'),
+  migrationIdMostRetries: Type.Optional(migrationId),
   failedPathsCount: Count('Paths that did not arrive, of all migrations'),
-  avgFailedPaths: Load('The mean of a migration'),
+  failedPathsAverage: Count('The mean of a migration, rounded'),
+  avgFailedPaths: Load('The same, not rounded'),
   migrationCountMostFailedPaths: Count('The most of one migration'),
   migrationIdMostFailedPaths: Type.Optional(migrationId),
   totalFilesIterated: Count('Files found'),

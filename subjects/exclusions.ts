@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { filesystemKinds } from './filesystem-kinds.ts'
+import { lookedTypes } from './filesystems.ts'
+import { commandDeadlineMs } from './migration-commands.ts'
 import { migrationId } from './migration-model.ts'
 import { ruleContracts } from './rule-contracts.ts'
 import { ExclusionView, InclusionView } from './rules.ts'
@@ -24,6 +26,8 @@ export const pathDecisions = [
   'NOT_INCLUDED',
   'REFUSED',
   'COLLISION',
+  /** A rule decides that by what is not known of the file. */
+  'DEPENDS',
   'OUTSIDE',
 ] as const
 
@@ -56,15 +60,16 @@ export const exclusions = resource('exclusions', {
   },
   test: {
     summary: 'What a migration does with a path, and which rule decides that',
-    description: 'No store is asked: whether there is such a path is not looked at.',
+    description:
+      'What is not given is looked up at the source. Where nothing is there, and a rule asks for size or time, the answer is DEPENDS; the target is not asked.',
     input: strict({
       migrationId,
       path: Path('Path in the source filesystem'),
       type: Type.Optional(
-        Type.Enum(['file', 'folder', 'symlink', 'other'], { description: 'What stands there; default file' }),
+        Type.Enum(lookedTypes, { description: 'What stands there; default: as at the source, else file' }),
       ),
-      size: Type.Optional(Count('Bytes of the file; default 0')),
-      modified: Type.Optional(Timestamp('When the file was changed; default now')),
+      size: Type.Optional(Count('Bytes of the file; default: as at the source')),
+      modified: Type.Optional(Timestamp('When the file was changed; default: as at the source')),
     }),
     output: strict({
       path: Path('The same'),
@@ -74,8 +79,12 @@ export const exclusions = resource('exclusions', {
       targetPath: Type.Optional(Path('Where it goes at the target')),
       pathMappingId: Type.Optional(Name('The path mapping that leads there')),
       explanation: Text('The decision in words'),
+      judgedAs: Type.Optional(
+        Text('What the rules were asked about: type, size and time, and whether given or at the source'),
+      ),
     }),
     errors: ['NOT_FOUND'],
+    deadlineMs: commandDeadlineMs,
     http: [
       { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/exclusions/test' },
       { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' },

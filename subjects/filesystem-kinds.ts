@@ -1,11 +1,9 @@
 import { Type } from 'typebox'
 import { form } from './forms.ts'
-import { Path, record, strict } from './schemas.ts'
+import { AdditionalProperties, Path, strict } from './schemas.ts'
 
 /** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */
-const AdditionalProperties = Type.Optional(
-  record(Type.String({ maxLength: 2_000 }), 100, 'Further properties by name, such as fs.azure.*'),
-)
+const additionalProperties = AdditionalProperties('Further properties by name, such as fs.azure.*')
 
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
@@ -20,7 +18,7 @@ export const filesystemKinds = {
     example: '--fs-root /srv/data',
     options: {
       fsRoot: Type.Optional(Path('Folder that is the root of the filesystem; default /')),
-      additionalProperties: AdditionalProperties,
+      additionalProperties,
     },
     secrets: [],
   },
@@ -56,7 +54,7 @@ export const filesystemKinds = {
         }),
       ),
       insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-      additionalProperties: AdditionalProperties,
+      additionalProperties,
     },
     secrets: ['sharedKey'],
   },

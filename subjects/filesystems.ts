@@ -1,4 +1,4 @@
-import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import {
@@ -260,6 +260,22 @@ export const filesystems = resource('filesystems', {
   },
 })
 
+/** Types of what stands in a store. */
+export const lookedTypes = ['file', 'folder', 'symlink', 'other'] as const
+export type LookedType = (typeof lookedTypes)[number]
+
+const FilesystemLook = strict({
+  entry: Type.Optional(
+    strict({
+      type: Type.Enum(lookedTypes),
+      length: Count('Bytes'),
+      modificationTime: Count('Milliseconds since 1970'),
+    }),
+  ),
+})
+/** What stands at a path; without `entry` nothing does. */
+export type FilesystemLook = Static<typeof FilesystemLook>
+
 /** What the engine needs to open a driver. Secrets are sealed: only processes with the platform's identity can open them. */
 export const filesystemsInternal = internalResource('filesystems', {
   resolve: {
@@ -275,5 +291,13 @@ export const filesystemsInternal = internalResource('filesystems', {
     }),
     errors: ['NOT_FOUND'],
     http: [],
+  },
+  look: {
+    summary: 'What stands at a path, without following a symbolic link',
+    input: strict({ fileSystemId, path: Path('In the filesystem') }),
+    output: FilesystemLook,
+    errors: ['NOT_FOUND', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
+    http: [],
+    deadlineMs: storeDeadlineMs,
   },
 })

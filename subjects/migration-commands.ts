@@ -3,6 +3,8 @@ import { movedBy } from './agents.ts'
 import { definitions } from './contract.ts'
 import {
   actionPolicy,
+  additionalProperties,
+  maxPendingRegions,
   Migration,
   migrationId,
   migrationPriority,
@@ -123,12 +125,13 @@ export const migrationCommands = definitions({
   },
   update: {
     summary:
-      'Change the priority, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
+      'Change the priority, the policy, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
     description:
-      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs.',
+      'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs; a policy for what it has not looked at yet.',
     input: strict({
       migrationId,
       migrationPriority: migrationPriority('as before'),
+      actionPolicy: actionPolicy('as before'),
       recurringPeriodSeconds: Type.Optional(
         Type.Integer({
           minimum: 0,
@@ -141,21 +144,51 @@ export const migrationCommands = definitions({
       recurringWindow,
       movedBy: Type.Optional(movedBy),
       ...cleanupFields,
+      additionalProperties,
     }),
     output: Migration,
     ...command,
     errors: ['NOT_FOUND'],
     http: [
-      { server: 'migrator', method: 'PATCH', path: '/migrations/{migrationId}' },
+      {
+        server: 'migrator',
+        method: 'PATCH',
+        path: '/migrations/{migrationId}',
+        query: ['additionalProperties'],
+      },
       {
         server: 'migrator',
         method: 'PUT',
         path: '/migrations/{migrationId}/toggleDeletionMode',
-        query: ['deletionMode', 'delayedDeletionPeriod'],
+        query: ['deletionMode', 'actionPolicy', 'delayedDeletionPeriod'],
       },
       { server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' },
     ],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },
+  },
+  'limit-pending-regions': {
+    summary: 'Say how many folders of a migration may wait to be scanned again',
+    description: `A further one is refused. More than ${maxPendingRegions} never wait, and nothing but a call adds one: changes that are too many to follow cause a comparison.`,
+    input: strict({
+      migrationId,
+      maxPendingRegions: Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: `How many; what is above ${maxPendingRegions} counts as that`,
+      }),
+    }),
+    output: Migration,
+    ...command,
+    errors: ['NOT_FOUND', 'IN_USE'],
+    http: [
+      {
+        server: 'migrator',
+        method: 'PUT',
+        path: '/migrations/{migrationId}/maxPendingRegions/{maxPendingRegions}',
+      },
+      { server: 'platform', method: 'PUT', path: '/api/v1/migrations/{migrationId}/max-pending-regions' },
+    ],
+    cli: { args: ['migrationId', 'maxPendingRegions'] },
   },
   delete: {
     summary: 'Forget a migration that is not running; what it copied stays',

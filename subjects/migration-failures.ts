@@ -16,7 +16,9 @@ export const FailedPath = strict({
   failureMessage: Text('Why it did not arrive'),
   failureClass: Type.Enum(failureClassNames, { description: 'Kind of the reason' }),
   attempts: Count('Tries'),
-  action: Type.Enum(['MIGRATION']),
+  action: Type.Enum(['MIGRATION', 'UNLINK'], {
+    description: 'Whether a copy failed, or a removal at the target',
+  }),
   dateFailed: Timestamp('When it was given up'),
   timeStamp: Count('The same in milliseconds since 1970'),
 })

@@ -10,7 +10,12 @@ const Progress = model('Progress', {
   excludedBytes: Count('Bytes that are not to be copied'),
   totalMigratedBytes: Count('Bytes copied'),
   totalScannedBytes: Count('Bytes found so far'),
-  migratedPercentage: Type.Integer({ minimum: 0, maximum: 100 }),
+  migratedPercentage: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description:
+      'Share of what was found that is at the target; below 100 while anything is left or has failed',
+  }),
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),
   etaEstimate: Type.Optional(strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) })),
   filesScanned: Count('Files found so far'),
@@ -25,6 +30,7 @@ export const Info = model('MigrationProgress', {
   id: migrationId,
   internalId,
   path: Path('Folder that is migrated'),
+  pathRetryCount: Count('Tries after the first, of all paths together'),
   state: Type.Enum(migrationStates),
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   conditions,
@@ -41,12 +47,23 @@ export const Stats = model('Stats', {
   bytesExcluded: Count('Bytes of the files that rules left out'),
   filesMigrated: Count('Files copied'),
   dirsMigrated: Count('Folders made'),
+  filesMigratedClient: Count('Files copied because a change of a live migration told of them'),
+  dirsMigratedClient: Count('Folders made because a change told of them'),
   filesMigratedScan: Count('Files copied because the scan found them'),
   dirsMigratedScan: Count('Folders made because the scan found them'),
   rawBytesMigrated: Count('Bytes written, repeated writes included'),
   successfulBytesMigrated: Count('Bytes of files that arrived'),
+  rawBytesMigratedClient: Count('Bytes written because of changes'),
+  successfulBytesMigratedClient: Count('Bytes of files that arrived because of changes'),
   rawBytesMigratedScan: Count('Bytes written because of the scan'),
   successfulBytesMigratedScan: Count('Bytes of files that arrived because of the scan'),
+})
+
+export const MigrationRecord = model('MigrationRecord', {
+  migrationId,
+  timeStamp: Count('Milliseconds since 1970'),
+  migrationStats: Stats,
+  ...changeFigures,
 })
 
 export const bucketPeriods = ['SECOND', 'MINUTE', 'HOUR', 'DAY'] as const

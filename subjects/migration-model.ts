@@ -7,7 +7,7 @@ import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { actionPolicies, actionPolicyNames } from './migration-terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
-import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
+import { AdditionalProperties, Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions } from './target-match.ts'
 
@@ -21,6 +21,13 @@ export const actionPolicy = (usual: string) =>
       description: `What happens to a file that is at the target already; default ${usual}`,
     }),
   )
+
+export const additionalProperties = AdditionalProperties(
+  'Notes of the caller by name: they are kept and shown, and change nothing',
+)
+
+/** Most folders of a migration that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
+export const maxPendingRegions = 100
 
 /** Wire states, those of the existing product but PAUSED: a stopped migration that can go on is STOPPED and resumable. */
 export const migrationStates = [
@@ -102,11 +109,14 @@ export const Migration = model('Migration', {
   ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
   pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
+  numberPathsRequeued: Count('Tries after the first, of all paths together'),
   targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
   deletions: Type.Optional(Deletions),
   ...cleanupView,
   comparisonPeriodSeconds,
   ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),
+  maxPendingRegions: Count('Most folders that may wait to be scanned again; a further one is refused'),
+  additionalProperties,
 })
 export type Migration = Static<typeof Migration>

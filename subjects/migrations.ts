@@ -4,9 +4,15 @@ import { resource } from './contract.ts'
 import { commandDeadlineMs, migrationCommands } from './migration-commands.ts'
 import { comparisonPeriodSeconds } from './migration-changes.ts'
 import { failureContracts } from './migration-failures.ts'
-import { Info, InfoList, RollingStats } from './migration-figures.ts'
+import { Info, InfoList, MigrationRecord, RollingStats } from './migration-figures.ts'
 import { LinkPolicy, MetadataChoice } from './migration-metadata.ts'
-import { actionPolicy, Migration, migrationId, migrationPriority } from './migration-model.ts'
+import {
+  actionPolicy,
+  additionalProperties,
+  Migration,
+  migrationId,
+  migrationPriority,
+} from './migration-model.ts'
 import {
   recurringPeriod,
   recurringSchedule,
@@ -54,6 +60,7 @@ export const migrations = resource('migrations', {
       recurringWindow,
       migrationPriority: migrationPriority('NORMAL'),
       comparisonPeriodSeconds,
+      additionalProperties,
       ...migrationRules,
     }),
     output: Migration,
@@ -125,6 +132,7 @@ export const migrations = resource('migrations', {
       live: InfoList,
       waitingForNextRecurrence: InfoList,
       recurrenceScheduled: InfoList,
+      migrationStats: list(MigrationRecord),
     }),
     errors: [],
     http: [

@@ -44,6 +44,10 @@ export const record = <S extends TSchema>(values: S, maxProperties: number, desc
     },
   )
 
+/** Free-form properties, as text by name. */
+export const AdditionalProperties = (description: string) =>
+  Type.Optional(record(Type.String({ maxLength: maxTextLength }), 100, description))
+
 export const Text = (description: string) => Type.String({ maxLength: maxTextLength, description })
 
 /** Name of an object as its owner chose it: REST clients take . and .. for folders, and nobody sees a blank at an end. */

@@ -1,19 +1,11 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
-import { changeFigures } from './migration-changes.ts'
-import { Stats } from './migration-figures.ts'
+import { MigrationRecord, Stats } from './migration-figures.ts'
 import { migrationId } from './migration-model.ts'
 import { Count, list, model, strict } from './schemas.ts'
 
 /** Longest time of which the throughput can be asked for: half an hour, second by second. */
 export const maxThroughputSeconds = 1_800
-
-const MigrationRecord = model('MigrationRecord', {
-  migrationId,
-  timeStamp: Count('Milliseconds since 1970'),
-  migrationStats: Stats,
-  ...changeFigures,
-})
 
 const ThroughputBucket = model('ThroughputBucket', {
   totalBytes: Count('Bytes of files that arrived'),

@@ -252,17 +252,20 @@ export class StoreError extends Error {
   readonly retryAfterMs: number | undefined
   /** Whether it is known to be of the store that something is written to. */
   readonly isTargets: boolean
+  /** Whether something was to be removed there. */
+  readonly isRemoval: boolean
 
   constructor(
     failure: FailureClass,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; isTargets?: boolean } = {},
+    options: { cause?: unknown; retryAfterMs?: number; isTargets?: boolean; isRemoval?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'StoreError'
     this.failure = failure
     this.retryAfterMs = options.retryAfterMs
     this.isTargets = options.isTargets ?? false
+    this.isRemoval = options.isRemoval ?? false
   }
 
   get retryable(): boolean {

@@ -93,7 +93,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',
           length: entry.sizeBytes,
-          modificationTime: Math.max(0, Math.round(entry.modifiedMs)),
+          modificationTime: wireTime(entry.modifiedMs),
         }))
       } catch (error) {
         if (error instanceof StoreError && error.failure === 'gone') {
@@ -104,6 +104,9 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     },
   }
 }
+
+/** Times before 1970 count as that. */
+const wireTime = (modifiedMs: number): number => Math.max(0, Math.round(modifiedMs))
 
 /** The name of the entry of a folder that a path stands for. @throws GantryError INVALID_INPUT for any other path */
 function entryOf(folder: Buffer, path: Buffer): Buffer {
@@ -145,11 +148,28 @@ function reasonOf(error: unknown): Health['healthReason'] {
 /** For other services of the platform alone. */
 export function filesystemInternalHandlers({
   filesystems,
+  sealer,
+  stores,
 }: FilesystemDependencies): Handlers<typeof filesystemsInternal> {
+  const find = async (fileSystemId: string): Promise<FilesystemRecord> => {
+    const record = await filesystems.get(fileSystemId)
+    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no filesystem ${fileSystemId}`)
+    return record
+  }
   return {
-    resolve: async ({ fileSystemId }, call) => {
-      const record = await filesystems.get(fileSystemId)
-      if (record === undefined) throw call.fail('NOT_FOUND', `there is no filesystem ${fileSystemId}`)
+    look: async ({ fileSystemId, path }, { signal }) => {
+      const { kind, options } = await find(fileSystemId)
+      try {
+        const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), signal)
+        if (entry === undefined) return {}
+        const { type, sizeBytes, modifiedMs } = entry
+        return { entry: { type, length: sizeBytes, modificationTime: wireTime(modifiedMs) } }
+      } catch (error) {
+        throw storeFailure(error, fileSystemId)
+      }
+    },
+    resolve: async ({ fileSystemId }) => {
+      const record = await find(fileSystemId)
       const { isSource, isScanOnly, listenAndApplySourceChanges, kind, options } = record
       return { fileSystemId, isSource, isScanOnly, listenAndApplySourceChanges, kind, options }
     },

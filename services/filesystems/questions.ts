@@ -13,8 +13,9 @@ export type Question =
       readonly after: Uint8Array | undefined
       readonly limit: number
     }
+  | { readonly kind: 'stat'; readonly spec: FilesystemSpec; readonly path: Uint8Array }
 
-/** The entries that were asked for; none for a probe. */
+/** The entries that were asked for; none for a probe, and where nothing stands at a path. */
 export type Answer = { readonly entries: Entry[] } | { readonly error: SentError }
 
 /** Asks a store, with calls that may block. Throws GantryError INVALID_INPUT for its options, StoreError. */
@@ -24,6 +25,10 @@ export async function answer(question: Question): Promise<Entry[]> {
   const { signal } = new AbortController()
   try {
     if (question.kind === 'list') return await firstEntries(driver, question, signal)
+    if (question.kind === 'stat') {
+      const entry = await driver.stat(Buffer.from(question.path))
+      return entry === undefined ? [] : [entry]
+    }
     await driver.probe(signal)
     return []
   } catch (error) {

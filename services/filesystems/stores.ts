@@ -60,6 +60,12 @@ export class Stores {
     return entries.map((entry) => ({ ...entry, name: Buffer.from(entry.name) }))
   }
 
+  /** What stands at a path, without following a symbolic link; undefined when nothing does. Throws as `probe` does. */
+  async stat(spec: FilesystemSpec, path: StorePath, signal: AbortSignal): Promise<Entry | undefined> {
+    const [entry] = await this.#ask({ kind: 'stat', spec, path }, signal)
+    return entry
+  }
+
   /** Ends the idle thread; one that is at work ends with its answer. */
   close(): void {
     this.#isClosed = true

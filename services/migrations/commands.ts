@@ -17,7 +17,7 @@ import { requireMatchable, requireOwnTarget } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
-import { withRegionIn } from './regions.ts'
+import { withMaxRegions, withRegionIn } from './regions.ts'
 import { requireNext } from './states.ts'
 import { command, entryFacts } from './transition.ts'
 import { changed } from './update.ts'
@@ -30,6 +30,7 @@ type Verb =
   | 'stop-all'
   | 'reset'
   | 'update'
+  | 'limit-pending-regions'
   | 'delete'
   | 'delete-all'
   | 'delete-with-assets'
@@ -137,6 +138,15 @@ export function commandHandlers(
         (record) => [emission(migrationEvents.updated, migrationId, factOf(record))],
       )
       return afterTurns(migrationId)
+    },
+    'limit-pending-regions': async ({ migrationId, maxPendingRegions }) => {
+      await figures.record(migrationId)
+      await records.update(
+        migrationId,
+        (current) => withMaxRegions(current, maxPendingRegions),
+        (record) => [emission(migrationEvents.updated, migrationId, factOf(record))],
+      )
+      return figures.view(migrationId)
     },
     delete: async ({ migrationId }) => {
       await remove(migrationId)

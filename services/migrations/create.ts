@@ -80,6 +80,9 @@ export const creator =
         ? {}
         : { comparisonSeconds: input.comparisonPeriodSeconds }),
       ...(input.movedBy === undefined ? {} : { movedBy: input.movedBy }),
+      ...(input.additionalProperties === undefined
+        ? {}
+        : { additionalProperties: input.additionalProperties }),
       ...ruleIds,
       pathMappings,
       pendingRegions: [],

@@ -1,5 +1,6 @@
 import type { Collection } from '../../broker/collection.ts'
 import type { Condition } from '../../subjects/conditions.ts'
+import type { FilesystemLook } from '../../subjects/filesystems.ts'
 import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import type { ChangesView } from './changes/following.ts'
@@ -22,6 +23,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
     path: StorePath,
     entry: Pick<Entry, 'type' | 'sizeBytes'>,
   ) => Promise<string | undefined>
+  /** What stands at a path of a store. @throws GantryError when it cannot be looked at */
+  readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
   /** How a live migration that is worked on in this process follows its source. */
   readonly changesOf: (internalId: string) => ChangesView | undefined
   /** Why a migration does not move. */

@@ -35,6 +35,7 @@ const columns = [
   'failureMessage',
   'attempts',
   'dateFailed',
+  'action',
 ] as const satisfies (keyof FailedPath)[]
 
 export function failureHandlers({ records, failures, figures, look }: FailureDependencies): FailureHandlers {
@@ -82,7 +83,7 @@ const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPa
   failureMessage: entry.message,
   failureClass: entry.failure,
   attempts: entry.attempts,
-  action: 'MIGRATION',
+  action: entry.isRemoval === true ? 'UNLINK' : 'MIGRATION',
   dateFailed: new Date(entry.timeMs).toISOString(),
   timeStamp: entry.timeMs,
 })

@@ -11,6 +11,7 @@ import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
 import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from './record.ts'
+import { statsNow } from './stats/stats-now.ts'
 import { progressOf } from './view.ts'
 import { countActions, oldestWork } from './waiting.ts'
 
@@ -65,6 +66,7 @@ export function questionHandlers(
         live: inStates('LIVE'),
         waitingForNextRecurrence: inStates('WAITING_FOR_NEXT_RECURRENCE'),
         recurrenceScheduled: inStates('RECURRENCE_SCHEDULED'),
+        migrationStats: all.slice(0, maxPageLength).map(statsNow),
       }
     },
     'pending-regions': async ({ migrationId }) => {

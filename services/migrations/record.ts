@@ -2,7 +2,12 @@ import { type Static, Type } from 'typebox'
 import { LinkPolicy, Metadata } from '../../subjects/migration-metadata.ts'
 import type { Upcaster } from '../../broker/envelope.ts'
 import { failureClassNames } from '../../subjects/failure-classes.ts'
-import { migrationPriorities, migrationStates } from '../../subjects/migration-model.ts'
+import {
+  additionalProperties,
+  maxPendingRegions,
+  migrationPriorities,
+  migrationStates,
+} from '../../subjects/migration-model.ts'
 import { actionPolicyNames } from '../../subjects/migration-terms.ts'
 import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
@@ -14,9 +19,6 @@ import { migrationKinds } from './states.ts'
 
 /** What was done, in numbers; see `Counts` of the engine. */
 const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
-
-/** Folders that may wait to be scanned again: a record with that many of the longest paths still fits into a message. */
-export const maxPendingRegions = 100
 
 /** With the rest of the state's text it has to fit into that. */
 export const maxAbortCauseLength = 100
@@ -85,6 +87,9 @@ export const MigrationRecord = strict({
   comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
   movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
+  /** Where fewer may wait. */
+  maxPendingRegions: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPendingRegions })),
+  additionalProperties,
   /** Deletes what is at the target only when a scan is over. */
   targetMatch: Type.Optional(TargetMatch),
   /** Of the last scan that was over. */

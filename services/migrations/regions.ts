@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
+import { maxPendingRegions } from '../../subjects/migration-model.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import type { ActiveMigration } from './active.ts'
 import { relativePath } from './engine/paths.ts'
 import type { FailureLedger } from './failures.ts'
-import { maxPendingRegions, type MigrationRecord, type PendingRegion, workIdOf } from './record.ts'
+import { type MigrationRecord, type PendingRegion, workIdOf } from './record.ts'
 import { retryItems } from './retries.ts'
 import { isBetweenScans } from './states.ts'
 
@@ -25,14 +26,15 @@ function withRegion(
   regions: readonly PendingRegion[],
   asked: Pick<PendingRegion, 'path' | 'policy' | 'failures' | 'targetMatch'>,
   now: Date,
+  most: number,
 ): PendingRegion[] {
   const isSame = ({ id: _id, created: _created, queued, ...one }: PendingRegion) =>
     !queued && isDeepStrictEqual(one, asked)
   if (regions.some(isSame)) return [...regions]
-  if (regions.length >= maxPendingRegions) {
+  if (regions.length >= most) {
     throw new GantryError(
       'OVERLOADED',
-      `${maxPendingRegions} folders wait to be scanned again: try later, or take a folder that has them all in it`,
+      `${regions.length} folders wait to be scanned again: try later, or take a folder that has them all in it`,
     )
   }
   const id = Math.max(now.getTime(), ...regions.map((one) => one.id + 1))
@@ -48,8 +50,24 @@ export const withRegionIn = (
   ...current,
   // One that waits or runs keeps its place.
   ...(isBetweenScans(current.state) ? { scheduled: now.toISOString() } : {}),
-  pendingRegions: withRegion(current.pendingRegions, region, now),
+  pendingRegions: withRegion(current.pendingRegions, region, now, maxRegionsOf(current)),
 })
+
+/** So many folders may wait. */
+export const maxRegionsOf = ({
+  maxPendingRegions: own,
+}: Pick<MigrationRecord, 'maxPendingRegions'>): number => own ?? maxPendingRegions
+
+/** A migration in which no more than so many folders may wait. @throws GantryError IN_USE when more do */
+export function withMaxRegions(current: MigrationRecord, most: number): MigrationRecord {
+  const { pendingRegions, maxPendingRegions: _before, ...record } = current
+  if (pendingRegions.length > most)
+    throw new GantryError(
+      'IN_USE',
+      `${pendingRegions.length} folders wait to be scanned again: a limit of ${most} can hold when they are done`,
+    )
+  return { ...record, pendingRegions, ...(most < maxPendingRegions ? { maxPendingRegions: most } : {}) }
+}
 
 /** Puts the folders that wait into the queue; twice is harmless. */
 export async function queueRegions(

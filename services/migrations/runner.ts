@@ -264,9 +264,9 @@ export class Runner {
   }
 }
 
-/** Equal for equal rules and movers. */
-const settingsKey = ({ exclusions = [], inclusions = [], movedBy }: MigrationRecord): string =>
-  JSON.stringify([exclusions, inclusions, movedBy])
+/** Equal for equal rules, movers and policies. */
+const settingsKey = ({ exclusions = [], inclusions = [], movedBy, policy }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions, movedBy, policy])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

@@ -193,6 +193,8 @@ export async function startMigrations(options: MigrationsOptions) {
     mappings,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
       refusalAt(await spec(fileSystemId), path, entry),
+    lookAt: (fileSystemId: string, path: string) =>
+      call(connection, filesystemsInternal.look, { fileSystemId, path }),
     place,
     sources: async () => {
       const known = await call(connection, filesystems.list, { role: 'source' })

@@ -3,6 +3,7 @@ import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import { invalidField } from './invalid.ts'
+import { policyOf } from './policies.ts'
 import type { MigrationRecord } from './record.ts'
 import { planned } from './recurrence.ts'
 import { planOf } from './recurrence-input.ts'
@@ -10,15 +11,18 @@ import type { MigrationKind } from './states.ts'
 
 type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
 
-/** A record with its priority, recurrence or movers changed. @throws GantryError INVALID_INPUT */
+/** A record with what `update` can change. @throws GantryError INVALID_INPUT */
 export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
   const { migrationPriority = current.priority, movedBy = current.movedBy } = changes
+  const { actionPolicy, additionalProperties = current.additionalProperties } = changes
   requireMovers(current.kind, changes.movedBy)
   const { cleanup: before, ...rest } = current
   const cleanup = cleanupOf(changes, current, before)
   return {
     ...rest,
     priority: migrationPriority,
+    policy: policyOf(actionPolicy) ?? current.policy,
+    ...(additionalProperties === undefined ? {} : { additionalProperties }),
     ...(movedBy === undefined ? {} : { movedBy }),
     ...recurrenceOf(current, changes, nowMs),
     ...(cleanup === undefined ? {} : { cleanup }),

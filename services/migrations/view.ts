@@ -9,6 +9,7 @@ import { cleanupSetting } from './cleanups/setting.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { MigrationRecord } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
+import { maxRegionsOf } from './regions.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
@@ -107,9 +108,14 @@ export function publicMigration(
     ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
     pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
+    numberPathsRequeued: counts.pathsRequeued,
     targetMatch: record.targetMatch !== undefined,
     ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
+    maxPendingRegions: maxRegionsOf(record),
+    ...(record.additionalProperties === undefined
+      ? {}
+      : { additionalProperties: record.additionalProperties }),
   }
 }
 
@@ -151,16 +157,10 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 export function progressOf({ record, counts, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
-  const settled =
-    counts.filesMigrated +
-    counts.linksMigrated +
-    filesSkipped +
-    counts.filesVanished +
-    counts.failures -
-    counts.filesRetried -
-    counts.foldersRetried
+  const settled = counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished
   const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
-  const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
+  const found = { files, settled, bytes: counts.bytesScanned, migratedBytes }
+  const percentage = percentageOf(record, failed, found)
   const [started, completed] = timesOf(record)
   const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
@@ -173,6 +173,7 @@ export function progressOf({ record, counts, failed, changes, conditions }: With
     id: record.migrationId,
     internalId: record.internalId,
     path: record.path,
+    pathRetryCount: counts.pathsRequeued,
     state: record.state,
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     conditions: [...conditions],
@@ -195,9 +196,10 @@ export function progressOf({ record, counts, failed, changes, conditions }: With
   }
 }
 
-/** Of what was found so far: the mean of files and bytes; all of it only when nothing is left. */
+/** Of what was found so far: the mean of files and bytes; all of it only when nothing is left and nothing failed. */
 function percentageOf(
   { state }: MigrationRecord,
+  failed: number,
   {
     files,
     settled,
@@ -205,7 +207,7 @@ function percentageOf(
     migratedBytes,
   }: { files: number; settled: number; bytes: number; migratedBytes: number },
 ): number {
-  if (isBetweenScans(state) || state === 'LIVE') return 100
+  if (failed === 0 && (isBetweenScans(state) || state === 'LIVE')) return 100
   const share = (done: number, all: number) => (all === 0 ? 0 : done / all)
   const mean = bytes === 0 ? share(settled, files) : (share(settled, files) + share(migratedBytes, bytes)) / 2
   return Math.max(0, Math.min(99, Math.floor(mean * 100)))

@@ -10,6 +10,7 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
   id,
   internalId: '5cc427cb-1599-4a55-be06-7a53109a9867',
   path: '/',
+  pathRetryCount: 0,
   state,
   conditions: [],
   progress: {

@@ -48,7 +48,7 @@ test('failures are listed, exported, tried again, and leave the list when they h
   const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)
   expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   const rows = (await csv.text()).trim().split('\r\n')
-  expect(rows[0]).toBe('"id","path","failureClass","failureMessage","attempts","dateFailed"')
+  expect(rows[0]).toBe('"id","path","failureClass","failureMessage","attempts","dateFailed","action"')
   expect(rows).toHaveLength(4)
   expect(rows.some((row) => row.includes(',"/pipe ""x""","unsupported",'))).toBe(true)
   const exported = await gantry(['migrations', 'export-failures', migrationId, '--format', 'jsonl'], {
@@ -95,9 +95,35 @@ test('figures: of a migration now and before, of all, by time, and how the platf
     migrationsRunning: 0,
     failedPathsCount: 1,
     migrationIdMostFailedPaths: migrationId,
+    failedPathsAverage: 1,
+    retryCount: 0,
+    pendingRegionAverage: 0,
     totalFilesIterated: 5,
     actionStoreCurrent: 0,
   })
+  expect(await get('/stats/migrationSummary')).toMatchObject({
+    // It is completed, and a file failed.
+    completed: { migrations: [{ pathRetryCount: 0, progress: { migratedPercentage: 90 } }] },
+    migrationStats: [
+      { migrationId, migrationStats: { ...done, filesMigratedScan: 4, filesMigratedClient: 0 } },
+    ],
+  })
   const text = await fetch(`${platform.httpUrls.migrator}/diagnostics/summary.txt`)
   expect(await text.text()).toContain('\nfailedPathsCount: 1\n')
+})
+
+test('a migration goes with what was kept for it, and the reply tells what that was', async () => {
+  const { status, body } = await platform.rest('migrator', 'DELETE', `/migrations/${migrationId}/withAssets`)
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      workItems: { total: 0, deleted: 0, bytesDeleted: 0 },
+      failedPaths: { total: 1, deleted: 1, bytesDeleted: expect.any(Number) as number },
+    },
+  })
+  expect((body as { failedPaths: { bytesDeleted: number } }).failedPaths.bytesDeleted).toBeGreaterThan(0)
+  expect((await platform.rest('migrator', 'GET', `/migrations/${migrationId}`)).status).toBe(404)
+  expect((await platform.rest('migrator', 'DELETE', `/migrations/${migrationId}/withAssets`)).status).toBe(
+    404,
+  )
 })

@@ -84,7 +84,7 @@ async function rest(method: string, path: string, status = 200): Promise<unknown
 
 test('from its definition to its end, by the paths of the existing product', async () => {
   const { target, path } = await newTarget()
-  const query = `path=/&source=small&target=${target}&scanOnlyMigration=true&migrationPriority=LOW`
+  const query = `path=/&source=small&target=${target}&scanOnlyMigration=true&migrationPriority=LOW&additionalProperties=team=storage`
   expect(await rest('PUT', `/migrations/plain?${query}`, 201)).toMatchObject({
     state: 'NONSCHEDULED',
     migrationPriority: 'LOW',
@@ -121,7 +121,18 @@ test('from its definition to its end, by the paths of the existing product', asy
   const updated = await platform.rest('migrator', 'PATCH', '/migrations/plain', {
     body: { migrationPriority: 'HIGH' },
   })
-  expect(updated.body).toMatchObject({ migrationPriority: 'HIGH' })
+  expect(updated.body).toMatchObject({ migrationPriority: 'HIGH', additionalProperties: { team: 'storage' } })
+  const toggled =
+    'deletionMode=NO_DELETION&actionPolicy=com.wandisco.livemigrator2.migration.OverwriteActionPolicy'
+  expect(await rest('PUT', `/migrations/plain/toggleDeletionMode?${toggled}`)).toMatchObject({
+    deletionMode: 'NO_DELETION',
+    targetActionPolicy: expect.stringContaining('Overwrite') as string,
+  })
+  expect(await rest('PUT', '/migrations/plain/maxPendingRegions/7')).toMatchObject({ maxPendingRegions: 7 })
+  expect(await rest('PUT', '/migrations/plain/maxPendingRegions/5000')).toMatchObject({
+    maxPendingRegions: 100,
+  })
+  await rest('PUT', '/migrations/plain/maxPendingRegions/0', 400)
   expect(await rest('GET', '/migrations/plain/oldestIncompleteWorkItem')).toEqual({
     migrationId: 'plain',
     itemType: 'NONE',

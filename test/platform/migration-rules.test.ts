@@ -138,6 +138,9 @@ test('rules of a migration: given when it is made, and later; default ones can b
     decision: 'EXCLUDED',
     by: 'large',
   })
+  // It is looked at, where it is; and what is not there has no size.
+  expect(await decisionOf('/a/1.csv')).toMatchObject({ decision: 'MIGRATED' })
+  expect(await decisionOf('/a/none.csv')).toMatchObject({ decision: 'DEPENDS', by: 'large' })
   expect(await migrator('DELETE', '/exclusions/large')).toMatchObject({
     status: 409,
     body: { code: 'IN_USE', details: { migrations: ['ruled'] } },

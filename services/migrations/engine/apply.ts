@@ -33,6 +33,7 @@ import {
   mayRemoveAll,
   mayRemoveOwn,
   removalAtTarget,
+  removalError,
   removeTree,
 } from './remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
@@ -269,7 +270,9 @@ export class Applying {
   /** @param name of what is gone from the folder, with all that mappings have brought from it */
   async #remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<void> {
     const run = this.#run
-    await this.#removeTree(gone, may)
+    await this.#removeTree(gone, may).catch((error: unknown) => {
+      throw removalError(error)
+    })
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(joinPath(place.path, name))) !== undefined)

@@ -53,6 +53,8 @@ const countNames = [
   /** Given up once and taken up again: of the failures, and of the folders that were scanned, those count no more. */
   'filesRetried',
   'foldersRetried',
+  /** Put off for another try, a path as often as that happened; nobody has given it up. */
+  'pathsRequeued',
 ] as const
 
 export type Counts = Record<(typeof countNames)[number], number>
@@ -81,6 +83,8 @@ export interface Failure {
   message: string
   attempts: number
   isFolder?: true
+  /** Not a copy failed: it is at the target, and should not be any more. */
+  isRemoval?: true
 }
 
 /** What came of a work item. */

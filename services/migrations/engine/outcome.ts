@@ -31,6 +31,7 @@ export class Outcome {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
       const message = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
       this.#putOff = { reason: reasonOf(known), message }
+      this.counts.pathsRequeued++
       return true
     }
     this.failedForGood(path, known, type)
@@ -47,6 +48,7 @@ export class Outcome {
       message,
       attempts: this.#attempt,
       ...(type === 'folder' ? { isFolder: true } : {}),
+      ...(known.isRemoval ? { isRemoval: true } : {}),
     })
     this.counts.failures++
   }

@@ -137,3 +137,13 @@ export async function* listThere(
 /** The target's errors say that they are the target's. */
 const errorAt = (side: Removal['side'], error: StoreError): StoreError =>
   side === 'target' ? targetError(error) : error
+
+/** An error of a removal at the target, marked as such. */
+export function removalError(error: unknown): StoreError {
+  const { failure, message, retryAfterMs, isTargets } = storeError(error)
+  const options = { cause: error, isTargets, isRemoval: true }
+  return new StoreError(failure, message, {
+    ...options,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  })
+}

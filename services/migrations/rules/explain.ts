@@ -1,7 +1,7 @@
 import type { Handler, Output } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { exclusions } from '../../../subjects/exclusions.ts'
-import type { Rule } from '../../../subjects/rules.ts'
+import type { Rule, RuleType } from '../../../subjects/rules.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
 import { collisionsIn, targetPath } from '../engine/mappings.ts'
@@ -10,30 +10,78 @@ import { type NamedEntry, type RuleLists, Rules } from '../engine/rules.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, leading } from '../mappings/frozen.ts'
 import type { MigrationRecord } from '../record.ts'
+import { invalidField } from '../invalid.ts'
+import { judgedOf, openTypes } from './judged.ts'
 import { ruleView } from './view.ts'
 
 type Test = (typeof exclusions)['test']
-type Explanation = Omit<Output<Test>, 'path'>
+type Explanation = Omit<Output<Test>, 'path' | 'judgedAs'>
 
 /** Says what a migration does with a path. */
 export const explainer =
-  ({ records, rules, refusalAt }: MigrationDependencies): Handler<Test> =>
-  async ({ migrationId, path: text, type = 'file', size = 0, modified }) => {
+  ({
+    records,
+    rules,
+    refusalAt,
+    lookAt,
+  }: Pick<MigrationDependencies, 'records' | 'rules' | 'refusalAt' | 'lookAt'>): Handler<Test> =>
+  async ({ migrationId, path: text, ...given }) => {
     const record = await records.get(migrationId)
     if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
     const path = pathFromText(text)
-    const modifiedMs = modified === undefined ? Date.now() : Date.parse(modified)
-    const sizeBytes = type === 'file' ? size : 0
+    if (given.modified !== undefined && Number.isNaN(Date.parse(given.modified)))
+      throw invalidField('modified', 'must be a moment such as 2026-01-31T12:00:00Z')
+    const elsewhere = outside(record, path)
+    if (elsewhere !== undefined) return { path: textFromPath(path), ...elsewhere }
+    const judged = await judgedOf(given, () => lookAt(record.source, textFromPath(path)))
+    const { type, sizeBytes = 0, modifiedMs = 0 } = judged
     const entry: NamedEntry = { name: nameOf(path), type, sizeBytes, modifiedMs }
-    const lists = await rules.of(record)
+    const open = openTypes(judged)
+    const { closed, undecided } = divided(await rules.of(record), open, path, entry)
     const explanation =
-      outside(record, path) ??
-      byRule(lists, record, path, entry) ??
+      byRule(closed, record, path, entry, undecided) ??
       byMapping(record, path, entry) ??
       (await byTarget(record, path, entry, refusalAt)) ??
-      taken(lists, record, path, entry)
-    return { path: textFromPath(path), ...explanation }
+      depends(undecided) ??
+      taken(closed, record, path, entry)
+    return { path: textFromPath(path), ...explanation, judgedAs: judged.text }
   }
+
+/** The rules that can be decided, and those of the others that matter: what is included anyway needs no more inclusions. */
+function divided(
+  { exclusions, inclusions }: RuleLists,
+  open: ReadonlySet<RuleType>,
+  path: Buffer,
+  entry: NamedEntry,
+): { closed: RuleLists; undecided: RuleLists } {
+  const isOpen = ({ type }: Rule) => open.has(type)
+  const closed = {
+    exclusions: exclusions.filter((rule) => !isOpen(rule)),
+    inclusions: inclusions.filter((rule) => !isOpen(rule)),
+  }
+  const isIncluded = new Rules(closed).including(parentOf(path), entry) !== undefined
+  return {
+    closed,
+    undecided: {
+      exclusions: exclusions.filter(isOpen),
+      inclusions: isIncluded ? [] : inclusions.filter(isOpen),
+    },
+  }
+}
+
+function depends({ exclusions, inclusions }: RuleLists): Explanation | undefined {
+  const [rule] = [...exclusions, ...inclusions]
+  if (rule === undefined) return undefined
+  const [what, option] = rule.type === 'fileSize' ? ['size', '--size'] : ['time', '--modified']
+  const effect = exclusions.length > 0 ? 'exclusion' : 'inclusion'
+  return {
+    decision: 'DEPENDS',
+    ...(effect === 'exclusion'
+      ? { exclusion: ruleView('exclusion', rule) }
+      : { inclusion: ruleView('inclusion', rule) }),
+    explanation: `whether the ${effect} ${rule.id} matches it depends on its ${what}, which is not known: give it (${option})`,
+  }
+}
 
 function outside({ path: root }: MigrationRecord, path: Buffer): Explanation | undefined {
   if (isWithin(pathFromText(root), path)) return undefined
@@ -59,6 +107,7 @@ function byRule(
   { path: root }: MigrationRecord,
   path: Buffer,
   entry: NamedEntry,
+  undecided: RuleLists,
 ): Explanation | undefined {
   const rules = new Rules(lists)
   for (const step of steps(pathFromText(root), path)) {
@@ -68,10 +117,9 @@ function byRule(
     const at = isLast ? 'it' : `the folder ${textFromPath(step)}`
     const rule = lists.exclusions.find(({ id }) => id === verdict.excludedBy)
     if (rule === undefined) {
-      return {
-        decision: 'NOT_INCLUDED',
-        explanation: `no inclusion of the migration matches ${at}${assumed(lists.inclusions, entry)}`,
-      }
+      // One that is not decided may match something below.
+      if (undecided.inclusions.length > 0) return undefined
+      return { decision: 'NOT_INCLUDED', explanation: `no inclusion of the migration matches ${at}` }
     }
     return {
       decision: 'EXCLUDED',
@@ -115,7 +163,7 @@ function taken(lists: RuleLists, record: MigrationRecord, path: Buffer, entry: N
   )
   const why =
     inclusion === undefined
-      ? `no exclusion matches it${assumed(lists.exclusions, entry)}`
+      ? 'no exclusion matches it'
       : `the inclusion ${inclusion.id} matches it or a folder that it is in, and no exclusion does`
   return {
     decision: 'MIGRATED',
@@ -124,10 +172,4 @@ function taken(lists: RuleLists, record: MigrationRecord, path: Buffer, entry: N
     ...(mapping === undefined ? {} : { pathMappingId: mapping.id }),
     explanation: why,
   }
-}
-
-/** What was taken for granted, where it may matter. */
-function assumed(rules: readonly Rule[], { type, sizeBytes }: NamedEntry): string {
-  const isJudged = rules.some((rule) => ['fileSize', 'date', 'age'].includes(rule.type))
-  return type === 'file' && isJudged ? `, for a file of ${sizeBytes} bytes that was changed when you say` : ''
 }

@@ -52,6 +52,12 @@ async function summaryOf(
   const actions = totalAndMost(items)
   const regions = totalAndMost(counted(all, ({ record }) => record.pendingRegions.length))
   const failed = totalAndMost(counted(all, (one) => one.failed))
+  const retries = totalAndMost(counted(all, (one) => one.counts.pathsRequeued))
+  const live = all.flatMap(({ record: { migrationId }, changes }) =>
+    changes === undefined ? [] : [{ migrationId, count: changes.unscheduled + changes.scheduled }],
+  )
+  const behind = totalAndMost(live)
+  const mostRegions = all.find(({ record }) => record.migrationId === regions.migrationId)
   const counts = all.reduce((sum, one) => add(sum, one.counts), noCounts())
   const done = wireStats(counts)
   const rate = (seconds: number) => {
@@ -78,10 +84,22 @@ async function summaryOf(
     actionStoreLargestMigration: actions.most,
     ...(actions.migrationId === undefined ? {} : { actionStoreLargestMigrationId: actions.migrationId }),
     pendingRegionCurrent: regions.total,
+    pendingRegionAverage: Math.round(regions.mean),
     pendingRegionMaxMigration: regions.most,
+    ...(mostRegions === undefined ? {} : { pendingRegionMaxMigrationPath: mostRegions.record.path }),
     ...(regions.migrationId === undefined ? {} : { pendingRegionMaxMigrationId: regions.migrationId }),
+    totalEventQueued: behind.total,
+    eventsBehindMax: behind.most,
+    eventsBehindAverage: Math.round(behind.mean),
+    retryCount: retries.total,
+    retryAverage: Math.round(retries.mean),
+    avgRetries: retries.mean,
+    totalMigrationPathsRequeued: retries.total,
+    migrationCountMostRetries: retries.most,
+    ...(retries.migrationId === undefined ? {} : { migrationIdMostRetries: retries.migrationId }),
     failedPathsCount: failed.total,
-    avgFailedPaths: all.length === 0 ? 0 : failed.total / all.length,
+    failedPathsAverage: Math.round(failed.mean),
+    avgFailedPaths: failed.mean,
     migrationCountMostFailedPaths: failed.most,
     ...(failed.migrationId === undefined ? {} : { migrationIdMostFailedPaths: failed.migrationId }),
     totalFilesIterated: done.filesScanned,
@@ -96,11 +114,16 @@ async function summaryOf(
 const counted = (all: readonly WithFigures[], count: (one: WithFigures) => number) =>
   all.map((one) => ({ migrationId: one.record.migrationId, count: count(one) }))
 
-/** The sum over all migrations, and the one with the most, if it has any. */
+/** The sum over all migrations, the mean of one, and the one with the most, if it has any. */
 function totalAndMost(counts: readonly { readonly migrationId: string; readonly count: number }[]) {
   const total = counts.reduce((sum, { count }) => sum + count, 0)
   const [first] = counts.toSorted((one, other) => other.count - one.count)
-  return { total, most: first?.count ?? 0, migrationId: total === 0 ? undefined : first?.migrationId }
+  return {
+    total,
+    mean: counts.length === 0 ? 0 : total / counts.length,
+    most: first?.count ?? 0,
+    migrationId: total === 0 ? undefined : first?.migrationId,
+  }
 }
 
 /** Share of the processors that this process uses, between two questions. */

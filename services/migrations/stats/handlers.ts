@@ -1,15 +1,12 @@
-import type { Handlers, Output } from '../../../subjects/contract.ts'
+import type { Handlers } from '../../../subjects/contract.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import type { stats } from '../../../subjects/stats.ts'
 import { add, noCounts } from '../engine/counts.ts'
 import type { Figures } from '../figures.ts'
 import type { StatsKeeper } from './keeper.ts'
-import { publicChanges } from '../view.ts'
-import type { WithFigures } from '../with-figures.ts'
 import { throughputIn } from './throughput.ts'
+import { statsNow } from './stats-now.ts'
 import { wireStats } from './wire.ts'
-
-type Current = Output<(typeof stats)['current-one']>
 
 export function statsHandlers(
   figures: Figures,
@@ -20,7 +17,7 @@ export function statsHandlers(
       const now = await figures.one(migrationId)
       const before = await history.of(now.record.internalId)
       return [
-        current(now),
+        statsNow(now),
         ...before.map(({ timeMs, counts }) => ({
           migrationId,
           timeStamp: timeMs,
@@ -28,8 +25,8 @@ export function statsHandlers(
         })),
       ]
     },
-    current: async () => (await figures.all()).slice(0, maxPageLength).map(current),
-    'current-one': async ({ migrationId }) => current(await figures.one(migrationId)),
+    current: async () => (await figures.all()).slice(0, maxPageLength).map(statsNow),
+    'current-one': async ({ migrationId }) => statsNow(await figures.one(migrationId)),
     cumulative: async () => {
       const all = await figures.all()
       return wireStats(all.reduce((sum, { counts }) => add(sum, counts), noCounts()))
@@ -43,10 +40,3 @@ export function statsHandlers(
     'throughput-in': ({ nSecs }) => throughputIn(rolling, nSecs),
   }
 }
-
-const current = ({ record: { migrationId }, counts, changes }: WithFigures): Current => ({
-  migrationId,
-  timeStamp: Date.now(),
-  migrationStats: wireStats(counts),
-  ...publicChanges(changes),
-})

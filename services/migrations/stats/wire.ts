@@ -2,10 +2,11 @@ import type { Static } from 'typebox'
 import type { Stats } from '../../../subjects/migration-figures.ts'
 import type { Counts } from '../engine/counts.ts'
 
-/** Counts under their wire names. One-time migrations copy nothing but what a scan found. */
+/** Counts under their wire names. Client activity is what a change brought; one-time migrations have none. */
 export function wireStats(counts: Counts): Static<typeof Stats> {
   const files = counts.filesMigrated + counts.linksMigrated
   const { foldersMigrated: folders, bytesMigrated: bytes } = counts
+  const { filesChanged, foldersChanged, bytesChanged } = counts
   return {
     filesScanned: scannedFiles(counts),
     dirsScanned: scannedFolders(counts),
@@ -14,12 +15,16 @@ export function wireStats(counts: Counts): Static<typeof Stats> {
     bytesExcluded: counts.bytesExcluded,
     filesMigrated: files,
     dirsMigrated: folders,
-    filesMigratedScan: files,
-    dirsMigratedScan: folders,
+    filesMigratedScan: files - filesChanged,
+    dirsMigratedScan: folders - foldersChanged,
+    filesMigratedClient: filesChanged,
+    dirsMigratedClient: foldersChanged,
     rawBytesMigrated: bytes,
     successfulBytesMigrated: bytes,
-    rawBytesMigratedScan: bytes,
-    successfulBytesMigratedScan: bytes,
+    rawBytesMigratedScan: bytes - bytesChanged,
+    successfulBytesMigratedScan: bytes - bytesChanged,
+    rawBytesMigratedClient: bytesChanged,
+    successfulBytesMigratedClient: bytesChanged,
   }
 }
 

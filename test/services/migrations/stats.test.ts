@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
+import { diagnosticsHandlers } from '../../../services/migrations/stats/diagnostics.ts'
 import { thinned } from '../../../services/migrations/stats/history.ts'
 import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
 import { throughputIn } from '../../../services/migrations/stats/throughput.ts'
+import { wireStats } from '../../../services/migrations/stats/wire.ts'
+import { progressOf } from '../../../services/migrations/view.ts'
+import type { WithFigures } from '../../../services/migrations/with-figures.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
 
 const noon = Date.parse('2026-03-01T12:00:00.500Z')
 const moved = (files: number, bytes: number) => ({
@@ -59,4 +64,82 @@ test('of the past, minutes are kept for an hour, hours for two days, days for tw
   expect(ages.filter((age) => age > 60 && age <= 48 * 60)).toHaveLength(47)
   expect(ages.filter((age) => age > 48 * 60)).toHaveLength(59)
   expect(ages.at(-1)).toBeLessThanOrEqual(60 * 24 * 60)
+})
+
+const figuresOf = (
+  record: Partial<WithFigures['record']>,
+  counts: Partial<WithFigures['counts']>,
+  more: Partial<WithFigures> = {},
+): WithFigures => ({
+  record: migrationRecord(record),
+  counts: { ...noCounts(), ...counts },
+  failed: 0,
+  changes: undefined,
+  conditions: [],
+  ...more,
+})
+
+test('what changes brought is client activity, and all the rest is the scan’s', () => {
+  const counts = { filesMigrated: 5, filesChanged: 2, bytesMigrated: 50, bytesChanged: 20 }
+  expect(wireStats({ ...noCounts(), ...counts, foldersMigrated: 3, foldersChanged: 1 })).toMatchObject({
+    filesMigrated: 5,
+    filesMigratedScan: 3,
+    filesMigratedClient: 2,
+    dirsMigratedScan: 2,
+    dirsMigratedClient: 1,
+    successfulBytesMigratedScan: 30,
+    successfulBytesMigratedClient: 20,
+    rawBytesMigratedClient: 20,
+  })
+})
+
+test.for([
+  ['COMPLETED', { filesMigrated: 1_000 }, 0, 100],
+  ['COMPLETED', { filesMigrated: 999, failures: 1 }, 1, 99],
+  ['LIVE', { filesMigrated: 500, failures: 500 }, 500, 50],
+  ['WAITING_FOR_NEXT_RECURRENCE', { failures: 1_000 }, 1_000, 0],
+  // A folder that cannot be listed: nobody knows what is in it.
+  ['COMPLETED', { filesMigrated: 1_000, failures: 1 }, 1, 99],
+  ['RUNNING', { filesMigrated: 1_000 }, 0, 99],
+] as const)('%s with %j and %i failures is at %i %%', ([state, counts, failed, percentage]) => {
+  const { progress } = progressOf(figuresOf({ state }, { filesScanned: 1_000, ...counts }, { failed }))
+  expect(progress.migratedPercentage).toBe(percentage)
+})
+
+test('diagnostics: sums, means, and the one with the most', async () => {
+  const region = { id: 1, path: '/b/x', created: '2026-01-31T12:00:00.000Z', queued: true }
+  const all = [
+    figuresOf({ migrationId: 'a', path: '/a', state: 'COMPLETED' }, { pathsRequeued: 3 }, { failed: 1 }),
+    figuresOf(
+      { migrationId: 'b', path: '/b', state: 'STOPPING', kind: 'live', pendingRegions: [region] },
+      { pathsRequeued: 8 },
+      {
+        changes: { detection: 'watching', reason: undefined, lagSeconds: 2, unscheduled: 4, scheduled: 3 },
+      },
+    ),
+  ]
+  const { summary } = diagnosticsHandlers({
+    // Nothing is worked on, so that no queue is asked.
+    connection: {} as never,
+    figures: { all: () => Promise.resolve(all) },
+    rolling: new RollingStats(),
+    threads: 2,
+  })
+  expect(await summary({}, {} as never)).toMatchObject({
+    retryCount: 11,
+    retryAverage: 6,
+    avgRetries: 5.5,
+    totalMigrationPathsRequeued: 11,
+    migrationIdMostRetries: 'b',
+    migrationCountMostRetries: 8,
+    pendingRegionCurrent: 1,
+    pendingRegionAverage: 1,
+    pendingRegionMaxMigrationPath: '/b',
+    pendingRegionMaxMigrationId: 'b',
+    failedPathsAverage: 1,
+    avgFailedPaths: 0.5,
+    totalEventQueued: 7,
+    eventsBehindMax: 7,
+    eventsBehindAverage: 7,
+  })
 })

@@ -61,6 +61,7 @@ export class Matcher implements Judge {
       failure,
       message: `${message}; not deleted`,
       attempts: 1,
+      isRemoval: true,
     }
     found.line(undeletedPaths, `${JSON.stringify(undeleted)}\n`)
   }

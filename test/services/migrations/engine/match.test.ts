@@ -219,6 +219,7 @@ test('what cannot be deleted is listed with the class and the words of its cause
       failure: 'permission',
       message: 'target: operation not permitted; not deleted',
       attempts: 1,
+      isRemoval: true,
     },
   ])
   expect(pathsIn(folder.to)).toEqual(['locked'])

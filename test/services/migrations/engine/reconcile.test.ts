@@ -108,7 +108,7 @@ describe('names that somebody was told of', () => {
     for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
     using _ = immovable(move.to('folder/stays'))
     const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
-    expect(failures).toMatchObject([{ path: '/folder' }])
+    expect(failures).toMatchObject([{ path: '/folder', isRemoval: true }])
     expect(gone.toSorted()).toEqual(['/goes', '/never was'])
   })
 

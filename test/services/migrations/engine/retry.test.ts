@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { StoreError } from '../../../../services/drivers/driver.ts'
+import { Outcome } from '../../../../services/migrations/engine/outcome.ts'
+import { removalError } from '../../../../services/migrations/engine/remove-tree.ts'
 import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/retry.ts'
 
 const minutes = 60_000
@@ -20,4 +23,16 @@ test.for([
 ] as const)('an item waits for %s', ([, aheadMs, waitMs]) => {
   const nowMs = Date.now()
   expect(stillToWaitMs(nowMs + aheadMs, nowMs)).toBe(waitMs)
+})
+
+test('each try that is put off is counted, and what is given up is no retry; a removal says that it is one', () => {
+  const outcome = new Outcome(1)
+  const path = Buffer.from('file')
+  const away = new StoreError('unreachable', 'no route to host')
+  expect([outcome.failed(path, away), outcome.failed(path, away)]).toEqual([true, true])
+  expect(outcome.failed(path, removalError(new StoreError('permission', 'not yours')))).toBe(false)
+  expect(outcome.result(undefined)).toMatchObject({
+    counts: { pathsRequeued: 2, failures: 1 },
+    failures: [{ path: '/file', failure: 'permission', isRemoval: true }],
+  })
 })

@@ -1,0 +1,75 @@
+import type { FilesystemLook, LookedType } from '../../../subjects/filesystems.ts'
+import { isGantryError } from '../../../subjects/errors.ts'
+import type { RuleType } from '../../../subjects/rules.ts'
+
+/** What somebody says of an entry. */
+export interface Given {
+  readonly type?: LookedType
+  readonly size?: number
+  /** ISO 8601. */
+  readonly modified?: string
+}
+
+/** What rules are asked about: what was given, else what stands at the source. */
+export interface Judged {
+  readonly type: LookedType
+  /** Of a file; undefined when nobody knows. */
+  readonly sizeBytes?: number
+  readonly modifiedMs?: number
+  /** The same in words, and where each of it is from. */
+  readonly text: string
+}
+
+const names: Record<LookedType, string> = {
+  file: 'a file',
+  folder: 'a folder',
+  symlink: 'a symbolic link',
+  other: 'neither file, folder nor link',
+}
+
+/** @param look what stands at the source; asked only for what is not given */
+export async function judgedOf(
+  { type, size, modified }: Given,
+  look: () => Promise<FilesystemLook>,
+): Promise<Judged> {
+  const isKnown = type !== undefined && (type !== 'file' || (size !== undefined && modified !== undefined))
+  const { there, problem } = isKnown ? {} : await lookedAt(look)
+  // What stands there is another thing than the one that is asked about.
+  const found = type === undefined || there?.type === type ? there : undefined
+  const judged = type ?? found?.type ?? 'file'
+  const said = (given: unknown) => (given === undefined ? 'at the source' : 'as given')
+  const unknown = problem === undefined ? [] : [problem]
+  if (judged !== 'file')
+    return { type: judged, text: [`taken for ${names[judged]}, ${said(type)}`, ...unknown].join('; ') }
+  const sizeBytes = size ?? found?.length
+  const modifiedMs = modified === undefined ? found?.modificationTime : Date.parse(modified)
+  const facts = [
+    ...(type === undefined && found === undefined ? ['taken for a file'] : [`${names.file}, ${said(type)}`]),
+    ...(sizeBytes === undefined ? [] : [`${sizeBytes} bytes, ${said(size)}`]),
+    ...(modifiedMs === undefined ? [] : [`changed ${new Date(modifiedMs).toISOString()}, ${said(modified)}`]),
+    ...unknown,
+  ]
+  return {
+    type: judged,
+    ...(sizeBytes === undefined ? {} : { sizeBytes }),
+    ...(modifiedMs === undefined ? {} : { modifiedMs }),
+    text: facts.join('; '),
+  }
+}
+
+async function lookedAt(look: () => Promise<FilesystemLook>) {
+  try {
+    const { entry } = await look()
+    return entry === undefined ? { problem: 'the source has no such path' } : { there: entry }
+  } catch (error) {
+    if (!isGantryError(error)) throw error
+    return { problem: `the source could not be looked at: ${error.message}` }
+  }
+}
+
+/** Kinds of rules that cannot be decided, by what nobody knows of a file: nothing else is judged by size or time. */
+export const openTypes = ({ type, sizeBytes, modifiedMs }: Judged): ReadonlySet<RuleType> =>
+  new Set<RuleType>([
+    ...(type === 'file' && sizeBytes === undefined ? (['fileSize'] as const) : []),
+    ...(type === 'file' && modifiedMs === undefined ? (['date', 'age'] as const) : []),
+  ])
