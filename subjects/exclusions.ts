@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { filesystemKinds } from './filesystem-kinds.ts'
-import { lookedTypes } from './filesystems.ts'
+import { lookedTypes } from './filesystems-internal.ts'
 import { commandDeadlineMs } from './migration-commands.ts'
 import { migrationId } from './migration-model.ts'
 import { ruleContracts } from './rule-contracts.ts'

@@ -1,5 +1,5 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { type Definition, type HttpRoute, internalResource, resource } from './contract.ts'
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type Definition, type HttpRoute, resource } from './contract.ts'
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import {
   Count,
@@ -15,7 +15,7 @@ import {
   Text,
 } from './schemas.ts'
 
-const fileSystemId = Name('Name of the filesystem')
+export const fileSystemId = Name('Name of the filesystem')
 const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
 const scanOnly = Type.Optional(
   Type.Boolean({
@@ -32,7 +32,7 @@ const listenAndApplySourceChanges = Type.Optional(
 const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
 
 /** Twice what a caller may give in `additionalProperties`: the kind's own options and defaults come to them. */
-const maxOptions = 200
+export const maxOptions = 200
 
 /** A filesystem as callers see it: secrets masked, all properties as text. */
 export const Filesystem = model('Filesystem', {
@@ -62,7 +62,7 @@ export const FileStatus = model('FileStatus', {
 })
 
 /** A store is asked over a network and given time for it. */
-const storeDeadlineMs = 30_000
+export const storeDeadlineMs = 30_000
 
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
@@ -144,7 +144,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
   } as const satisfies Definition
 }
 
-const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
+export const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 const perKind = Object.fromEntries(
   kinds.flatMap((kind) => [
     [`create-${kind}`, createOf(kind)],
@@ -256,48 +256,6 @@ export const filesystems = resource('filesystems', {
       { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' },
     ],
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
-    deadlineMs: storeDeadlineMs,
-  },
-})
-
-/** Types of what stands in a store. */
-export const lookedTypes = ['file', 'folder', 'symlink', 'other'] as const
-export type LookedType = (typeof lookedTypes)[number]
-
-const FilesystemLook = strict({
-  entry: Type.Optional(
-    strict({
-      type: Type.Enum(lookedTypes),
-      length: Count('Bytes'),
-      modificationTime: Count('Milliseconds since 1970'),
-    }),
-  ),
-})
-/** What stands at a path; without `entry` nothing does. */
-export type FilesystemLook = Static<typeof FilesystemLook>
-
-/** What the engine needs to open a driver. Secrets are sealed: only processes with the platform's identity can open them. */
-export const filesystemsInternal = internalResource('filesystems', {
-  resolve: {
-    summary: 'A filesystem with its options, secrets sealed',
-    input: strict({ fileSystemId }),
-    output: strict({
-      fileSystemId,
-      isSource: Type.Boolean(),
-      isScanOnly: Type.Boolean(),
-      listenAndApplySourceChanges: Type.Boolean(),
-      kind: Type.Enum(kinds),
-      options: record(Type.Unknown(), maxOptions, 'Options of the kind'),
-    }),
-    errors: ['NOT_FOUND'],
-    http: [],
-  },
-  look: {
-    summary: 'What stands at a path, without following a symbolic link',
-    input: strict({ fileSystemId, path: Path('In the filesystem') }),
-    output: FilesystemLook,
-    errors: ['NOT_FOUND', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
-    http: [],
     deadlineMs: storeDeadlineMs,
   },
 })

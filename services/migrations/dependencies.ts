@@ -1,6 +1,6 @@
 import type { Collection } from '../../broker/collection.ts'
 import type { Condition } from '../../subjects/conditions.ts'
-import type { FilesystemLook } from '../../subjects/filesystems.ts'
+import type { FilesystemLook } from '../../subjects/filesystems-internal.ts'
 import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import type { ChangesView } from './changes/following.ts'

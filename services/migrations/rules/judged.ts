@@ -1,4 +1,4 @@
-import type { FilesystemLook, LookedType } from '../../../subjects/filesystems.ts'
+import type { FilesystemLook, LookedType } from '../../../subjects/filesystems-internal.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import type { RuleType } from '../../../subjects/rules.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { explainer } from '../../../services/migrations/rules/explain.ts'
-import type { FilesystemLook } from '../../../subjects/filesystems.ts'
+import type { FilesystemLook } from '../../../subjects/filesystems-internal.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { Rule } from '../../../subjects/rules.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
