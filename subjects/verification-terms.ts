@@ -62,6 +62,7 @@ export const verificationCounts = {
   fileTimeMismatches: 'Files with another time of the last change',
   metadataMismatches:
     'Paths with other permission bits, another owner or other extended attributes, and folders and links with another time',
+  matchedPathCount: 'Paths that are the same on both sides, as far as the level looks',
   unreadablePaths: 'Paths that could not be compared',
   totalDiscrepancies: 'All that is not as it should be: the rows of the discrepancy reports',
   bytesRead: 'Bytes of content that were read',
@@ -77,3 +78,6 @@ export const verificationReports = {
 } as const
 export type VerificationReport = keyof typeof verificationReports
 export const verificationReportNames = Object.keys(verificationReports) as VerificationReport[]
+
+/** `reportId` of all of them in one archive, and its media type. */
+export const allReports = { name: 'ALL', type: 'application/x-tar' } as const

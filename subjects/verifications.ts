@@ -4,6 +4,7 @@ import { from, Part } from './download.ts'
 import { migrationId } from './migration-model.ts'
 import { Count, countFields, list, model, Nothing, page, Path, strict, Uuid } from './schemas.ts'
 import {
+  allReports,
   verificationCounts,
   type VerificationLevel,
   verificationLevels,
@@ -52,6 +53,14 @@ export const Verification = model('Verification', {
   verificationDepth: configuration.verificationDepth,
   ignoreAfterTimestamp: configuration.ignoreAfterTimestamp,
   ...counts,
+  dataExcluded: Count('The same as bytesExcluded, by its older name'),
+  verificationProgress: strict({
+    matchedPathCount: counts.matchedPathCount,
+    totalFailedPathCount: counts.totalDiscrepancies,
+    targetFilesMissing: counts.filesMissingOnTarget,
+    targetDirectoriesMissing: counts.directoriesMissingOnTarget,
+    filesizeMismatches: counts.fileSizeMismatches,
+  }),
 })
 export type Verification = Static<typeof Verification>
 
@@ -157,11 +166,13 @@ export const verifications = resource('verifications', {
   report: {
     summary: 'A report of a verification',
     description:
-      'FULL has a line of JSON for each path, DISCREPANCIES_JSON for each that is not as it should be, DISCREPANCIES_CSV has those as a table, SUMMARY is the verification itself.',
+      'FULL has a line of JSON for each path, DISCREPANCIES_JSON for each that is not as it should be, DISCREPANCIES_CSV has those as a table, SUMMARY is the verification itself; ALL is all of them in a tar archive.',
     input: strict({
       verificationId,
       reportId: Type.Optional(
-        Type.Enum(verificationReportNames, { description: 'Which report; default DISCREPANCIES_CSV' }),
+        Type.Enum([...verificationReportNames, allReports.name], {
+          description: 'Which report; default DISCREPANCIES_CSV',
+        }),
       ),
       from,
     }),
@@ -175,7 +186,9 @@ export const verifications = resource('verifications', {
       args: ['verificationId'],
       example: 'gantry verifications report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',
     },
-    download: { types: [...new Set(Object.values(verificationReports).map(({ type }) => type))] },
+    download: {
+      types: [...new Set([...Object.values(verificationReports), allReports].map(({ type }) => type))],
+    },
   },
 })
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -88,6 +89,14 @@ test('the existing product’s calls: PUT, look, list, reports and their downloa
     fileSizeMismatches: 1,
     totalDiscrepancies: 3,
     rowsLeftOut: 0,
+    dataExcluded: 0,
+    verificationProgress: {
+      matchedPathCount: 20,
+      totalFailedPathCount: 3,
+      targetFilesMissing: 1,
+      targetDirectoriesMissing: 0,
+      filesizeMismatches: 1,
+    },
   })
   expect((await migrator('GET', '/verifications?migrationId=everything')).body).toEqual([body])
   expect(
@@ -118,6 +127,12 @@ test('the existing product’s calls: PUT, look, list, reports and their downloa
   expect(texts.get('FULL')!.trim().split('\n')).toHaveLength(23)
   expect(texts.get('DISCREPANCIES_CSV')).toContain('"MISSING_ON_TARGET","FILE","/a/b/file ""3"""')
   expect(JSON.parse(texts.get('SUMMARY')!)).toMatchObject({ id, status: 'COMPLETE', totalDiscrepancies: 3 })
+  const [row] = texts.get('FULL')!.split('\n')
+  expect(JSON.parse(row!)).toMatchObject({ timestamp: expect.any(Number) as number })
+  const all = await download(`/verifications/reports/${id}?reportId=ALL`)
+  expect(all.headers.get('content-disposition')).toContain(`${id}.tar`)
+  const listed = execFileSync('tar', ['-t'], { input: all.text, encoding: 'utf8' })
+  expect(listed.trim().split('\n')).toHaveLength(reports.length)
   const shown = await gantry(['verifications', 'report', id, '--report-id', 'DISCREPANCIES_JSON'], {
     env: { GANTRY_HOME: home },
   })

@@ -1,6 +1,6 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
-import type { VerificationReport } from '../../../subjects/verification-terms.ts'
+import { allReports, type VerificationReport } from '../../../subjects/verification-terms.ts'
 import type { verifications } from '../../../subjects/verifications.ts'
 import type { MigrationRecord } from '../record.ts'
 import { jobHandlers } from '../walks/job-handlers.ts'
@@ -61,6 +61,8 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
     delete: ({ verificationId }) => known.delete(verificationId),
     reports: ({ verificationId }) => known.reports(verificationId),
     report: ({ verificationId, reportId = 'DISCREPANCIES_CSV', from }) =>
-      known.report(verificationId, reportId, from),
+      reportId === allReports.name
+        ? known.archive(verificationId, allReports.type, from)
+        : known.report(verificationId, reportId, from),
   }
 }

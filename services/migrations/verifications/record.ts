@@ -26,8 +26,17 @@ export function publicVerification(
   running: Readonly<Record<string, number>> = {},
 ): Verification {
   const { level, paths, originalPaths, depth, ignoreAfterMs, counts = running } = record
+  const job = publicJob(record, counts, verificationCounts)
   return {
-    ...publicJob(record, counts, verificationCounts),
+    ...job,
+    dataExcluded: job.bytesExcluded,
+    verificationProgress: {
+      matchedPathCount: job.matchedPathCount,
+      totalFailedPathCount: job.totalDiscrepancies,
+      targetFilesMissing: job.filesMissingOnTarget,
+      targetDirectoriesMissing: job.directoriesMissingOnTarget,
+      filesizeMismatches: job.fileSizeMismatches,
+    },
     level,
     paths,
     originalPaths,

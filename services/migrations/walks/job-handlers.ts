@@ -92,14 +92,22 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
     },
     report: async (id: string, reportId: N, from = 0): Promise<Part> => {
       requireEnded(await find(id))
-      const part = await reports.read(id, reportId, from)
-      if (part !== undefined) return part
-      throw new GantryError(
-        'NOT_FOUND',
-        `the reports of ${id} are gone: there was no more room for them, or it was cancelled before it began`,
-      )
+      return (await reports.read(id, reportId, from)) ?? gone(id)
+    },
+    /** All reports. @param type media type of a tar archive */
+    archive: async (id: string, type: string, from = 0): Promise<Part> => {
+      requireEnded(await find(id))
+      const part = await reports.archive(id, from)
+      return part === undefined ? gone(id) : { name: `${id}.tar`, type, ...part }
     },
   }
+}
+
+function gone(id: string): never {
+  throw new GantryError(
+    'NOT_FOUND',
+    `the reports of ${id} are gone: there was no more room for them, or it was cancelled before it began`,
+  )
 }
 
 function requireEnded(record: JobRecord): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { crc32 } from 'node:zlib'
 import { maxPartLength, type Part } from '../../../subjects/download.ts'
+import { archivePart, type Member } from './report-archive.ts'
 
 /** One of the reports of a job. */
 interface ReportKind {
@@ -77,17 +78,19 @@ export class ReportStore<N extends string> {
     const { file, type } = this.#kinds[name]
     const path = join(this.#of(id), file)
     if (!existsSync(path)) return undefined
-    await using handle = await open(path)
-    const buffer = Buffer.allocUnsafe(maxPartLength)
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
-    const end = bytesRead < buffer.length ? bytesRead : buffer.lastIndexOf('\n') + 1
-    const content = buffer.toString('utf8', 0, end)
-    return {
-      name: `${id}-${file}`,
-      type,
-      content,
-      ...(bytesRead < buffer.length ? {} : { next: from + end }),
-    }
+    const { text: content, bytes, isLast } = await linesFrom(path, from)
+    return { name: `${id}-${file}`, type, content, ...(isLast ? {} : { next: from + bytes }) }
+  }
+
+  /** One part of all reports in a tar archive; undefined when there are none. */
+  async archive(id: string, from: number): Promise<Pick<Part, 'content' | 'next'> | undefined> {
+    const members = Object.values<ReportKind>(this.#kinds).flatMap(({ file }): Member[] => {
+      const path = join(this.#of(id), file)
+      if (!existsSync(path)) return []
+      const { size: sizeBytes, mtimeMs: modifiedMs } = statSync(path)
+      return [{ name: `${id}/${file}`, sizeBytes, modifiedMs, read: (at) => linesFrom(path, at) }]
+    })
+    return members.length === 0 ? undefined : archivePart(members, from)
   }
 
   suffixOf(name: N | 'FULL' | 'SUMMARY'): string {
@@ -224,3 +227,16 @@ export class ReportWriter<N extends string> {
 
 /** Where a report is until it is as far as the one of before. */
 const nextOf = (folder: string, file: string): string => join(folder, `${file}.next`)
+
+/** Whole lines of a report from a byte on, as many as a part has room for. */
+async function linesFrom(
+  path: string,
+  from: number,
+): Promise<{ text: string; bytes: number; isLast: boolean }> {
+  await using handle = await open(path)
+  const buffer = Buffer.allocUnsafe(maxPartLength)
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
+  const isLast = bytesRead < buffer.length
+  const bytes = isLast ? bytesRead : buffer.lastIndexOf('\n') + 1
+  return { text: buffer.toString('utf8', 0, bytes), bytes, isLast }
+}

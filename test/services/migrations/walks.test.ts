@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { verificationReports } from '../../../subjects/verification-terms.ts'
@@ -94,6 +95,18 @@ test('reports are bounded: what comes after a full one is counted, and the oldes
     content: line + line,
   })
   expect(await store.read('first', 'FULL', 40)).toMatchObject({ content: line })
+  const parts: string[] = []
+  for (let from: number | undefined = 0; from !== undefined;) {
+    const part = await store.archive('first', from)
+    parts.push(part!.content)
+    from = part!.next
+  }
+  writeFileSync(join(folder.reports, 'all.tar'), parts.join(''))
+  execFileSync('tar', ['-xf', 'all.tar'], { cwd: folder.reports })
+  expect(readFileSync(join(folder.reports, 'first', 'full.jsonl'), 'utf8')).toBe(line + line)
+  expect(readFileSync(join(folder.reports, 'first', 'discrepancies.csv'), 'utf8')).toBe('')
+  expect(readFileSync(join(folder.reports, 'first', 'summary.json'), 'utf8')).toBe('{\n  "id": "first"\n}\n')
+  expect(await store.archive('nothing', 0)).toBeUndefined()
   expect(store.makeRoom(['first', 'second', 'third'])).not.toEqual([])
   expect(await store.read('first', 'FULL', 0)).toBeUndefined()
   expect(await store.read('third', 'SUMMARY', 0)).toMatchObject({ content: '{\n  "id": "third"\n}\n' })

@@ -24,6 +24,7 @@ export interface Comparison {
   readonly ignoreAfterMs?: number
 }
 
+/** `timestamp` is when the path was compared, in milliseconds since 1970. */
 type Row = Readonly<Record<(typeof rowFields)[number], string | number | undefined>>
 const rowFields = [
   'scanResult',
@@ -35,6 +36,7 @@ const rowFields = [
   'sourceModified',
   'targetModified',
   'detail',
+  'timestamp',
 ] as const
 
 /** First line of the reports in CSV. */
@@ -158,6 +160,7 @@ export class Comparer implements Judge {
       sourceModified: momentOf(source),
       targetModified: momentOf(target),
       detail,
+      timestamp: Date.now(),
     }
     const line = `${JSON.stringify(row)}\n`
     found.line(verificationReports.FULL.file, line)
@@ -218,9 +221,10 @@ function countVerdict(found: Collected, { result }: Verdict, isFolder: boolean):
       return count(found, 'metadataMismatches')
     case 'UNREADABLE':
       return count(found, 'unreadablePaths')
+    case 'MATCH':
+      return count(found, 'matchedPathCount')
     case 'FOUND_ON_BOTH':
     case 'EXCLUDED':
     case 'IGNORED':
-    case 'MATCH':
   }
 }
