@@ -9,12 +9,15 @@ import {
   migrationOfBytes,
   sentSpec,
 } from '../../../services/migrations/agents/spec-bytes.ts'
+import { type Report, Roster } from '../../../services/migrations/agents/roster.ts'
 import { packRules } from '../../../services/migrations/engine/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
 import { MovedSoFar, Throughput } from '../../../services/migrations/agents/throughput.ts'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { largeFileBytes } from '../../../services/migrations/engine/items.ts'
 import { Mover } from '../../../services/migrations/engine/mover.ts'
+import { startTestBroker } from '../../support/broker.ts'
+import { recordingLog } from '../../support/log.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { createMove } from './engine/move-folder.ts'
 
@@ -117,4 +120,39 @@ test('of a large file the parts are what was moved, and the whole is not counted
   moved.item(large)
   moved.item({ ...noCounts(), filesMigrated: 1, bytesMigrated: 5 })
   expect(moved.all).toEqual({ bytes: counts.bytesMigrated, files: counts.filesMigrated })
+})
+
+test('an agent of another release is there and is given nothing, and it says why', async () => {
+  await using broker = await startTestBroker()
+  const roster = await Roster.open(await broker.connect('PLATFORM'), {
+    version: '2.0.0',
+    log: recordingLog().log,
+  })
+  const report = (name: string, version: string): Report => ({
+    name,
+    host: name,
+    version,
+    shares: [],
+    threads: 1,
+    instance: crypto.randomUUID(),
+    publicKey: '',
+    revision: '',
+    holding: [],
+    itemsInHand: 0,
+    moved: { bytes: 0, files: 0 },
+  })
+  const [same, older] = [
+    roster.admit('key', report('same', '2.0.0')),
+    roster.admit('old', report('older', '1.9.0')),
+  ]
+  if (typeof same === 'string' || typeof older === 'string') throw new Error('an agent has to end')
+  const problem = 'it is release 1.9.0, the platform is 2.0.0: install the same'
+  expect([roster.problemOf(same), roster.problemOf(older)]).toEqual([undefined, problem])
+  expect(await roster.all(() => [])).toMatchObject([
+    { name: 'older', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: problem } },
+    { name: 'same', healthy: true, health: { status: 'CONNECTED', lastHealthMessage: '' } },
+  ])
+  // The same agent after an update.
+  roster.admit('old', report('older', '2.0.0'))
+  expect(await roster.all(() => [])).toMatchObject([{ name: 'older', healthy: true }, { name: 'same' }])
 })
