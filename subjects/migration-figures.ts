@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { conditions } from './conditions.ts'
 import { changeFigures } from './migration-changes.ts'
 import { internalId, migrationId, migrationStates } from './migration-model.ts'
-import { Count, list, model, Path, strict, Timestamp } from './schemas.ts'
+import { type FileSizeClass, fileSizeClassNames } from './migration-terms.ts'
+import { Count, countFields, list, model, Path, strict, Timestamp } from './schemas.ts'
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
@@ -38,6 +39,15 @@ export const Info = model('MigrationProgress', {
 })
 export const InfoList = model('MigrationList', { migrations: list(Info), count: Count('How many') })
 
+const sizeLimits: Readonly<Record<FileSizeClass, string>> = {
+  filesUpTo1KiB: 'Files of 1 KiB at most',
+  filesUpTo1MiB: 'Larger ones, of 1 MiB at most',
+  filesUpTo1GiB: 'Larger ones, of 1 GiB at most',
+  filesLarger: 'Still larger ones',
+}
+/** Files by their size; the existing product names no classes. */
+export const FilesBySize = model('FilesBySize', countFields(sizeLimits))
+
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
 export const Stats = model('Stats', {
   filesScanned: Count('Files found'),
@@ -45,7 +55,11 @@ export const Stats = model('Stats', {
   filesExcluded: Count('Files that rules left out'),
   dirsExcluded: Count('Folders that rules left out'),
   bytesExcluded: Count('Bytes of the files that rules left out'),
+  eventsExcluded: Count(
+    'Changes of live migrations that rules left out; in a folder that is left out nobody listens',
+  ),
   filesMigrated: Count('Files copied'),
+  fileCountBySize: FilesBySize,
   dirsMigrated: Count('Folders made'),
   filesMigratedClient: Count('Files copied because a change of a live migration told of them'),
   dirsMigratedClient: Count('Folders made because a change told of them'),
@@ -68,6 +82,10 @@ export const MigrationRecord = model('MigrationRecord', {
 
 export const bucketPeriods = ['SECOND', 'MINUTE', 'HOUR', 'DAY'] as const
 
+const sizeRates = Object.fromEntries(
+  fileSizeClassNames.map((name) => [name, Type.Number({ minimum: 0 })]),
+) as Record<FileSizeClass, ReturnType<typeof Type.Number>>
+
 export const RollingStats = model('RollingStats', {
   bucketPeriod: Type.Enum(bucketPeriods),
   startOfBucketPeriodTimeStamp: Count('Milliseconds since 1970'),
@@ -77,6 +95,7 @@ export const RollingStats = model('RollingStats', {
   migrationStats: Stats,
   filesPerSecondForPeriod: Type.Number({ minimum: 0 }),
   dirsPerSecondForPeriod: Type.Number({ minimum: 0 }),
+  fileCountBySizePerSecondForPeriod: strict(sizeRates),
   rawBytesPerSecondForPeriod: Type.Number({ minimum: 0 }),
   successfulBytesPerSecondForPeriod: Type.Number({ minimum: 0 }),
 })

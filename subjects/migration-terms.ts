@@ -19,3 +19,13 @@ export const defaultMetadata = { modes: true, owners: true, attributes: false } 
 /** What becomes of symbolic links. */
 export const linkPolicies = ['keep', 'follow', 'skip'] as const
 export const defaultLinks: (typeof linkPolicies)[number] = 'keep'
+
+/** Classes that copied files are counted in, and the most bytes of a file of each. */
+export const fileSizeClasses = {
+  filesUpTo1KiB: 2 ** 10,
+  filesUpTo1MiB: 2 ** 20,
+  filesUpTo1GiB: 2 ** 30,
+  filesLarger: Number.POSITIVE_INFINITY,
+} as const
+export type FileSizeClass = keyof typeof fileSizeClasses
+export const fileSizeClassNames = Object.keys(fileSizeClasses) as FileSizeClass[]

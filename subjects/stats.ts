@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
-import { MigrationRecord, Stats } from './migration-figures.ts'
+import { FilesBySize, MigrationRecord, Stats } from './migration-figures.ts'
 import { migrationId } from './migration-model.ts'
 import { Count, list, model, strict } from './schemas.ts'
 
@@ -10,6 +10,8 @@ export const maxThroughputSeconds = 1_800
 const ThroughputBucket = model('ThroughputBucket', {
   totalBytes: Count('Bytes of files that arrived'),
   totalFiles: Count('Files and links that arrived'),
+  totalFilesBySize: FilesBySize,
+  peakFilesBySize: FilesBySize,
   peakBytes: Count('Most bytes in one second'),
   peakFiles: Count('Most files in one second'),
   scannedFiles: Count('Files found'),
@@ -17,6 +19,7 @@ const ThroughputBucket = model('ThroughputBucket', {
   excludedFiles: Count('Files that rules left out'),
   excludedDirs: Count('Folders that rules left out'),
   excludedBytes: Count('Bytes of the files that rules left out'),
+  excludedEvents: Count('Changes of live migrations that rules left out'),
 })
 
 /** Figures of what is moved; those of migrations by state are verbs of `migrations`. */

@@ -28,12 +28,12 @@ import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
 import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import {
+  asRemoval,
   comingFrom,
   type MayRemove,
   mayRemoveAll,
   mayRemoveOwn,
   removalAtTarget,
-  removalError,
   removeTree,
 } from './remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
@@ -193,6 +193,7 @@ export class Applying {
       if (how.isTree || there === undefined) this.#below(place, entry, how)
     } else if ('error' in judgement)
       this.#account.failedForGood(joinPath(place.path, entry.name), judgement.error)
+    else if (how.isTold) this.#account.counts.eventsExcluded++
   }
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
@@ -270,9 +271,7 @@ export class Applying {
   /** @param name of what is gone from the folder, with all that mappings have brought from it */
   async #remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<void> {
     const run = this.#run
-    await this.#removeTree(gone, may).catch((error: unknown) => {
-      throw removalError(error)
-    })
+    await asRemoval(this.#removeTree(gone, may))
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
     if ((await run.source.stat(joinPath(place.path, name))) !== undefined)

@@ -1,4 +1,5 @@
 import type { PutOff } from '../../../subjects/condition-terms.ts'
+import { fileSizeClasses, fileSizeClassNames } from '../../../subjects/migration-terms.ts'
 import type { FailureClass } from '../../drivers/driver.ts'
 
 /**
@@ -55,6 +56,10 @@ const countNames = [
   'foldersRetried',
   /** Put off for another try, a path as often as that happened; nobody has given it up. */
   'pathsRequeued',
+  /** A change of a live migration told of something that a rule leaves out. */
+  'eventsExcluded',
+  /** The files among those migrated, by their size. */
+  ...fileSizeClassNames,
 ] as const
 
 export type Counts = Record<(typeof countNames)[number], number>
@@ -62,6 +67,13 @@ export type Counts = Record<(typeof countNames)[number], number>
 export const noCounts = (): Counts =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these are all the names that the type has
   Object.fromEntries(countNames.map((name) => [name, 0])) as Counts
+
+/** Counts a file that has arrived. */
+export function countCopied(counts: Counts, sizeBytes: number): void {
+  counts.filesMigrated++
+  counts.bytesMigrated += sizeBytes
+  counts[fileSizeClassNames.find((name) => sizeBytes <= fileSizeClasses[name]) ?? 'filesLarger']++
+}
 
 /** Adds counts to others, in place. */
 export function add(into: Counts, more: Readonly<Counts>): Counts {

@@ -10,7 +10,7 @@ import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
 import { fileDigest, openUpload, uploadPaths } from '../../drivers/local-upload.ts'
 import { ChangedNames } from './changed-folders.ts'
 import { checkAccepted } from './copy.ts'
-import { add, type Counts, noCounts, type ItemResult } from './counts.ts'
+import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
 import { bytesOf, type LargeCopy, type PartsOf, partsLeft } from './large-copy.ts'
@@ -123,7 +123,8 @@ async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   await withVersion(run, copy, (file) => file.verifyUnchanged())
   const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
   const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
-  const counts = { ...noCounts(), filesMigrated: 1, bytesMigrated: copy.sizeBytes }
+  const counts = noCounts()
+  countCopied(counts, copy.sizeBytes)
   for (const index of copy.upload.written ?? []) counts.bytesResumed += bytesOf(copy, index)
   countLosses(counts, losses)
   countNames(counts, copy.nameCount)
@@ -157,7 +158,10 @@ export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Pro
   try {
     for (const index of partsLeft(copy)) await copyPart(run, copy, index)
     const { counts: all } = await commitLarge(run, copy)
-    add(counts, { ...all, filesMigrated: 0, bytesMigrated: 0 })
+    // Who asked for it counts the file.
+    const file = noCounts()
+    countCopied(file, copy.sizeBytes)
+    add(counts, subtract(all, file))
   } catch (error) {
     await run.target.abortUpload(copy.upload)
     throw error

@@ -138,12 +138,16 @@ export async function* listThere(
 const errorAt = (side: Removal['side'], error: StoreError): StoreError =>
   side === 'target' ? targetError(error) : error
 
-/** An error of a removal at the target, marked as such. */
-export function removalError(error: unknown): StoreError {
-  const { failure, message, retryAfterMs, isTargets } = storeError(error)
-  const options = { cause: error, isTargets, isRemoval: true }
-  return new StoreError(failure, message, {
-    ...options,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  })
+/** What goes wrong with a removal at the target, marked as such. */
+export async function asRemoval(removal: Promise<unknown>): Promise<void> {
+  try {
+    await removal
+  } catch (error) {
+    const { failure, message, retryAfterMs, isTargets } = storeError(error)
+    const options = { cause: error, isTargets, isRemoval: true }
+    throw new StoreError(failure, message, {
+      ...options,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    })
+  }
 }

@@ -4,7 +4,7 @@ import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
 import { LocalCopy } from './copy-local.ts'
-import type { Counts, ItemResult } from './counts.ts'
+import { type Counts, countCopied, type ItemResult } from './counts.ts'
 import { makeFolders, makeRealFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
@@ -202,10 +202,7 @@ class Progress {
   copied(sizeBytes: number | undefined): void {
     const { counts } = this.#outcome
     if (sizeBytes === undefined) counts.linksMigrated++
-    else {
-      counts.filesMigrated++
-      counts.bytesMigrated += sizeBytes
-    }
+    else countCopied(counts, sizeBytes)
   }
 
   skipped(sizeBytes: number): void {

@@ -3,7 +3,7 @@ import type { bucketPeriods } from '../../../subjects/migration-figures.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import { maxThroughputSeconds } from '../../../subjects/stats.ts'
 import { add, type Counts, noCounts } from '../engine/counts.ts'
-import { wireStats } from './wire.ts'
+import { bySize, wireStats } from './wire.ts'
 
 type Period = (typeof bucketPeriods)[number]
 type RollingStat = Output<(typeof migrations)['stats']>[number]
@@ -96,6 +96,7 @@ function wire(period: Period, { startMs, updatedMs, counts }: Bucket, nowMs: num
     migrationStats: stats,
     filesPerSecondForPeriod: stats.filesMigrated / seconds,
     dirsPerSecondForPeriod: stats.dirsMigrated / seconds,
+    fileCountBySizePerSecondForPeriod: bySize((name) => stats.fileCountBySize[name] / seconds),
     rawBytesPerSecondForPeriod: stats.rawBytesMigrated / seconds,
     successfulBytesPerSecondForPeriod: stats.successfulBytesMigrated / seconds,
   }

@@ -1,7 +1,7 @@
 import type { Output } from '../../../subjects/contract.ts'
 import type { stats } from '../../../subjects/stats.ts'
 import type { RollingStats } from './rolling-stats.ts'
-import { wireStats } from './wire.ts'
+import { bySize, wireStats } from './wire.ts'
 
 export type Throughput = Output<(typeof stats)['throughput-in']>
 
@@ -14,6 +14,8 @@ export function throughputIn(
   const sum: Throughput = {
     totalBytes: 0,
     totalFiles: 0,
+    totalFilesBySize: bySize(() => 0),
+    peakFilesBySize: bySize(() => 0),
     peakBytes: 0,
     peakFiles: 0,
     scannedFiles: 0,
@@ -21,9 +23,13 @@ export function throughputIn(
     excludedFiles: 0,
     excludedDirs: 0,
     excludedBytes: 0,
+    excludedEvents: 0,
   }
   for (const { counts } of rolling.lastSeconds(seconds, nowMs)) {
-    const { filesMigrated, successfulBytesMigrated, ...seen } = wireStats(counts)
+    const { filesMigrated, successfulBytesMigrated, fileCountBySize, ...seen } = wireStats(counts)
+    const { totalFilesBySize: total, peakFilesBySize: peak } = sum
+    sum.totalFilesBySize = bySize((name) => total[name] + fileCountBySize[name])
+    sum.peakFilesBySize = bySize((name) => Math.max(peak[name], fileCountBySize[name]))
     sum.totalBytes += successfulBytesMigrated
     sum.totalFiles += filesMigrated
     sum.peakBytes = Math.max(sum.peakBytes, successfulBytesMigrated)
@@ -33,6 +39,7 @@ export function throughputIn(
     sum.excludedFiles += seen.filesExcluded
     sum.excludedDirs += seen.dirsExcluded
     sum.excludedBytes += seen.bytesExcluded
+    sum.excludedEvents += seen.eventsExcluded
   }
   return sum
 }

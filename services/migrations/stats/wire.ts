@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { Stats } from '../../../subjects/migration-figures.ts'
+import { type FileSizeClass, fileSizeClassNames } from '../../../subjects/migration-terms.ts'
 import type { Counts } from '../engine/counts.ts'
 
 /** Counts under their wire names. Client activity is what a change brought; one-time migrations have none. */
@@ -13,7 +14,9 @@ export function wireStats(counts: Counts): Static<typeof Stats> {
     filesExcluded: counts.filesExcluded,
     dirsExcluded: counts.foldersExcluded,
     bytesExcluded: counts.bytesExcluded,
+    eventsExcluded: counts.eventsExcluded,
     filesMigrated: files,
+    fileCountBySize: bySize((name) => counts[name]),
     dirsMigrated: folders,
     filesMigratedScan: files - filesChanged,
     dirsMigratedScan: folders - foldersChanged,
@@ -27,6 +30,10 @@ export function wireStats(counts: Counts): Static<typeof Stats> {
     successfulBytesMigratedClient: bytesChanged,
   }
 }
+
+/** A figure for each class of sizes. */
+export const bySize = (figure: (name: FileSizeClass) => number): Record<FileSizeClass, number> =>
+  Object.fromEntries(fileSizeClassNames.map((name) => [name, figure(name)])) as Record<FileSizeClass, number>
 
 /** Links and special files are files to those who ask. */
 export const scannedFiles = ({ filesScanned, linksScanned, othersScanned }: Counts): number =>

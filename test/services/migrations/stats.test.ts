@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noCounts } from '../../../services/migrations/engine/counts.ts'
+import { countCopied, noCounts } from '../../../services/migrations/engine/counts.ts'
 import { diagnosticsHandlers } from '../../../services/migrations/stats/diagnostics.ts'
 import { thinned } from '../../../services/migrations/stats/history.ts'
 import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
@@ -10,12 +10,12 @@ import type { WithFigures } from '../../../services/migrations/with-figures.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 
 const noon = Date.parse('2026-03-01T12:00:00.500Z')
-const moved = (files: number, bytes: number) => ({
-  ...noCounts(),
-  filesScanned: files,
-  filesMigrated: files,
-  bytesMigrated: bytes,
-})
+const moved = (files: number, bytes: number) => {
+  const counts = { ...noCounts(), filesScanned: files }
+  for (let file = 0; file < files; file++) countCopied(counts, bytes / files)
+  return counts
+}
+const noSizes = { filesUpTo1KiB: 0, filesUpTo1MiB: 0, filesUpTo1GiB: 0, filesLarger: 0 }
 
 test('throughput is the sum of the last seconds, and the most of one of them', () => {
   const rolling = new RollingStats()
@@ -33,6 +33,9 @@ test('throughput is the sum of the last seconds, and the most of one of them', (
     excludedFiles: 0,
     excludedDirs: 0,
     excludedBytes: 0,
+    excludedEvents: 0,
+    totalFilesBySize: { ...noSizes, filesUpTo1KiB: 4 },
+    peakFilesBySize: { ...noSizes, filesUpTo1KiB: 3 },
   })
   expect(throughputIn(rolling, 60, noon).totalFiles).toBe(9)
   expect(throughputIn(rolling, 1, noon).totalBytes).toBe(35)
@@ -141,5 +144,16 @@ test('diagnostics: sums, means, and the one with the most', async () => {
     totalEventQueued: 7,
     eventsBehindMax: 7,
     eventsBehindAverage: 7,
+  })
+})
+
+test('copied files are counted by their size, each limit included', () => {
+  const counts = noCounts()
+  for (const size of [0, 1_024, 1_025, 2 ** 20, 2 ** 30, 2 ** 30 + 1]) countCopied(counts, size)
+  expect(wireStats(counts).fileCountBySize).toEqual({
+    filesUpTo1KiB: 2,
+    filesUpTo1MiB: 2,
+    filesUpTo1GiB: 1,
+    filesLarger: 1,
   })
 })

@@ -444,9 +444,12 @@ describe('what a migration is told to do', () => {
     for (const path of ['a.tmp', 'cache/file', 'kept']) writeFileSync(move.from(path), 'x')
     for (const path of ['b.tmp', 'cache/theirs']) writeFileSync(move.to(path), 'x')
     const told = changed('', { names: ['a.tmp', 'b.tmp', 'cache', 'kept'] })
+    const excluded: number[] = []
     for (const group of [told, changed('cache', { names: ['file', 'theirs'] }), everything])
-      await move.apply(group)
+      excluded.push((await move.apply(group)).counts.eventsExcluded)
     expect(move.listed()).toEqual(['b.tmp', 'cache', 'cache/theirs', 'kept'])
+    // Of what is at the source; a comparison tells of no change.
+    expect(excluded).toEqual([2, 0, 0])
   })
 
   test('what is renamed to a name that is left out goes from the target, and comes back with another', async () => {

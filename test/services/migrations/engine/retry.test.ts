@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/driver.ts'
 import { Outcome } from '../../../../services/migrations/engine/outcome.ts'
-import { removalError } from '../../../../services/migrations/engine/remove-tree.ts'
+import { asRemoval } from '../../../../services/migrations/engine/remove-tree.ts'
 import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/retry.ts'
 
 const minutes = 60_000
@@ -25,12 +25,14 @@ test.for([
   expect(stillToWaitMs(nowMs + aheadMs, nowMs)).toBe(waitMs)
 })
 
-test('each try that is put off is counted, and what is given up is no retry; a removal says that it is one', () => {
+test('each try that is put off is counted, and what is given up is no retry; a removal says that it is one', async () => {
   const outcome = new Outcome(1)
   const path = Buffer.from('file')
   const away = new StoreError('unreachable', 'no route to host')
   expect([outcome.failed(path, away), outcome.failed(path, away)]).toEqual([true, true])
-  expect(outcome.failed(path, removalError(new StoreError('permission', 'not yours')))).toBe(false)
+  const refused = asRemoval(Promise.reject(new StoreError('permission', 'not yours')))
+  const error: unknown = await refused.catch((thrown: unknown) => thrown)
+  expect(outcome.failed(path, error)).toBe(false)
   expect(outcome.result(undefined)).toMatchObject({
     counts: { pathsRequeued: 2, failures: 1 },
     failures: [{ path: '/file', failure: 'permission', isRemoval: true }],
