@@ -10,6 +10,8 @@ export default defineConfig({
     pool: 'forks',
     // Each mostly waits for other processes: one less than there are cores, as usual, would leave half of a small machine idle.
     maxWorkers: '100%',
+    // What a file has side by side waits for timers of a broker or of the platform, not for this process.
+    maxConcurrency: 10,
     // Bounds for a machine that does a lot beside; a test takes seconds.
     testTimeout: 60_000,
     hookTimeout: 60_000,

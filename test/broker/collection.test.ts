@@ -170,7 +170,8 @@ test('a watcher is told of what is there and of each change, until it stops', as
   expect(told).toHaveLength(4)
 })
 
-test.each([1, 50, 200])(
+// Side by side: what was asked of a broker that dies waits for its answer for five seconds.
+test.concurrent.each([1, 50, 200])(
   'kill -9 after %i acknowledged values: those are all there, and a fact of each that is there is told once',
   async (killAfter) => {
     await using broker = await startTestBroker()
@@ -195,7 +196,7 @@ test.each([1, 50, 200])(
   },
 )
 
-test.each([1, 25, 75])(
+test.concurrent.each([1, 25, 75])(
   'kill -9 after %i updates of one value by many: each that was acknowledged is in it, and none twice',
   async (killAfter) => {
     await using broker = await startTestBroker()
