@@ -144,21 +144,24 @@ test.concurrent.each([1, 50, 150])(
   },
 )
 
-test.concurrent('workers go on by themselves over three kills, and what was done is not handed out again', async () => {
-  await using broker = await startTestBroker()
-  const queue = await open(await broker.connect('PLATFORM'))
-  await Promise.all(upTo(1_000).map((n) => put(queue, `${n}`)))
-  const worker = working(queue)
-  for (const killAfter of [1, 300, 600]) {
-    await until('it is time', () => worker.done.length >= killAfter)
-    await broker.kill()
-  }
-  await until('all are done', isEmpty(queue))
-  await until('all workers know', () => worker.done.length >= 1_000)
-  expect(worker.done.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(1_000))
-  expect(worker.names).toHaveLength(1_000)
-  await worker.stop()
-})
+test.concurrent(
+  'workers go on by themselves over three kills, and what was done is not handed out again',
+  async () => {
+    await using broker = await startTestBroker()
+    const queue = await open(await broker.connect('PLATFORM'))
+    await Promise.all(upTo(1_000).map((n) => put(queue, `${n}`)))
+    const worker = working(queue)
+    for (const killAfter of [1, 300, 600]) {
+      await until('it is time', () => worker.done.length >= killAfter)
+      await broker.kill()
+    }
+    await until('all are done', isEmpty(queue))
+    await until('all workers know', () => worker.done.length >= 1_000)
+    expect(worker.done.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(1_000))
+    expect(worker.names).toHaveLength(1_000)
+    await worker.stop()
+  },
+)
 
 test('a worker and the broker die with items in hand: who takes the queue back gets all of them, and once', async () => {
   await using broker = await startTestBroker()
