@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/nats-server.setup.ts'],
+    globalSetup: ['test/support/compiled.setup.ts', 'test/support/nats-server.setup.ts'],
     // Kill processes for many minutes: `npm run test:crash`; need Java, and others' products: `npm run test:peers`.
     exclude: ['test/crash/**', 'test/peers/**'],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
