@@ -4,7 +4,7 @@ import { GantryError } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import type { Figures } from '../figures.ts'
-import type { MigrationDependencies } from '../index.ts'
+import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
 import { invalidField } from '../invalid.ts'
 import { areNested, storePlace } from '../overlap.ts'
@@ -47,23 +47,28 @@ export async function targetMatchOf(
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
 
 type Written = Moved &
-  Pick<MigrationRecord, 'migrationId' | 'cleaned'> & {
+  Pick<MigrationRecord, 'migrationId' | 'kind' | 'cleaned'> & {
     readonly targetMatch?: MigrationRecord['targetMatch'] | undefined
   }
 
+/** Whether a migration removes what came to the target since it began, and its source has not. */
+const removes = ({ kind, targetMatch }: Written): boolean => kind === 'live' || targetMatch !== undefined
+
 /**
  * What one migration brings is only at the target for another, which must not delete it.
- * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
+ * @throws GantryError INVALID_INPUT when a live migration, or one with `targetMatch`, and another one write to the same place
  */
-export async function requireOwnTarget(dependencies: Matching, asked: Written): Promise<void> {
-  const { records } = dependencies
+export async function requireOwnTarget(
+  dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
+  all: readonly MigrationRecord[],
+  asked: Written,
+): Promise<void> {
   const placesOf = async (migration: Written) =>
     Promise.all(targetsOf(migration).map((path) => storePlace(dependencies, migration.target, path)))
-  const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
-  const others = all.filter(
+  const others: Written[] = all.filter(
     (other) =>
       other.migrationId !== asked.migrationId &&
-      (other.targetMatch ?? asked.targetMatch) !== undefined &&
+      (removes(other) || removes(asked)) &&
       !isOfOneTree(asked, other),
   )
   if (others.length === 0) return
@@ -72,12 +77,14 @@ export async function requireOwnTarget(dependencies: Matching, asked: Written): 
     const its = await placesOf(other)
     if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
     const { migrationId } = other
-    throw asked.targetMatch === undefined
-      ? invalidField(
-          'target',
-          `must be apart from that of ${migrationId}, which deletes what its own source has not`,
-        )
-      : invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+    if (asked.targetMatch !== undefined)
+      throw invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+    throw invalidField(
+      'target',
+      removes(other)
+        ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
+        : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`,
+    )
   }
 }
 
@@ -89,7 +96,8 @@ export async function requireMatchable(dependencies: Matching, record: Migration
       'targetMatch',
       'would delete what the migration has brought: its source was cleaned up',
     )
-  await requireOwnTarget(dependencies, { ...record, targetMatch: record.targetMatch ?? {} })
+  const all = await dependencies.records.all()
+  await requireOwnTarget(dependencies, all, { ...record, targetMatch: record.targetMatch ?? {} })
 }
 
 function refuseLive(kind: MigrationKind): void {
