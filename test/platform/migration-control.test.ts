@@ -7,7 +7,6 @@ import { encodeItem } from '../../services/migrations/engine/items.ts'
 import { Collection } from '../../broker/collection.ts'
 import { FilesystemRecord } from '../../services/filesystems/record.ts'
 import { migrations } from '../../subjects/migrations.ts'
-import { killServer } from '../support/broker.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
@@ -234,8 +233,7 @@ test('the broker is killed when all is done: the next scan counts that no second
   const completed = await nextEvent(platform, 'completed', migrationId)
   await platform.call(migrations.create, { migrationId, path: '/', source: 'small', target, autoStart: true })
   await completed.payload
-  // When another runs the lost connection is known, and nothing is asked of the one that died.
-  await killServer({ pid: platform.brokerPid })
+  process.kill(platform.brokerPid()!, 'SIGKILL')
   const once = await until('the platform answers', () => progressOf(migrationId).catch(() => undefined))
   const again = await nextEvent(platform, 'completed', migrationId)
   await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
