@@ -57,13 +57,13 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
   const state = { id, stop, credit: new Credit(stop.signal) }
   running.set(id, state)
   try {
-    const reply = await drivers.use(job.spec.source, 'source', (source) =>
+    const done = drivers.use(job.spec.source, 'source', (source) =>
       drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
     )
-    giveBack()
+    // Whoever hears of the end must find folders of the target with their own modes.
+    const reply = await done.finally(giveBack)
     send({ type: 'reply', id, reply })
   } catch (error) {
-    giveBack()
     send({ type: 'error', id, error: sendableError(error) })
   } finally {
     running.delete(id)
