@@ -1,6 +1,6 @@
 /** An echo on a plain nats-server, bare and through `serve()`, in one process. Prints the broker's address. */
 import { connect } from '@nats-io/transport-node'
-import { createIdentity } from '../broker/identity.ts'
+import { createIdentity } from '../broker/create-identity.ts'
 import { serve } from '../broker/serve.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
 import { serviceQueue } from '../subjects/names.ts'

@@ -69,15 +69,19 @@ export class Collection<S extends TSchema> {
     return (await this.#read(id))?.value
   }
 
-  /** All values, ordered by id; `after` and `limit` cut out a page. */
+  /** A page of the values, ordered by id. */
   async list({ after, limit = maxPageLength }: { after?: string; limit?: number } = {}): Promise<
     Static<S>[]
   > {
-    const values = await this.#all()
+    return (await this.all(after)).slice(0, limit)
+  }
+
+  /** All values, ordered by id, or those whose ids come after one. */
+  async all(after?: string): Promise<Static<S>[]> {
+    const values = await this.#byId()
     return [...values.keys()]
       .filter((id) => after === undefined || id > after)
       .toSorted()
-      .slice(0, limit)
       .map((id) => values.get(id)!)
   }
 
@@ -93,7 +97,7 @@ export class Collection<S extends TSchema> {
     return (await this.#groups.idsOf(group)).length >= count && (await this.listGroup(group)).length >= count
   }
 
-  async #all(): Promise<Map<string, Static<S>>> {
+  async #byId(): Promise<Map<string, Static<S>>> {
     const values = new Map<string, Static<S>>()
     await this.#bucket.each((envelope) => {
       if (envelope.gone !== true) values.set(envelope.id, decode(this.#options, envelope))
@@ -237,7 +241,10 @@ export class Collection<S extends TSchema> {
   }
 
   async #groupAll(): Promise<void> {
-    const all = [...(await this.#all())].map(([id, value]) => ({ id, group: this.#options.groupOf?.(value) }))
+    const all = [...(await this.#byId())].map(([id, value]) => ({
+      id,
+      group: this.#options.groupOf?.(value),
+    }))
     await this.#groups.complete(all.flatMap(({ id, group }) => (group === undefined ? [] : [{ id, group }])))
   }
 

@@ -32,6 +32,7 @@ export const factStream = 'EVENTS'
 const maxAgeNs = 7 * 24 * 3600 * 1e9
 /** A tenth of the default storage; the oldest facts go first. */
 const maxBytes = 1e9
+
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
   readonly #js: JetStreamClient

@@ -1,8 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
-import { type Account, type ClaimsData, encodeOperator, type Operator } from '@nats-io/jwt'
-import { platformExports, platformJwt } from './account-jwts.ts'
-import { createKey, keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
+import type { Account, ClaimsData, Operator } from '@nats-io/jwt'
+import { keyFromEntropy, type KeyRole, NativeKeyPair } from './ed25519.ts'
 import { verifyClaims } from './jwt.ts'
 
 /** The identity fields of `gantry.config`, as the specification names them. `gantry.*` is the PLATFORM account. */
@@ -58,42 +56,8 @@ function derived(operatorSeed: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', operatorSeed, 'gantry', purpose, 32))
 }
 
-/** A new identity, its JWTs signed for these limits. */
-export async function createIdentity(limits: StorageLimits): Promise<Identity> {
-  const seeds = {
-    operator: createKey('O'),
-    operatorSigning: createKey('O'),
-    gantry: createKey('A'),
-    signing: createKey('A'),
-  }
-  return signIdentity(seeds.operator, seeds.operatorSigning, seeds.gantry, seeds.signing, limits)
-}
-
-async function signIdentity(
-  operator: NativeKeyPair,
-  operatorSigning: NativeKeyPair,
-  gantry: NativeKeyPair,
-  gantrySigning: NativeKeyPair,
-  limits: StorageLimits,
-): Promise<Identity> {
-  const fields: IdentityFields = {
-    'gantry.jwt': '',
-    'gantry.seed': gantry.seed,
-    'gantry.signingseed': gantrySigning.seed,
-    'operator.jwt': '',
-    'operator.seed': operator.seed,
-    'operator.signingseed': operatorSigning.seed,
-  }
-  const identity = keysOf(fields)
-  fields['operator.jwt'] = await encodeOperator('gantry', operator, {
-    signing_keys: [operatorSigning.getPublicKey()],
-    system_account: identity.SYS.account.getPublicKey(),
-  })
-  fields['gantry.jwt'] = await platformJwt(identity, limits)
-  return identity
-}
-
-function keysOf(fields: IdentityFields): Identity {
+/** All keys that these fields and those derived from them are. */
+export function keysOf(fields: IdentityFields): Identity {
   const operatorSeed = fields['operator.seed']
   const derivedKey = (role: KeyRole, purpose: string) => keyFromEntropy(role, derived(operatorSeed, purpose))
   const accountKeys = (name: string): AccountKeys => ({
@@ -178,20 +142,6 @@ function requireJwt(
   if (!claims.nats.signing_keys?.some((key) => key === subject.signing.getPublicKey())) {
     throw new Error(`${name} does not name its signing key`)
   }
-}
-
-/** The same identity, its JWTs signed again when they were made for other limits, or offered something else. */
-export async function withLimits(identity: Identity, limits: StorageLimits): Promise<Identity> {
-  const { limits: signed, exports: offered = [] } = verifyClaims<Account>(identity.fields['gantry.jwt']).nats
-  const areLimitsRight =
-    signed?.disk_storage === limits.maxFileBytes && signed.mem_storage === limits.maxMemBytes
-  const isOfferRight = isDeepStrictEqual(
-    offered.map(({ subject }) => subject).toSorted(),
-    platformExports.map(({ subject }) => subject).toSorted(),
-  )
-  if (areLimitsRight && isOfferRight) return identity
-  const { operator, PLATFORM } = identity
-  return signIdentity(operator.account, operator.signing, PLATFORM.account, PLATFORM.signing, limits)
 }
 
 /** Keyed hash, hex: the only form in which a token's secret is stored. */

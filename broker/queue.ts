@@ -67,7 +67,7 @@ export class Queue extends QueueWork {
     log: Log,
     { takeBack = false }: { takeBack?: boolean } = {},
   ): Promise<Queue> {
-    const manager = await jetstreamManager(connection)
+    const manager = await jetstreamManager(connection, { checkAPI: false })
     const { state, created } = await manager.streams.add({
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
@@ -172,7 +172,7 @@ export class Queue extends QueueWork {
 
   /** Deletes a queue without opening it. */
   static async deleteByName(connection: NatsConnection, name: string): Promise<void> {
-    await Queue.#delete(await jetstreamManager(connection), name)
+    await Queue.#delete(await jetstreamManager(connection, { checkAPI: false }), name)
   }
 
   static async #delete(manager: JetStreamManager, name: string): Promise<void> {

@@ -1,13 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { call, send } from '../broker/client.ts'
-import type { NatsConnection } from '../broker/connection.ts'
 import { outcomeOf } from '../broker/endpoint-call.ts'
-import type { Log } from '../broker/log.ts'
-import type { BeginSpan } from '../broker/tracing.ts'
 import { isGantryError } from '../subjects/errors.ts'
 import { checkInput, endpointPath } from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
-import type { Authority } from './authority.ts'
+import type { ExtensionRouteOptions } from './extension-options.ts'
 import { endpointFinder } from './find-endpoint.ts'
 import type { KnownEndpoint } from './known-extensions.ts'
 import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
@@ -16,20 +13,6 @@ import { UnderWay } from './under-way.ts'
 
 /** Methods without a body. */
 const bodiless = new Set(['GET', 'DELETE'])
-
-export interface ExtensionRouteOptions {
-  readonly authority: Authority
-  /** The key of a caller's connection. */
-  readonly keyIdOf: (connection: NatsConnection) => string | undefined
-  /** Where extensions are looked up; it may ask nothing else. */
-  readonly lookup: NatsConnection
-  /** Has a listener called whenever what a lookup says of an extension may have changed. */
-  readonly onChange: (listener: (prefix: string) => void) => void
-  /** Hears of a call that the broker did not let a connection make. */
-  readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
-  readonly beginSpan: BeginSpan
-  readonly log: Log
-}
 
 /**
  * The route of all endpoints of all extensions. Which there are, and who sees them, is asked once for each connection, and

@@ -3,7 +3,7 @@ import type { NatsConnection } from '../broker/connection.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
 import { product } from '../subjects/names.ts'
-import type { ExtensionRouteOptions } from './extensions.ts'
+import type { ExtensionRouteOptions } from './extension-options.ts'
 import { KnownExtension, KnownExtensions, type KnownEndpoint } from './known-extensions.ts'
 
 /** Finds an endpoint for a caller. @throws GantryError NOT_FOUND also for an extension that the caller does not see */

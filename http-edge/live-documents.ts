@@ -12,7 +12,7 @@ import type { DocumentPart, GrowingDocument } from '../subjects/growing-document
 import { contracts, eventContracts } from '../subjects/index.ts'
 import { growingOpenApi, openApiPart } from '../subjects/openapi.ts'
 import { DocumentParts, type Registered } from './document-parts.ts'
-import type { ExtensionRouteOptions } from './extensions.ts'
+import type { ExtensionRouteOptions } from './extension-options.ts'
 import { callerFirst, connectionOf } from './server.ts'
 import { Slices } from './slices.ts'
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from './cli/support.ts'
-import { chromiumMissing, openChromium } from './support/chromium.ts'
+import { chromiumTest, openChromium } from './support/chromium.ts'
 import { callExample, startExample, stopExample } from './support/example.ts'
 import { createKey } from './support/keys.ts'
 import { createHome, freePort, startTestPlatform, type TestPlatform } from './support/platform.ts'
@@ -67,9 +67,9 @@ test('an example that is killed is gone at once', async () => {
   expect(performance.now() - killedMs).toBeLessThan(2_000)
 })
 
-const name = `examples/page.mjs, in Chromium${chromiumMissing === undefined ? '' : ` (not run: ${chromiumMissing})`}`
-describe.skipIf(chromiumMissing !== undefined)(name, () => {
-  test('a page answers while it is open, over WebSocket, with nats.ws alone', async () => {
+chromiumTest(
+  'examples/page.mjs: a page answers while it is open, over WebSocket, with nats.ws alone',
+  async () => {
     const server = spawn(process.execPath, [join(root, 'examples/page.mjs')], {
       env: { ...process.env, PORT: String(pagePort) },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -97,5 +97,5 @@ describe.skipIf(chromiumMissing !== undefined)(name, () => {
     const ended = once(server, 'exit')
     server.kill()
     await ended
-  })
-})
+  },
+)

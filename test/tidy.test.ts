@@ -55,6 +55,23 @@ test('imports go one way', () => {
   expect(wrong).toEqual([])
 })
 
+/** Of files that import each other, be it for their types alone, none can be understood without the others. */
+test('imports make no circles', () => {
+  const edges = imports.filter(isOurs)
+  const left = new Set(sources)
+  // What imports nothing that is left, or is imported by nothing, is in no circle, nor on a way between two.
+  for (let count = Infinity; left.size < count;) {
+    count = left.size
+    const still = edges.filter(({ from, what }) => left.has(from) && left.has(what))
+    const [importing, imported] = [
+      new Set(still.map(({ from }) => from)),
+      new Set(still.map(({ what }) => what)),
+    ]
+    for (const path of left) if (!importing.has(path) || !imported.has(path)) left.delete(path)
+  }
+  expect([...left]).toEqual([])
+})
+
 /** What a file loads, without what is for its types alone. */
 const loadedBy = (path: string): string[] =>
   Array.from(

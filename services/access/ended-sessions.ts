@@ -7,7 +7,7 @@ const sweepEveryMs = 3_600_000
 
 /** Forgets sessions that ended long ago: each sign-in makes one. */
 export async function purgeEndedSessions(keys: KeyCollection, nowMs = Date.now()): Promise<number> {
-  const all = await keys.list({ limit: Number.POSITIVE_INFINITY })
+  const all = await keys.all()
   const ended = all.filter((key) => key.kind === 'session' && endMs(key) < nowMs - keptMs)
   for (const { id } of ended) await keys.erase(id)
   return ended.length

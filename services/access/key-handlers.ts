@@ -95,7 +95,7 @@ export function keyHandlers({
     list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)
       // The page is cut from those that the caller may see.
-      const all = await keys.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
+      const all = await keys.all(after)
       return all
         .filter((key) => key.owner === own.owner || isAdministrator(own))
         .slice(0, limit)

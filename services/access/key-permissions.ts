@@ -15,7 +15,7 @@ export const keyPermissionHandlers = (keys: KeyCollection): Handlers<typeof keys
   },
   expiring: async ({ by }) => {
     const until = Date.parse(by)
-    return (await keys.list({ limit: Infinity }))
+    return (await keys.all())
       .flatMap((key) =>
         key.expires !== undefined && key.kind !== 'session' && whyInvalid(key) === undefined
           ? [{ id: key.id, expires: key.expires }]

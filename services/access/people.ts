@@ -63,7 +63,7 @@ async function rolesOf(
   { state, rules }: SignInOptions,
 ): Promise<string[]> {
   if (isConfiguredAdmin(subject, groups, rules)) return [admin.name]
-  const all = await state.assignments.list({ limit: Number.POSITIVE_INFINITY })
+  const all = await state.assignments.all()
   const assigned = all.filter(({ group }) => groups.includes(group)).flatMap((each) => each.roles)
   const names = [...roles, ...assigned]
   const withDefault = rules.defaultRole === undefined ? names : [...names, rules.defaultRole]
@@ -79,7 +79,7 @@ export async function signIn(person: Person, options: SignInOptions): Promise<Se
   const { state, issuer, kick } = options
   const subject = subjectOf(person)
   const names = await rolesOf(subject, person, options)
-  const known = [...builtInRoles, ...(await state.roles.list({ limit: Number.POSITIVE_INFINITY }))]
+  const known = [...builtInRoles, ...(await state.roles.all())]
   const roles = names.flatMap((name) => known.find((role) => role.name === name) ?? [])
   const effective = union([everyone, ...roles])
   const user: User = {

@@ -22,7 +22,7 @@ export function roleHandlers({ keys, roles }: RoleState): Handlers<typeof roleCo
       return { roles: key.roles, permissions, visible_extensions }
     },
     list: async ({ limit = maxPageLength, after }) => {
-      const own = await roles.list({ limit: Infinity })
+      const own = await roles.all()
       return [...builtInRoles, ...own]
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .filter(({ name }) => after === undefined || name > after)

@@ -54,7 +54,7 @@ export class Evaluator {
   async #load(): Promise<void> {
     const nowMs = Date.now()
     this.#alerts.clear()
-    for (const alert of await this.#options.state.alerts.list({ limit: Infinity })) {
+    for (const alert of await this.#options.state.alerts.all()) {
       this.#alerts.set(alert.id, alert)
       if (alert.state !== 'firing') continue
       const track = { beganMs: Date.parse(alert.began), lastMs: nowMs, isFiring: true }
@@ -78,7 +78,7 @@ export class Evaluator {
 
   /** The rules that hold: built-in ones as they were changed, and those that were made. */
   async rules(): Promise<StoredRule[]> {
-    const stored = await this.#options.state.rules.list({ limit: Infinity })
+    const stored = await this.#options.state.rules.all()
     const rules = new Map([...builtInRules, ...stored].map((rule) => [rule.name, rule]))
     return [...rules.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }

@@ -32,8 +32,7 @@ export class Directory {
     stop(): Promise<void>
   }> {
     const directory = new Directory()
-    for (const record of await instances.list({ limit: Infinity }))
-      directory.record(subjectToken(instanceKey(record)), record)
+    for (const record of await instances.all()) directory.record(subjectToken(instanceKey(record)), record)
     const watches = await Promise.all([
       instances.watch((token, record) => directory.record(token, record)),
       heartbeats.watch((token, beat) => directory.seen(token, beat?.seen)),

@@ -1,6 +1,3 @@
-import type { Collection } from '../../broker/collection.ts'
-import type { Log } from '../../broker/log.ts'
-import type { Sealer } from '../../broker/seal.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
@@ -10,20 +7,12 @@ import { StoreError } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
 import { creator, updater } from './change.ts'
+import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { entryPath, storeFailure } from './store.ts'
-import type { Stores } from './stores.ts'
-
-export interface FilesystemDependencies {
-  readonly filesystems: Collection<typeof FilesystemRecord>
-  readonly sealer: Sealer
-  readonly stores: Stores
-  /** Names of the migrations that need a filesystem. */
-  readonly usesOf: (fileSystemId: string) => Promise<string[]>
-  readonly log: Log
-}
 
 type Health = Output<(typeof filesystems)['health']>
+
 export function filesystemHandlers(dependencies: FilesystemDependencies): Handlers<typeof filesystems> {
   const { filesystems: stored, usesOf } = dependencies
   const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
@@ -64,7 +53,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       })),
     list: async ({ role, verbose, limit = maxPageLength, after }) => {
       // The page is cut from those of the role.
-      const all = await stored.list({ limit: Infinity, ...(after === undefined ? {} : { after }) })
+      const all = await stored.all(after)
       return all
         .filter((record) => role === undefined || roleOf(record) === role)
         .slice(0, limit)
@@ -78,7 +67,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       return {}
     },
     clear: async ({ role }) => {
-      const all = (await stored.list({ limit: Infinity })).filter((record) => roleOf(record) === role)
+      const all = (await stored.all()).filter((record) => roleOf(record) === role)
       for (const { fileSystemId } of all) await requireUnused(fileSystemId)
       for (const { fileSystemId } of all) await stored.delete(fileSystemId)
       return {}

@@ -8,7 +8,7 @@ import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { concurrently } from './engine/concurrently.ts'
 import { isWithin } from './engine/paths.ts'
 import type { Figures } from './figures.ts'
-import type { MigrationDependencies } from './index.ts'
+import type { MigrationDependencies } from './dependencies.ts'
 import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
@@ -184,9 +184,11 @@ export function commandHandlers(
 
 /** The path mappings as they are now. @throws what the creation of the migration would throw for them */
 async function reloaded(dependencies: MigrationDependencies, record: MigrationRecord) {
-  const pathMappings = await mappingsOfNew(dependencies, record)
+  const { records, mappings } = dependencies
+  const [known, others] = await Promise.all([mappings.all(), records.all()])
+  const pathMappings = mappingsOfNew(known, others, record)
   await requireApart(dependencies, { ...record, targets: targetsOf({ ...record, pathMappings }) })
-  await requireOwnTarget(dependencies, { ...record, pathMappings })
+  await requireOwnTarget(dependencies, others, { ...record, pathMappings })
   return pathMappings
 }
 

@@ -8,7 +8,7 @@ import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { asInOrder } from './as-in-order.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import type { Figures } from './figures.ts'
-import type { MigrationDependencies } from './index.ts'
+import type { MigrationDependencies } from './dependencies.ts'
 import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
@@ -28,16 +28,17 @@ type Create = (typeof migrations)['create']
 export const creator =
   (dependencies: MigrationDependencies, figures: Figures) =>
   async (input: Input<Create>): Promise<Migration> => {
-    const { records, look, requireFolder, rules } = dependencies
+    const { records, mappings, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
     const path = textFromPath(pathFromText(input.path))
     const asked = { migrationId, path, source, target }
     // Asked for at once, and told after what the input itself shows.
+    const known = Promise.all([records.all(), mappings.all()])
     const asking = asInOrder([
-      requireUnique(records, asked),
+      known.then(([others]) => requireUnique(others, asked)),
       requireFolder(source, path),
-      mappingsOfNew(dependencies, asked),
+      known,
     ])
     asking.catch(() => undefined)
     const place = await requirePlaces(dependencies, source, target)
@@ -49,10 +50,11 @@ export const creator =
     const targetMatch = await targetMatchOf(dependencies, input, kind)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
-    const [, , pathMappings] = await asking
+    const [, , [others, allMappings]] = await asking
+    const pathMappings = mappingsOfNew(allMappings, others, asked)
     await asInOrder([
       requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
-      requireOwnTarget(dependencies, { ...asked, pathMappings, targetMatch }),
+      requireOwnTarget(dependencies, others, { ...asked, pathMappings, targetMatch }),
     ])
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()

@@ -4,22 +4,12 @@ import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
 import type { ChangesView } from './changes/following.ts'
-import type { Counts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import type { RuleBook } from './rules/book.ts'
-import { countsOf, publicMigration } from './view.ts'
+import { publicMigration } from './view.ts'
+import { countsOf, type WithFigures } from './with-figures.ts'
 import type { WorkStores } from './work.ts'
-
-/** A record with what was done for it. */
-export interface WithFigures {
-  readonly record: MigrationRecord
-  readonly counts: Counts
-  readonly failed: number
-  /** Of a live migration that is worked on here. */
-  readonly changes: ChangesView | undefined
-  readonly conditions: readonly Condition[]
-}
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (internalId: string) => ChangesView | undefined
@@ -83,10 +73,7 @@ export class Figures {
   async all(after?: string): Promise<WithFigures[]> {
     const { progress, failures, changesOf, conditionsOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
-    const all = await this.#records.list({
-      limit: Number.POSITIVE_INFINITY,
-      ...(after === undefined ? {} : { after }),
-    })
+    const all = await this.#records.all(after)
     return all.map((record) => ({
       record,
       counts: countsOf(record, running),

@@ -1,4 +1,3 @@
-import type { Collection } from '../../broker/collection.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import { invalidField } from './invalid.ts'
 import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
@@ -51,11 +50,11 @@ export async function requirePlaces(
 }
 
 /** @throws GantryError ALREADY_EXISTS for a name that is taken, and for a path that is migrated between these two already */
-export async function requireUnique(
-  records: Collection<typeof MigrationRecord>,
+export function requireUnique(
+  others: readonly MigrationRecord[],
   asked: Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>,
-): Promise<void> {
-  for (const other of await records.list({ limit: Number.POSITIVE_INFINITY })) {
+): void {
+  for (const other of others) {
     if (other.migrationId === asked.migrationId) {
       throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
     }
@@ -79,10 +78,13 @@ export async function requireApart(
   asked: Pick<MigrationRecord, 'path' | 'source' | 'target'> & { readonly targets: readonly string[] },
 ): Promise<void> {
   const { path, source, target, targets } = asked
-  const from = await localFolder(source, path)
+  const [from, ...folders] = await Promise.all([
+    localFolder(source, path),
+    ...targets.map((there) => localFolder(target, there)),
+  ])
   if (from === undefined) return
-  for (const there of targets) {
-    const to = await localFolder(target, there)
+  for (const [index, there] of targets.entries()) {
+    const to = folders[index]
     if (to !== undefined) refuseNested({ from, path, source }, { to, there, target })
   }
 }

@@ -61,7 +61,7 @@ export class Progress {
   }
 
   #all(): Promise<WorkerProgress[]> {
-    return this.#workers.list({ limit: Number.POSITIVE_INFINITY })
+    return this.#workers.all()
   }
 }
 

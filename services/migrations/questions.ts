@@ -8,7 +8,7 @@ import { targetPath } from './engine/mappings.ts'
 import { isWithin } from './engine/paths.ts'
 import { Rules } from './engine/rules.ts'
 import type { Figures } from './figures.ts'
-import type { MigrationDependencies } from './index.ts'
+import type { MigrationDependencies } from './dependencies.ts'
 import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from './record.ts'
 import { progressOf } from './view.ts'
@@ -79,7 +79,7 @@ export function questionHandlers(
     },
     'path-status': async ({ path: given, sourceId }) => {
       const path = pathFromText(given)
-      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const all = await records.all()
       const [record] = all
         .filter(({ source, path: root }) => source === sourceId && isWithin(pathFromText(root), path))
         .toSorted((one, other) => other.path.length - one.path.length)

@@ -23,7 +23,7 @@ import { scanned } from './scanned.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
-import { countsOf } from './view.ts'
+import { countsOf } from './with-figures.ts'
 import { forgetScan, forgetWork, type WorkStores } from './work.ts'
 import type { CountListener } from './worker-book.ts'
 

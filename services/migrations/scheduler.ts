@@ -90,7 +90,7 @@ export class Scheduler {
   /** Resolves to the time until turns change by themselves, in milliseconds. */
   async #look(): Promise<number | undefined> {
     const { records, limit, alsoDue } = this.#options
-    const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+    const all = await records.all()
     const now = Date.now()
     for (const turn of turnsOf(all, await limit(), now)) await this.#take(turn)
     const due = [nextDueMs(all, now), await alsoDue(all, now)].filter((ms) => ms !== undefined && ms > now)

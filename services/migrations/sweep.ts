@@ -13,7 +13,7 @@ export interface SweepOptions extends WorkStores {
  * could clear them. Returns the names of the queues that are left.
  */
 export async function sweep({ connection, records, progress, failures }: SweepOptions): Promise<string[]> {
-  const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+  const all = await records.all()
   const inNeed = (needs: (record: MigrationRecord) => boolean) => new Set(all.filter(needs).map(workIdOf))
   const left: string[] = []
   const withQueue = inNeed(needsQueue)

@@ -6,26 +6,16 @@ import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
 import { cleanupSetting } from './cleanups/setting.ts'
-import { add, type Counts, noCounts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
-import type { WithFigures } from './figures.ts'
-import { type MigrationRecord, workIdOf } from './record.ts'
+import type { MigrationRecord } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
+import type { WithFigures } from './with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
-
-/**
- * What was done for a migration's generation so far: the totals of its last scan, and what its workers have done since.
- * When a scan is over these are the same, and may not be forgotten yet.
- */
-export function countsOf(record: MigrationRecord, running: Map<string, Counts>): Counts {
-  const counts = { ...noCounts(), ...record.counts }
-  return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
-}
 
 /**
  * A migration as callers see it.

@@ -58,7 +58,7 @@ export class Keeper {
 
   /** Fills the store with what is stored, before anything is added; after a week that is some thousand records. */
   async load(): Promise<void> {
-    const written = await this.#records.list({ limit: Infinity })
+    const written = await this.#records.all()
     for (const block of written.toSorted((a, b) => a.writtenMs - b.writtenMs)) restore(this.#store, block)
     await this.#forget(Date.now())
   }

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempDisposableSync } from 'node
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { testUnless } from '../support/unless.ts'
 import { root } from './support.ts'
 
 /** The Node of the machine, when it is another than Gantry's own. */
@@ -27,12 +28,19 @@ test('without packages it says what to do, in one line', () => {
   expect(stderr).toBe(`error: ${folder.path} has no packages yet: run "npm start" there once\n`)
 })
 
-test.skipIf(otherNode === undefined)('with another Node it goes on in the one of node_modules', () => {
-  const launcher = join(root, 'cli', 'gantry.mjs')
-  const run = (...args: string[]) => spawnSync(otherNode!, [launcher, ...args], { encoding: 'utf8' })
-  expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\./) as string })
-  expect(run('nonsense')).toMatchObject({ status: 2, stderr: expect.stringContaining('nonsense') as string })
-})
+testUnless(
+  otherNode === undefined ? 'there is no other Node' : undefined,
+  'with another Node it goes on in the one of node_modules',
+  () => {
+    const launcher = join(root, 'cli', 'gantry.mjs')
+    const run = (...args: string[]) => spawnSync(otherNode!, [launcher, ...args], { encoding: 'utf8' })
+    expect(run('--version')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d+\./) as string })
+    expect(run('nonsense')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('nonsense') as string,
+    })
+  },
+)
 
 test('help loads neither the broker client nor the servers, the log or the validator', () => {
   const hooks = `import { registerHooks } from 'node:module'

@@ -10,6 +10,7 @@ import { mountMemory, whyNoMount } from '../support/mounts.ts'
 import { connectAsPlatform } from '../support/platform-account.ts'
 import { createHome } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
+import { testUnless } from '../support/unless.ts'
 import { until } from '../support/until.ts'
 import { seed } from './settings.ts'
 import { migrateFolder } from './migrate-folder.ts'
@@ -18,15 +19,6 @@ import { Victim } from './victim.ts'
 // What is in the way is said, nothing is lost, and it goes on by itself when the way is free.
 
 const mebi = 2 ** 20
-
-/** A test that needs what this machine may not have; where it has not, its name says so and it shows only that. */
-const testWhere = (reason: () => string | undefined) => {
-  const why = reason()
-  return (name: string, work: () => Promise<void>) =>
-    why === undefined
-      ? test(name, work)
-      : test(`${name} (not shown here: ${why})`, () => expect(reason()).toBe(why))
-}
 
 interface Scene extends AsyncDisposable {
   readonly victim: Victim
@@ -88,7 +80,7 @@ test('the broker does not answer for a minute', async () => {
   await checkOutcome(scene)
 })
 
-testWhere(whyNoMount)('the disk of the target is full', async () => {
+testUnless(whyNoMount(), 'the disk of the target is full', async () => {
   using disk = mountMemory(16 * mebi)
   await using scene = await startScene({ files: 20_000, to: disk.path })
   await until('it is said', () => scene.victim.hasLogged(/no space left/i))
@@ -126,7 +118,7 @@ const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 const whyNoFakeTime = () =>
   existsSync(fakeTime) ? undefined : `there is no ${fakeTime}: install the package faketime`
 
-testWhere(whyNoFakeTime)('the clock is stepped back by an hour, and forth by two', async () => {
+testUnless(whyNoFakeTime(), 'the clock is stepped back by an hour, and forth by two', async () => {
   using folder = createFolder('clock')
   const clock = join(folder.clock, 'offset')
   const step = (offset: string) => writeFileSync(clock, offset)

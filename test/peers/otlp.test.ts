@@ -4,11 +4,12 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { loadMessagingConfig } from '../../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../../broker/platform-config.ts'
 import { files } from '../../subjects/names.ts'
 import { createHome, startTestPlatform, testLog } from '../support/platform.ts'
+import { pythonTest } from '../support/python.ts'
 
 interface Received {
   readonly error?: string
@@ -16,9 +17,6 @@ interface Received {
   readonly resourceMetrics?: { scopeMetrics: { metrics: { name: string }[] }[] }[]
 }
 
-const program = process.env['PYTHON_FOR_PEERS']
-const missing = process.env['PYTHON_MISSING']
-const name = 'traces and metrics are what the published schema of OpenTelemetry says'
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 
 /** Receives them in a process of its own. */
@@ -40,44 +38,42 @@ async function startReceiver(python: string) {
   }
 }
 
-if (program === undefined) test(`${name} (not shown here: ${missing})`, () => expect(program).toBeUndefined())
-else
-  test(name, async () => {
-    await using receiver = await startReceiver(program)
-    const home = await createHome()
-    await loadPlatformConfig(home, loadMessagingConfig(home), testLog)
-    const config = join(home, files.config)
-    const made = JSON.parse(readFileSync(config, 'utf8')) as object
-    writeFileSync(config, JSON.stringify({ ...made, 'otlp.endpoint': receiver.endpoint }))
-    {
-      await using platform = await startTestPlatform({ home })
-      const headers = {
-        authorization: `Bearer ${platform.operatorToken}`,
-        traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
-        tracestate: 'vendor=1',
-      }
-      expect(await platform.rest('platform', 'GET', '/api/v1/roles', { headers })).toMatchObject({
-        status: 200,
-      })
-      expect(await platform.rest('platform', 'GET', '/api/v1/keys/none', { headers })).toMatchObject({
-        status: 404,
-      })
+pythonTest('traces and metrics are what the published schema of OpenTelemetry says', async (program) => {
+  await using receiver = await startReceiver(program)
+  const home = await createHome()
+  await loadPlatformConfig(home, loadMessagingConfig(home), testLog)
+  const config = join(home, files.config)
+  const made = JSON.parse(readFileSync(config, 'utf8')) as object
+  writeFileSync(config, JSON.stringify({ ...made, 'otlp.endpoint': receiver.endpoint }))
+  {
+    await using platform = await startTestPlatform({ home })
+    const headers = {
+      authorization: `Bearer ${platform.operatorToken}`,
+      traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+      tracestate: 'vendor=1',
     }
-    // What is left is sent when the platform stops.
-    const { received } = receiver
-    expect(received.filter(({ error }) => error !== undefined)).toEqual([])
-    const spans = received.flatMap(({ resourceSpans = [] }) =>
-      resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
-    )
-    expect(spans.length).toBeGreaterThanOrEqual(4)
-    const id = Buffer.from(traceId, 'hex').toString('base64')
-    expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([id]))
-    const metrics = received.flatMap(({ resourceMetrics = [] }) =>
-      resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics)),
-    )
-    // A counter, a gauge and a histogram.
-    expect(metrics.map((metric) => metric.name)).toEqual(
-      expect.arrayContaining(['http.requests.total', 'storage.limit.bytes', 'http.latency']),
-    )
-    rmSync(home, { recursive: true, force: true })
-  })
+    expect(await platform.rest('platform', 'GET', '/api/v1/roles', { headers })).toMatchObject({
+      status: 200,
+    })
+    expect(await platform.rest('platform', 'GET', '/api/v1/keys/none', { headers })).toMatchObject({
+      status: 404,
+    })
+  }
+  // What is left is sent when the platform stops.
+  const { received } = receiver
+  expect(received.filter(({ error }) => error !== undefined)).toEqual([])
+  const spans = received.flatMap(({ resourceSpans = [] }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
+  )
+  expect(spans.length).toBeGreaterThanOrEqual(4)
+  const id = Buffer.from(traceId, 'hex').toString('base64')
+  expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([id]))
+  const metrics = received.flatMap(({ resourceMetrics = [] }) =>
+    resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics)),
+  )
+  // A counter, a gauge and a histogram.
+  expect(metrics.map((metric) => metric.name)).toEqual(
+    expect.arrayContaining(['http.requests.total', 'storage.limit.bytes', 'http.latency']),
+  )
+  rmSync(home, { recursive: true, force: true })
+})

@@ -19,9 +19,9 @@ import { compareTrees } from '../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../support/immovable.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { testUnless } from '../support/unless.ts'
 import { until } from '../support/until.ts'
 
-const notImmovable = whyNotImmovable()
 let home: string
 let platform: TestPlatform
 beforeAll(async () => {
@@ -168,12 +168,10 @@ test('what changed while it was stopped arrives when it goes on; what stood at t
   await until('the changes have arrived', () => isEqual(differences, theirs))
 })
 
-test(
-  notImmovable === undefined
-    ? 'a removal that the target refuses is a failure, and is made when it is tried again'
-    : `a refused removal (not shown here: ${notImmovable})`,
+testUnless(
+  whyNotImmovable(),
+  'a removal that the target refuses is a failure, and is made when it is tried again',
   async () => {
-    if (notImmovable !== undefined) return
     await using live = await createLive()
     const { migrationId } = live
     fill(live.at)

@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs'
 import { type BrowserContext, chromium } from 'playwright-core'
+import { testUnless } from './unless.ts'
 
 /** Debian's, or that of whoever runs the tests. */
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
-/** Why there is no browser to test with; undefined when there is one. */
-export const chromiumMissing = existsSync(executablePath)
-  ? undefined
-  : `there is no ${executablePath}; set CHROMIUM`
+const noBrowser = existsSync(executablePath) ? undefined : `there is no ${executablePath}; set CHROMIUM`
+
+/** A test in a real browser. */
+export const chromiumTest = (name: string, work: () => Promise<void>): void =>
+  testUnless(noBrowser, `${name}, in Chromium`, work)
 
 /** A real browser with a profile of its own, gone with the scope. */
 export async function openChromium(): Promise<AsyncDisposable & { readonly context: BrowserContext }> {

@@ -4,25 +4,19 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
 import { type Certificates, makeCertificates } from './certificates.ts'
 import { freePort } from './platform.ts'
+import { testUnless } from './unless.ts'
 import { until } from './until.ts'
 
 const slapd = '/usr/sbin/slapd'
 const schemas = '/etc/ldap/schema'
 const modules = '/usr/lib/ldap'
 
-const whyNoSlapd = (): string | undefined =>
-  existsSync(slapd) ? undefined : `there is no ${slapd}: install the package slapd`
-
-const noSlapd = whyNoSlapd()
-/** A test with a real directory; where none can be started its name says so, and it shows only that. */
-export const ldapTest = (name: string, work: () => Promise<void>) =>
-  noSlapd === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${noSlapd})`, () => expect(whyNoSlapd()).toBe(noSlapd))
-export const hasSlapd = noSlapd === undefined
+export const hasSlapd = existsSync(slapd)
+const noSlapd = hasSlapd ? undefined : `there is no ${slapd}: install the package slapd`
+/** A test with a real directory. */
+export const ldapTest = (name: string, work: () => Promise<void>): void => testUnless(noSlapd, name, work)
 
 export const suffix = 'dc=example,dc=org'
 export const peopleBase = `ou=people,${suffix}`

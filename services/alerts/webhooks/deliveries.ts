@@ -49,7 +49,7 @@ export class Deliveries {
   }
 
   async start(): Promise<void> {
-    for (const delivery of await this.#options.state.deliveries.list({ limit: Infinity }))
+    for (const delivery of await this.#options.state.deliveries.all())
       this.#waiting.set(keyOf(delivery), delivery)
     this.#next()
   }

@@ -17,8 +17,7 @@ export class Limits {
 
   /** Begins to follow the policies; resolves when those that are stored hold. */
   async start(policies: Policies): Promise<void> {
-    for (const policy of await policies.list({ limit: Number.POSITIVE_INFINITY }))
-      this.#policies.set(subjectToken(idOf(policy)), policy)
+    for (const policy of await policies.all()) this.#policies.set(subjectToken(idOf(policy)), policy)
     this.refresh()
     this.#watch = await policies.watch((token, policy) => this.#changed(token, policy))
     this.#timer = setInterval(() => this.#lookAtTime(), checkMs).unref()

@@ -42,7 +42,7 @@ export async function requireCleanable(
     if (areNested(from, await storePlace(dependencies, target, there)))
       throw refused(`${there} of ${target} and ${path} of ${source} are one folder, or one is in the other`)
   }
-  const others = await dependencies.records.list({ limit: Number.POSITIVE_INFINITY })
+  const others = await dependencies.records.all()
   for (const other of others) {
     if (other.migrationId === migrationId) continue
     if (!areNested(from, await storePlace(dependencies, other.source, other.path))) continue

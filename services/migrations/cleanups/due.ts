@@ -5,7 +5,7 @@ import { cleanupDueMs } from './setting.ts'
 
 export interface DueDependencies {
   readonly records: Collection<typeof MigrationRecord>
-  readonly cleanups: Pick<Collection<typeof CleanupRecord>, 'create' | 'list'>
+  readonly cleanups: Pick<Collection<typeof CleanupRecord>, 'create' | 'all'>
   readonly wake: () => void
 }
 
@@ -26,7 +26,7 @@ export const cleanupsDue =
 
     async function begin({ migrationId, internalId, completed }: MigrationRecord): Promise<void> {
       if (completed === undefined) return
-      const known = await cleanups.list({ limit: Number.POSITIVE_INFINITY })
+      const known = await cleanups.all()
       const isBegun = known.some((one) => one.internalId === internalId && one.after === completed)
       if (!isBegun) {
         const cleanup = newCleanup(

@@ -40,7 +40,7 @@ export function cleanupHandlers(dependencies: CleanupDependencies): Handlers<typ
     delete: ({ cleanupId }) => known.delete(cleanupId),
     reports: ({ cleanupId }) => known.reports(cleanupId),
     'reports-of': async ({ migrationId }) => {
-      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const all = await records.all()
       const its = all
         .filter((record) => record.migrationId === migrationId)
         .toSorted(byAge)
@@ -63,7 +63,7 @@ export function cleanupHandlers(dependencies: CleanupDependencies): Handlers<typ
       )
     },
     'report-of': async ({ migrationId, reportName, from }) => {
-      const all = await records.list({ limit: Number.POSITIVE_INFINITY })
+      const all = await records.all()
       for (const { id } of all.filter((record) => record.migrationId === migrationId)) {
         const type = cleanupReportNames.find((name) => nameOf(id, name) === reportName)
         if (type !== undefined) return known.report(id, type, from)

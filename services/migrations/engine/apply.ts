@@ -35,8 +35,8 @@ import {
   removalAtTarget,
   removeTree,
 } from './remove-tree.ts'
-import { sizeOfSame } from './same-content.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
+import { sizeOfSame } from './same-content.ts'
 
 /** Applies differences between source and target, and keeps account of what came of it. */
 export class Applying {

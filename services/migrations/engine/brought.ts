@@ -1,8 +1,9 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
+import { concurrently } from './concurrently.ts'
 import { mappedIn } from './mappings.ts'
 import { joinPath, relativePath } from './paths.ts'
 import type { Removed } from './remove-tree.ts'
-import { atTarget, type Run } from './run.ts'
+import { atTarget, concurrencyOf, type Run } from './run.ts'
 
 /** What the target has where a path mapping leads. */
 export interface Brought {
@@ -17,11 +18,11 @@ export interface Brought {
  */
 export async function broughtFrom(run: Run, path: StorePath): Promise<Brought[]> {
   const brought: Brought[] = []
-  for (const { from, to } of mappedIn(run, path)) {
-    if (run.rules?.excluding(from, run.spec.root) !== undefined) continue
+  await concurrently(mappedIn(run, path), concurrencyOf(run), async ({ from, to }) => {
+    if (run.rules?.excluding(from, run.spec.root) !== undefined) return
     const entry = await atTarget(run.target.stat(to))
     if (entry !== undefined) brought.push({ at: { path: to, origin: from }, entry })
-  }
+  })
   return brought
 }
 
@@ -40,7 +41,8 @@ export async function goneMapped(run: Run, folder: StorePath): Promise<Buffer[]>
     names.set(name.toString('latin1'), name)
   }
   const gone: Buffer[] = []
-  for (const name of names.values())
+  await concurrently(names.values(), concurrencyOf(run), async (name) => {
     if ((await run.source.stat(joinPath(folder, name))) === undefined) gone.push(name)
+  })
   return gone
 }

@@ -19,7 +19,6 @@ export const mayReplace = (run: Run): MayRemove => {
     // It would be emptied, and still be in the way.
     if (takenAt(run, path, origin) !== undefined) return false
     if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(at, entry)
-
     let holdsSome = false
     for await (const batch of listThere(run, 'target', path)) {
       for (const one of batch) {

@@ -1,6 +1,6 @@
 import type { ChildBatch } from './children.ts'
 import type { ItemResult } from './counts.ts'
-import type { LargeCopy, PartsOf } from './large.ts'
+import type { LargeCopy, PartsOf } from './large-copy.ts'
 import type { MoveSpec } from './run.ts'
 import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'

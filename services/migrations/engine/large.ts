@@ -1,11 +1,5 @@
 import { closeSync, fstatSync } from 'node:fs'
-import {
-  StoreError,
-  type FileAttributes,
-  type SourceFile,
-  type StorePath,
-  type Upload,
-} from '../../drivers/driver.ts'
+import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
@@ -20,6 +14,7 @@ import { checkAccepted } from './copy.ts'
 import { add, type Counts, noCounts, type ItemResult } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
+import { bytesOf, type LargeCopy, type PartsOf, partsLeft } from './large-copy.ts'
 import { isWatched, isYoung } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { matchAfterKill, matchFolder } from './match-folder.ts'
@@ -30,26 +25,6 @@ import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { isWorthSharing } from './spread.ts'
 import { atTarget, isLocal, policyOf, storePath, sweep, targetRoot, type MoveSpec, type Run } from './run.ts'
-
-/** A large file that is being copied in parts; plain data, so that any thread can copy any part. */
-export interface LargeCopy {
-  /** In the source. */
-  readonly path: Uint8Array
-  readonly upload: Upload
-  readonly sizeBytes: number
-  readonly partBytes: number
-  /** Version of the source's file that all parts must be of. */
-  readonly version: string
-  readonly attributes: FileAttributes
-  readonly nameCount: number
-  /** Whether the parts are copied synchronously, one at a time in a thread. */
-  readonly isLocal: boolean
-  /** Whether several processes may write its parts. */
-  readonly isShared: boolean
-}
-
-/** What of it is needed to copy parts. */
-export type PartsOf = Omit<LargeCopy, 'attributes' | 'nameCount'>
 
 /** Less than what is read and written at once anyway would only be more steps. */
 const minPieceBytes = chunkBytes
@@ -121,17 +96,6 @@ async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
  */
 function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] | undefined {
   return liveThreads ?? (attempt > 1 ? [] : undefined)
-}
-
-/** Bytes of a part. */
-export const bytesOf = ({ sizeBytes, partBytes }: PartsOf, index: number): number =>
-  Math.min(partBytes, sizeBytes - index * partBytes)
-
-/** Indices of the parts that are still to be copied. */
-export function partsLeft({ sizeBytes, partBytes, upload }: PartsOf): number[] {
-  const written = new Set(upload.written)
-  const all = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
-  return all.filter((index) => !written.has(index))
 }
 
 /** Copies one part, verified. Throws StoreErrors, `changed` when the source's file is another version by now. */

@@ -3,12 +3,6 @@ import { targetPath } from './mappings.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from './run.ts'
 import { defaultMetadata } from '../../../subjects/migration-terms.ts'
 
-/** What a live migration needs to know of itself. Plain data. */
-export interface Live {
-  /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
-  readonly startedMs: number
-}
-
 /**
  * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
  * looked at once more.

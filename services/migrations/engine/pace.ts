@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Amount, type Bucket, BucketView } from './bucket.ts'
-import type { Stop } from './run.ts'
+import type { Stop } from './stop.ts'
 
 /** How often who waits looks whether the limit was changed. */
 const recheckMs = 100

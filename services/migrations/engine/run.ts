@@ -7,7 +7,6 @@ import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temp
 import { isErrno, localError } from '../../drivers/local-errors.ts'
 import { type Item, localBounds, networkBounds, type ItemBounds } from './items.ts'
 import { exactMs } from './known.ts'
-import type { Live } from './live.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import type { MetadataSettings } from './metadata.ts'
 import { targetError } from './outcome.ts'
@@ -15,9 +14,16 @@ import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
 import { joinPath } from './paths.ts'
 import type { PackedRules, Rules } from './rules.ts'
+import type { Stop } from './stop.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
 export const firstGeneration = 1
+
+/** What a live migration needs to know of itself. Plain data. */
+export interface Live {
+  /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
+  readonly startedMs: number
+}
 
 /** What is to be moved, from where to where. Plain data. */
 export interface MoveSpec {
@@ -71,32 +77,6 @@ export interface Run {
   readonly pace: Pace
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
-}
-
-/** Tells a job to end soon. A thread that works synchronously hears no message, so that the flag is in shared memory. */
-export class Stop {
-  readonly #flag: Int32Array
-  readonly #controller = new AbortController()
-
-  /** @param flag one number in shared memory; not 0 means stop */
-  constructor(flag: Int32Array) {
-    this.#flag = flag
-  }
-
-  /** For the asynchronous work of drivers. */
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  abort(): void {
-    this.#controller.abort(new Error('the job was stopped'))
-  }
-
-  /** To be called between files. Throws when the job is to end. */
-  check(): void {
-    if (Atomics.load(this.#flag, 0) !== 0) this.abort()
-    this.signal.throwIfAborted()
-  }
 }
 
 /** Path in the source of a path of an item; `targetPath` says where that is at the target. */

@@ -1,28 +1,25 @@
-import type { Collection } from '../../../broker/collection.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { maxPathMappings, type PathMapping } from '../../../subjects/path-mapping-model.ts'
 import type { pathMappings as pathMappingContracts } from '../../../subjects/path-mappings.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
-import type { MigrationDependencies } from '../index.ts'
+import type { MigrationDependencies } from '../dependencies.ts'
 import { invalidField } from '../invalid.ts'
 import { onlySource, requirePlaces } from '../places.ts'
 import type { MigrationRecord } from '../record.ts'
 import { collide, overlapping } from './conflicts.ts'
 import { applicable, type Moved } from './frozen.ts'
 
-export type MappingCollection = Collection<typeof PathMapping>
-
 type Asked = Pick<MigrationRecord, 'migrationId'> & Pick<Moved, 'path' | 'source' | 'target'>
 
 /** What would lead a migration, and the other migrations that it would collide with. */
-export async function checkMappings(
-  { records, mappings }: Pick<MigrationDependencies, 'records' | 'mappings'>,
+function checkMappings(
+  mappings: readonly PathMapping[],
+  others: readonly MigrationRecord[],
   { migrationId, ...asked }: Asked,
-): Promise<{ pathMappings: PathMapping[]; conflicting: string[] }> {
-  const pathMappings = applicable(await mappings.list({ limit: Number.POSITIVE_INFINITY }), asked)
-  const others = await records.list({ limit: Number.POSITIVE_INFINITY })
+): { pathMappings: PathMapping[]; conflicting: string[] } {
+  const pathMappings = applicable(mappings, asked)
   const conflicting = others
     .filter((other) => other.migrationId !== migrationId && collide({ ...asked, pathMappings }, other))
     .map((other) => other.migrationId)
@@ -35,11 +32,12 @@ export async function checkMappings(
  * @throws GantryError ALREADY_EXISTS when another migration writes to the same place from elsewhere, INVALID_INPUT for more
  *   than a migration can have
  */
-export async function mappingsOfNew(
-  dependencies: Pick<MigrationDependencies, 'records' | 'mappings'>,
+export function mappingsOfNew(
+  mappings: readonly PathMapping[],
+  others: readonly MigrationRecord[],
   asked: Asked,
-): Promise<PathMapping[]> {
-  const { pathMappings, conflicting } = await checkMappings(dependencies, asked)
+): PathMapping[] {
+  const { pathMappings, conflicting } = checkMappings(mappings, others, asked)
   if (pathMappings.length > maxPathMappings) {
     throw invalidField('path', `has ${pathMappings.length} path mappings; the most are ${maxPathMappings}`)
   }
@@ -52,7 +50,7 @@ export async function mappingsOfNew(
 }
 
 export function mappingHandlers(dependencies: MigrationDependencies): Handlers<typeof pathMappingContracts> {
-  const { mappings } = dependencies
+  const { records, mappings } = dependencies
   return {
     create: async (input) => {
       const { pathMappingId: id = `mapping-${crypto.randomUUID().slice(0, 8)}`, description = '' } = input
@@ -66,7 +64,7 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
         targetFileSystem,
         targetPath: textFromPath(pathFromText(input.targetPath, 'targetPath')),
       }
-      const other = overlapping(await mappings.list({ limit: Number.POSITIVE_INFINITY }), mapping)
+      const other = overlapping(await mappings.all(), mapping)
       if (other !== undefined && other.id !== id) {
         throw new GantryError(
           'ALREADY_EXISTS',
@@ -83,7 +81,7 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
       limit = maxPageLength,
       after,
     }) =>
-      (await mappings.list({ limit: Number.POSITIVE_INFINITY, ...(after === undefined ? {} : { after }) }))
+      (await mappings.all(after))
         .filter(
           ({ sourceFileSystem, targetFileSystem }) =>
             (source === undefined || sourceFileSystem === source) &&
@@ -104,7 +102,8 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
       const source = input.source ?? (await onlySource(dependencies))
       await requirePlaces(dependencies, source, target)
       const asked = { migrationId, path: textFromPath(pathFromText(path)), source, target }
-      const { pathMappings, conflicting } = await checkMappings(dependencies, asked)
+      const [known, others] = await Promise.all([mappings.all(), records.all()])
+      const { pathMappings, conflicting } = checkMappings(known, others, asked)
       return { mappings: pathMappings.slice(0, maxPathMappings), conflictingMigrationIds: conflicting }
     },
   }

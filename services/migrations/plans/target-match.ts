@@ -4,7 +4,7 @@ import { GantryError } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import type { Figures } from '../figures.ts'
-import type { MigrationDependencies } from '../index.ts'
+import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
 import { invalidField } from '../invalid.ts'
 import { areNested, storePlace } from '../overlap.ts'
@@ -55,12 +55,14 @@ type Written = Moved &
  * What one migration brings is only at the target for another, which must not delete it.
  * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
  */
-export async function requireOwnTarget(dependencies: Matching, asked: Written): Promise<void> {
-  const { records } = dependencies
+export async function requireOwnTarget(
+  dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
+  all: readonly MigrationRecord[],
+  asked: Written,
+): Promise<void> {
   const placesOf = async (migration: Written) =>
     Promise.all(targetsOf(migration).map((path) => storePlace(dependencies, migration.target, path)))
-  const all: Written[] = await records.list({ limit: Number.POSITIVE_INFINITY })
-  const others = all.filter(
+  const others: Written[] = all.filter(
     (other) =>
       other.migrationId !== asked.migrationId &&
       (other.targetMatch ?? asked.targetMatch) !== undefined &&
@@ -89,7 +91,8 @@ export async function requireMatchable(dependencies: Matching, record: Migration
       'targetMatch',
       'would delete what the migration has brought: its source was cleaned up',
     )
-  await requireOwnTarget(dependencies, { ...record, targetMatch: record.targetMatch ?? {} })
+  const all = await dependencies.records.all()
+  await requireOwnTarget(dependencies, all, { ...record, targetMatch: record.targetMatch ?? {} })
 }
 
 function refuseLive(kind: MigrationKind): void {

@@ -32,8 +32,9 @@ export class RuleBook {
     return new RuleBook({ exclusion, inclusion })
   }
 
-  made(effect: RuleEffect, page: { after?: string; limit?: number }): Promise<Rule[]> {
-    return this.#made[effect].list(page)
+  /** Ordered by id; those after one. */
+  made(effect: RuleEffect, after?: string): Promise<Rule[]> {
+    return this.#made[effect].all(after)
   }
 
   /** @throws GantryError NOT_FOUND */

@@ -4,7 +4,7 @@ import { GantryError } from '../../../subjects/errors.ts'
 import type { inclusions as inclusionContracts } from '../../../subjects/inclusions.ts'
 import type { Rule, RuleEffect, RuleView } from '../../../subjects/rules.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
-import type { MigrationDependencies } from '../index.ts'
+import type { MigrationDependencies } from '../dependencies.ts'
 import { invalidField } from '../invalid.ts'
 import type { MigrationRecord } from '../record.ts'
 import { explainer } from './explain.ts'
@@ -39,7 +39,7 @@ function ruleHandlers(effect: RuleEffect, { records, rules }: MigrationDependenc
     },
     get: async ({ id }) => ruleView(effect, await rules.get(effect, id), true),
     delete: async ({ id }) => {
-      const users = (await records.list({ limit: Number.POSITIVE_INFINITY }))
+      const users = (await records.all())
         .filter((record) => record[field]?.includes(id))
         .map(({ migrationId }) => migrationId)
         .slice(0, maxPageLength)
@@ -91,9 +91,7 @@ export function exclusionHandlers(dependencies: MigrationDependencies): Handlers
         throw invalidField('fsType', `must be one of ${fsTypes.join(', ')}`)
       const isAsked = (one: typeof scope) => scope === undefined || scope === one
       const made =
-        isAsked('userDefined') && fsType === undefined
-          ? await dependencies.rules.made('exclusion', { limit: Number.POSITIVE_INFINITY })
-          : []
+        isAsked('userDefined') && fsType === undefined ? await dependencies.rules.made('exclusion') : []
       return [
         ...made.map((rule) => ruleView('exclusion', rule)),
         ...(isAsked('source') ? defaultViews(fsType) : []),
@@ -111,11 +109,8 @@ export function inclusionHandlers(dependencies: MigrationDependencies): Handlers
   return {
     ...ruleHandlers('inclusion', dependencies),
     list: async ({ limit = maxPageLength, after }) => {
-      const made = await dependencies.rules.made('inclusion', {
-        limit,
-        ...(after === undefined ? {} : { after }),
-      })
-      return made.map((rule) => ruleView('inclusion', rule))
+      const made = await dependencies.rules.made('inclusion', after)
+      return made.slice(0, limit).map((rule) => ruleView('inclusion', rule))
     },
   }
 }

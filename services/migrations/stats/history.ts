@@ -64,7 +64,7 @@ export class History {
 
   /** Forgets migrations that are gone. */
   async keepOnly(internalIds: ReadonlySet<string>): Promise<void> {
-    for (const { internalId } of await this.#histories.list({ limit: Number.POSITIVE_INFINITY })) {
+    for (const { internalId } of await this.#histories.all()) {
       if (!internalIds.has(internalId)) await this.#histories.erase(internalId)
     }
   }

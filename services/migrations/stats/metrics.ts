@@ -52,11 +52,11 @@ export class MigrationMetrics {
 
   /** @param works how the work on each migration goes */
   async start(
-    records: Pick<Collection<typeof MigrationRecord>, 'list'>,
+    records: Pick<Collection<typeof MigrationRecord>, 'all'>,
     works: () => readonly Pick<WorkState, 'record' | 'changes'>[],
   ): Promise<void> {
     const count = async () => {
-      const all = await records.list({ limit: Infinity })
+      const all = await records.all()
       for (const [state, gauge] of this.#states) gauge.set(all.filter((one) => one.state === state).length)
     }
     await count()

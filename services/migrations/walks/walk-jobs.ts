@@ -18,7 +18,7 @@ const maxAtOnce = 2
 /** What of a collection of jobs is used. */
 export interface JobRecords<R extends JobRecord> {
   get(id: string): Promise<R | undefined>
-  list(page: { limit: number }): Promise<R[]>
+  all(): Promise<R[]>
   update(
     id: string,
     change: (current: R) => R | undefined,
@@ -229,7 +229,7 @@ export class WalkJobs<R extends JobRecord, N extends string> {
   }
 
   #all(): Promise<R[]> {
-    return this.#options.records.list({ limit: Number.POSITIVE_INFINITY })
+    return this.#options.records.all()
   }
 }
 

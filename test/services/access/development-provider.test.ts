@@ -10,6 +10,7 @@ import { CookieBrowser, signInAt } from '../../support/cookie-browser.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { configure } from '../../support/provider.ts'
+import { testUnless } from '../../support/unless.ts'
 
 let home: string
 beforeEach(async () => {
@@ -98,19 +99,23 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
   list?.some(({ address }) => address === '::1'),
 )
 
-test.skipIf(!hasIpv6)('a platform on the loopback address of IPv6 has sign-in there', async () => {
-  const path = join(home, httpServers.platform.propertiesFile)
-  writeFileSync(path, readFileSync(path, 'utf8').replace('=127.0.0.1', '=::1'))
-  await using platform = await startTestPlatform({ home })
-  expect(platform.signInUrl).toBe(`${platform.httpUrls.platform}/login`)
-  const browser = new CookieBrowser()
-  const reply = await signInAt(browser, platform.signInUrl!, {
-    name: 'viewer',
-    password: platform.developmentPasswords!['viewer']!,
-  })
-  expect(reply.url.hostname).toBe('[::1]')
-  expect((await browser.open(`${platform.httpUrls.platform}/`)).text).toContain('(viewer)')
-})
+testUnless(
+  hasIpv6 ? undefined : 'this host has no IPv6',
+  'a platform on the loopback address of IPv6 has sign-in there',
+  async () => {
+    const path = join(home, httpServers.platform.propertiesFile)
+    writeFileSync(path, readFileSync(path, 'utf8').replace('=127.0.0.1', '=::1'))
+    await using platform = await startTestPlatform({ home })
+    expect(platform.signInUrl).toBe(`${platform.httpUrls.platform}/login`)
+    const browser = new CookieBrowser()
+    const reply = await signInAt(browser, platform.signInUrl!, {
+      name: 'viewer',
+      password: platform.developmentPasswords!['viewer']!,
+    })
+    expect(reply.url.hostname).toBe('[::1]')
+    expect((await browser.open(`${platform.httpUrls.platform}/`)).text).toContain('(viewer)')
+  },
+)
 
 test('a file of accounts that is not as we wrote it is one clear line', async () => {
   {

@@ -1,20 +1,16 @@
 import { chownSync, chmodSync, closeSync, lstatSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { dress, presentOf, bornWith } from '../../../services/drivers/local-attributes.ts'
 import { dressFolder } from '../../../services/drivers/local-folder.ts'
 import { readExtended } from '../../../services/drivers/local-extended.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../support/extended.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { testUnless } from '../../support/unless.ts'
 
 const nobody = 65_534
 const noExtended = whyNoExtended()
 const notRoot = process.getuid?.() === 0 ? undefined : 'only root can stop being root'
-
-const testUnless = (why: string | undefined, name: string, work: () => void) =>
-  why === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${why})`, () => expect(why).not.toBe(''))
 
 /** Works as a user who may give nothing away. */
 function asNobody(work: () => void): void {

@@ -17,34 +17,34 @@ import { LocalDriver } from '../../../services/drivers/local.ts'
 import { contentOf, failureOf, listAll, pattern } from '../../conformance/driver-store.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { mountMemory, whyNoMount } from '../../support/mounts.ts'
+import { testUnless } from '../../support/unless.ts'
 
 const path = (text: string) => Buffer.from(text)
 const now = { modifiedMs: 0 }
 const KiB = 1024
 
 const noMount = whyNoMount()
-/** A test on a file system of its own; where none can be mounted its name says so, and it shows only that. */
-const mountTest = (name: string, work: () => Promise<void>) =>
-  noMount === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${noMount})`, () => expect(whyNoMount()).toBe(noMount))
 
-mountTest('a full store fails as full and keeps nothing of the file, and what was there stays', async () => {
-  using mount = mountMemory(512 * KiB)
-  const driver = new LocalDriver({ fsRoot: mount.path })
-  await driver.put(path('file'), pattern(100 * KiB), now)
-  expect(await failureOf(driver.put(path('file'), pattern(1024 * KiB), now))).toBe('full')
-  expect(await failureOf(driver.put(path('other'), pattern(1024 * KiB), now))).toBe('full')
-  expect(readdirSync(mount.path)).toEqual(['file'])
-  expect(statSync(join(mount.path, 'file')).size).toBe(100 * KiB)
+testUnless(
+  noMount,
+  'a full store fails as full and keeps nothing of the file, and what was there stays',
+  async () => {
+    using mount = mountMemory(512 * KiB)
+    const driver = new LocalDriver({ fsRoot: mount.path })
+    await driver.put(path('file'), pattern(100 * KiB), now)
+    expect(await failureOf(driver.put(path('file'), pattern(1024 * KiB), now))).toBe('full')
+    expect(await failureOf(driver.put(path('other'), pattern(1024 * KiB), now))).toBe('full')
+    expect(readdirSync(mount.path)).toEqual(['file'])
+    expect(statSync(join(mount.path, 'file')).size).toBe(100 * KiB)
 
-  const upload = await driver.beginUpload(path('large'), 1024 * KiB, 'tag')
-  expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
-  await driver.abortUpload(upload)
-  expect(readdirSync(mount.path)).toEqual(['file'])
-})
+    const upload = await driver.beginUpload(path('large'), 1024 * KiB, 'tag')
+    expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
+    await driver.abortUpload(upload)
+    expect(readdirSync(mount.path)).toEqual(['file'])
+  },
+)
 
-mountTest('a store that is read-only fails as permission', async () => {
+testUnless(noMount, 'a store that is read-only fails as permission', async () => {
   using mount = mountMemory(512 * KiB)
   const driver = new LocalDriver({ fsRoot: mount.path })
   await driver.put(path('file'), path('bytes'), now)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
-import { type MigrationDependencies, migrationHandlers } from '../../../services/migrations/index.ts'
+import type { MigrationDependencies } from '../../../services/migrations/dependencies.ts'
+import { migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
 import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
@@ -15,7 +16,7 @@ function completedMeanwhile(): MigrationDependencies {
   const record = (): MigrationRecord =>
     isOver() ? { ...running, state: 'COMPLETED', completed: running.created, counts } : running
   const fakes = {
-    records: { get: () => Promise.resolve(record()), list: () => Promise.resolve([record()]) },
+    records: { get: () => Promise.resolve(record()), all: () => Promise.resolve([record()]) },
     progress: {
       totals: () => Promise.resolve(isOver() ? new Map() : new Map([[running.internalId, counts]])),
     },

@@ -6,6 +6,7 @@ import { packRules } from '../../../../services/migrations/engine/rules.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
+import { testUnless } from '../../../support/unless.ts'
 import { compareAll, differences } from './compare-folder.ts'
 import { createMove } from './move-folder.ts'
 
@@ -96,35 +97,28 @@ test('times of folders and links are metadata, that of a store’s root is not',
   expect(rows.filter(({ scanResult }) => scanResult !== 'MATCH')).toEqual([])
 })
 
-const noExtended = whyNoExtended()
-test(
-  noExtended === undefined
-    ? 'extended attributes are compared where the migration keeps them'
-    : `extended attributes (not shown here: ${noExtended})`,
-  async () => {
-    if (noExtended !== undefined) return
-    await using move = createMove({ metadata: { modes: true, owners: true, attributes: true } })
-    mkdirSync(join(move.from, 'folder'))
-    for (const name of ['file', 'same']) {
-      writeFileSync(join(move.from, name), name)
-      setExtended(join(move.from, name), { 'user.one': 'ünï', 'user.two': Buffer.from([0, 255]) })
-    }
-    setExtended(join(move.from, 'folder'), { 'user.folder': '' })
-    await move.run()
-    expect(await metadataDifferences(move)).toEqual({})
-    setExtended(join(move.to, 'file'), { 'user.one': 'other', 'user.new': 'x' })
-    setExtended(join(move.to, 'folder'), { 'system.posix_acl_default': listWithUser(1002, 7) })
-    expect(await metadataDifferences(move)).toEqual({
-      '/file': 'extended attributes user.new, user.one',
-      '/folder': 'extended attributes system.posix_acl_default',
-    })
-    const without = {
-      ...move,
-      spec: { ...move.spec, metadata: { modes: true, owners: true, attributes: false } },
-    }
-    expect(await metadataDifferences(without)).toEqual({})
-  },
-)
+testUnless(whyNoExtended(), 'extended attributes are compared where the migration keeps them', async () => {
+  await using move = createMove({ metadata: { modes: true, owners: true, attributes: true } })
+  mkdirSync(join(move.from, 'folder'))
+  for (const name of ['file', 'same']) {
+    writeFileSync(join(move.from, name), name)
+    setExtended(join(move.from, name), { 'user.one': 'ünï', 'user.two': Buffer.from([0, 255]) })
+  }
+  setExtended(join(move.from, 'folder'), { 'user.folder': '' })
+  await move.run()
+  expect(await metadataDifferences(move)).toEqual({})
+  setExtended(join(move.to, 'file'), { 'user.one': 'other', 'user.new': 'x' })
+  setExtended(join(move.to, 'folder'), { 'system.posix_acl_default': listWithUser(1002, 7) })
+  expect(await metadataDifferences(move)).toEqual({
+    '/file': 'extended attributes user.new, user.one',
+    '/folder': 'extended attributes system.posix_acl_default',
+  })
+  const without = {
+    ...move,
+    spec: { ...move.spec, metadata: { modes: true, owners: true, attributes: false } },
+  }
+  expect(await metadataDifferences(without)).toEqual({})
+})
 
 test('what is read counts under the limits of the migration', async () => {
   const limit = newBucket()

@@ -4,6 +4,7 @@ import { afterAll } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
+import { localSpec } from './local-spec.ts'
 import { drive, type Driven, type DriveOptions } from './drive.ts'
 
 /**
@@ -14,15 +15,7 @@ export function createMove(options: Partial<MoveSpec> = {}, shared?: Mover) {
   const folder = createFolder('from', 'to')
   const logged: object[] = []
   const mover = shared ?? new Mover({ threads: 2, log: { error: (fields) => logged.push(fields) } })
-  const spec: MoveSpec = {
-    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
-    generation: 1,
-    root: new Uint8Array(0),
-    source: { kind: 'local', options: { fsRoot: folder.from } },
-    target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'Overwrite',
-    ...options,
-  }
+  const spec = localSpec(folder, options)
   return {
     from: folder.from,
     to: folder.to,
@@ -38,7 +31,7 @@ export function createMove(options: Partial<MoveSpec> = {}, shared?: Mover) {
     leftovers: () =>
       [...walkTree(folder.to)]
         .map(({ path }) => path.toString('latin1'))
-        .filter((path) => path.includes('.gantry~8d7c')),
+        .filter((path) => path.includes(`.gantry~${spec.id.slice(0, 4)}`)),
     [Symbol.asyncDispose]: async () => {
       if (shared === undefined) await mover.close()
       folder[Symbol.dispose]()

@@ -14,18 +14,13 @@ import {
 import { describe, expect, test } from 'vitest'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { extendedOf, listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
+import { testUnless } from '../../../support/unless.ts'
 import { sharedMoves } from './move-folder.ts'
 
 const createMove = sharedMoves()
 
 const isRoot = process.getuid?.() === 0
 const noExtended = whyNoExtended()
-
-/** A test that needs something of the host; where that is missing its name says so, and it shows only that. */
-const testUnless = (why: string | undefined, name: string, work: () => Promise<void>) =>
-  why === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${why})`, () => expect(why).not.toBe(''))
 
 const ownersTest = (name: string, work: () => Promise<void>) =>
   testUnless(isRoot ? undefined : 'only root gives files away', name, work)

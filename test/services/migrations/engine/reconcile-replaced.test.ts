@@ -4,8 +4,10 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { testUnless } from '../../../support/unless.ts'
 import { until } from '../../../support/until.ts'
 import { drive } from './drive.ts'
+import { liveSpec } from './local-spec.ts'
 import { changed, reconcile } from './reconcile-folder.ts'
 
 const mover = new Mover({ threads: 2, log: { error: () => undefined } })
@@ -15,18 +17,9 @@ afterAll(() => mover.close())
 const fixedTime = new Date('1980-01-01T00:00:00Z')
 
 /** A migration that has copied these files, all of one size and time, a while ago. */
-async function copied(files: Record<string, string>, metadata?: MoveSpec['metadata']) {
+async function copied(files: Record<string, string>, options: Partial<MoveSpec> = {}) {
   const folder = createFolder('from', 'to')
-  const spec: MoveSpec = {
-    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
-    generation: 1,
-    root: new Uint8Array(0),
-    source: { kind: 'local', options: { fsRoot: folder.from } },
-    target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'Overwrite',
-    live: { startedMs: Date.now() - 60_000 },
-    ...(metadata === undefined ? {} : { metadata }),
-  }
+  const spec = liveSpec(folder, options)
   const from = (path: string) => join(folder.from, path)
   const write = (path: string, content: string) => {
     mkdirSync(join(from(path), '..'), { recursive: true })
@@ -101,14 +94,11 @@ test('a file with another mode alone is not copied, and is not read again by eac
   expect(lstatSync(move.to('a')).ctimeMs).toBe(settled)
 })
 
-const noExtended = whyNoExtended()
-test(
-  noExtended === undefined
-    ? 'extended attributes that nobody was told of arrive with a comparison'
-    : `extended attributes (not shown here: ${noExtended})`,
+testUnless(
+  whyNoExtended(),
+  'extended attributes that nobody was told of arrive with a comparison',
   async () => {
-    if (noExtended !== undefined) return
-    using move = await copied({ 'd/a': 'one' }, { modes: true, owners: true, attributes: true })
+    using move = await copied({ 'd/a': 'one' }, { metadata: { modes: true, owners: true, attributes: true } })
     for (const path of ['d', 'd/a']) setExtended(move.from(path), { 'user.set': 'late' })
     await move.apply(everything)
     for (const path of ['d', 'd/a'])

@@ -21,28 +21,20 @@ import { packRules, type RuleLists } from '../../../../services/migrations/engin
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../../../support/immovable.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { testUnless } from '../../../support/unless.ts'
 import { until } from '../../../support/until.ts'
 import { drive } from './drive.ts'
+import { liveSpec } from './local-spec.ts'
 import { changed, reconcile, tryOnce } from './reconcile-folder.ts'
 
-const notImmovable = whyNotImmovable()
 const mover = new Mover({ threads: 2, log: { error: () => undefined } })
 afterAll(() => mover.close())
 
 /** Folders of a migration that began a minute ago: what a test makes at the target is the migration's own. */
 function createLiveMove(options: Partial<MoveSpec> = {}) {
   const folder = createFolder('from', 'to')
-  const spec: MoveSpec = {
-    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
-    generation: 1,
-    root: new Uint8Array(0),
-    source: { kind: 'local', options: { fsRoot: folder.from } },
-    target: { kind: 'local', options: { fsRoot: folder.to } },
-    policy: 'Overwrite',
-    live: { startedMs: Date.now() - 60_000 },
-    ...options,
-  }
-  let live = spec.live!
+  const spec = liveSpec(folder, options)
+  let { live } = spec
   const fileClock = () => {
     const probe = join(folder.root, 'probe')
     writeFileSync(probe, '')
@@ -110,21 +102,15 @@ describe('names that somebody was told of', () => {
     expect(counts).toMatchObject({ filesRemoved: 4, foldersRemoved: 2, failures: 0 })
   })
 
-  test(
-    notImmovable === undefined
-      ? 'whose removal fails are a failure, and not gone'
-      : `a refused removal (not shown here: ${notImmovable})`,
-    async () => {
-      if (notImmovable !== undefined) return
-      using move = createLiveMove()
-      mkdirSync(move.to('folder'))
-      for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
-      using _ = immovable(move.to('folder/stays'))
-      const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
-      expect(failures).toMatchObject([{ path: '/folder' }])
-      expect(gone.toSorted()).toEqual(['/goes', '/never was'])
-    },
-  )
+  testUnless(whyNotImmovable(), 'whose removal fails are a failure, and not gone', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.to('folder'))
+    for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
+    using _ = immovable(move.to('folder/stays'))
+    const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
+    expect(failures).toMatchObject([{ path: '/folder' }])
+    expect(gone.toSorted()).toEqual(['/goes', '/never was'])
+  })
 
   test('are not taken for gone when their whole folder is', async () => {
     using move = createLiveMove()

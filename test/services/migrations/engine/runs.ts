@@ -1,6 +1,7 @@
 import type { Driver } from '../../../../services/drivers/driver.ts'
 import { Pace } from '../../../../services/migrations/engine/pace.ts'
-import { Stop, type Run } from '../../../../services/migrations/engine/run.ts'
+import type { Run } from '../../../../services/migrations/engine/run.ts'
+import { Stop } from '../../../../services/migrations/engine/stop.ts'
 
 /** What a job in a thread has, for jobs in the test's own. */
 export function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {

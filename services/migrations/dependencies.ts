@@ -1,0 +1,36 @@
+import type { Collection } from '../../broker/collection.ts'
+import type { Condition } from '../../subjects/conditions.ts'
+import type { PathMapping } from '../../subjects/path-mapping-model.ts'
+import type { Entry, StorePath } from '../drivers/driver.ts'
+import type { ChangesView } from './changes/following.ts'
+import type { PlaceDependencies } from './places.ts'
+import type { Plans } from './plans/plans.ts'
+import type { MigrationRecord } from './record.ts'
+import type { RuleBook } from './rules/book.ts'
+import type { RollingStats } from './stats/rolling-stats.ts'
+import type { WorkStores } from './work.ts'
+
+/** What the handlers of migrations work with. */
+export interface MigrationDependencies extends PlaceDependencies, WorkStores {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly stats: RollingStats
+  readonly rules: RuleBook
+  readonly mappings: Collection<typeof PathMapping>
+  /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
+  readonly refusalAt: (
+    fileSystemId: string,
+    path: StorePath,
+    entry: Pick<Entry, 'type' | 'sizeBytes'>,
+  ) => Promise<string | undefined>
+  /** How a live migration that is worked on in this process follows its source. */
+  readonly changesOf: (internalId: string) => ChangesView | undefined
+  /** Why a migration does not move. */
+  readonly conditionsOf: (record: MigrationRecord) => Condition[]
+  /** Gives migrations their turn; resolves when that is done. */
+  readonly look: () => Promise<void>
+  /** Forgets the limit of a migration, if it has one. */
+  readonly forgetLimit: (migrationId: string) => Promise<void>
+  /** Removes from its target what writers that died had under construction for a migration. */
+  readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
+  readonly plans: Pick<Plans, 'handlers'>
+}
