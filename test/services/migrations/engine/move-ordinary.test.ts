@@ -195,6 +195,19 @@ describe('a one-time migration', () => {
   })
 })
 
+runTest('a path mapping leads into a folder that denies it', async () => {
+  const mapping = { from: Buffer.from('mapped'), to: Buffer.from('kept/in/there') }
+  using move = createMove({ mappings: [mapping] })
+  mkdirSync(move.from('mapped'), { mode: 0o755 })
+  writeFileSync(move.from('mapped/file'), 'x')
+  mkdirSync(move.to('kept'))
+  if (isRoot) chownSync(move.to('kept'), ordinaryUser, ordinaryUser)
+  chmodSync(move.to('kept'), 0o555)
+  expect((await mover.run(move.spec)).failures).toEqual([])
+  expect(readFileSync(move.to('kept/in/there/file'), 'utf8')).toBe('x')
+  expect(modeOf(move.to('kept'))).toBe(0o555)
+})
+
 describe('a live migration', () => {
   runTest('applies changes in such folders', async () => {
     using move = createMove({ live, metadata: { modes: true, owners: true, attributes: true } })
