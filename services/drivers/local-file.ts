@@ -134,13 +134,13 @@ export function replaceLink(
   temporary: Buffer,
   path: Buffer,
   target: Buffer,
-  { owner, modifiedMs = 0 }: Partial<FileAttributes> = {},
+  { owner, modifiedMs }: FileAttributes = {},
 ): Losses {
   symlinkSync(target, temporary)
   try {
     let losses = nothingLost
     if (owner !== undefined && !isLinkGiven(temporary, owner)) losses = ['owner']
-    if (modifiedMs !== 0) lutimesSync(temporary, secondsOf(modifiedMs), secondsOf(modifiedMs))
+    if (modifiedMs !== undefined) lutimesSync(temporary, secondsOf(modifiedMs), secondsOf(modifiedMs))
     renameSync(temporary, path)
     return losses
   } catch (error) {

@@ -130,7 +130,7 @@ export class LocalDriver implements Driver {
     return undefined
   }
 
-  async makeFolder(path: StorePath, { mode }: Partial<FileAttributes>): Promise<Losses> {
+  async makeFolder(path: StorePath, { mode }: FileAttributes): Promise<Losses> {
     locally(() => {
       // The root is its owner's: it must be there, and its mode is left alone.
       if (path.length === 0) checkRootFolder(this.#root.folder)
@@ -272,9 +272,9 @@ function orGone<T>(otherwise: T, work: () => T): T {
 /** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
 const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
 
-/** A store that gives no time says 0; the file is as old as its copy then. */
+/** A file of which the source gives no time is as old as its copy. */
 const timed = (attributes: FileAttributes): FileAttributes =>
-  attributes.modifiedMs === 0 ? { ...attributes, modifiedMs: Date.now() } : attributes
+  attributes.modifiedMs === undefined ? { ...attributes, modifiedMs: Date.now() } : attributes
 
 function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
   const names = Object.keys(given)
