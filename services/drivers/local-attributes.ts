@@ -2,6 +2,7 @@ import { fchmodSync, fchownSync, fstatSync, futimesSync, type Stats } from 'node
 import { nothingLost, type FileAttributes, type Loss, type Losses, type Owner } from './driver.ts'
 import { isErrno } from './local-errors.ts'
 import { extendedNames, writeExtended } from './local-extended.ts'
+import { permittedOn } from './local-rights.ts'
 
 export const permissionBits = 0o777
 /** Set-user-id, set-group-id and sticky. The first two mean nothing good without the owner that they belong to. */
@@ -57,7 +58,11 @@ export function dress(
   const isOwned = owner !== undefined && give(fd, owner, present)
   if (owner !== undefined && !isOwned) lose('owner')
   if (extended !== undefined) {
-    const isWhole = writeExtended(fd, extended, present.extended)
+    const isWhole = permittedOn(
+      fd,
+      () => writeExtended(fd, extended, present.extended),
+      (isDone) => !isDone,
+    )
     if (!isWhole || !extended.isComplete) lose('attributes')
   }
   if (mode !== undefined) {
