@@ -371,3 +371,17 @@ test('a record that is none is set aside, whoever finds it, and the others are t
   expect(await namesSetAside(connection)).toEqual(['things.b', 'things.c', 'things.d'])
   await watch.stop()
 })
+
+test('all values are told, few and many, changed ones as they are, deleted ones not', async () => {
+  await using broker = await startTestBroker({ messaging: smallLimits })
+  const connection = await broker.connect('PLATFORM')
+  for (const count of [0, 1, 100, 101, 250]) {
+    const things = await open(connection, { bucket: `things-${count}` })
+    const ids = upTo(count).map((n) => `${n}`.padStart(3, '0'))
+    await Promise.all(ids.map((id) => things.create(id, { id, n: 0 })))
+    await things.create('deleted', { id: 'deleted', n: 0 })
+    await things.delete('deleted')
+    if (count > 0) await things.update('000', (thing) => ({ ...thing, n: 1 }))
+    expect(await things.all()).toEqual(ids.map((id, index) => ({ id, n: index === 0 ? 1 : 0 })))
+  }
+})
