@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { internalResource } from './contract.ts'
 import { fileSystemId, kinds, maxOptions, storeDeadlineMs } from './filesystems.ts'
-import { Count, Path, record, strict } from './schemas.ts'
+import { Count, EpochMillis, Path, record, strict } from './schemas.ts'
 
 /** Types of what stands in a store. */
 export const lookedTypes = ['file', 'folder', 'symlink', 'other'] as const
@@ -12,7 +12,9 @@ const FilesystemLook = strict({
     strict({
       type: Type.Enum(lookedTypes),
       length: Count('Bytes'),
-      modificationTime: Count('Milliseconds since 1970'),
+      modificationTime: Type.Optional(
+        EpochMillis('Milliseconds since 1970; not there where the store gives none'),
+      ),
     }),
   ),
 })

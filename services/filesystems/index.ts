@@ -94,7 +94,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',
           length: entry.sizeBytes,
-          modificationTime: wireTime(entry.modifiedMs),
+          modificationTime: Math.round(entry.modifiedMs ?? 0),
         }))
       } catch (error) {
         if (error instanceof StoreError && error.failure === 'gone') {
@@ -105,9 +105,6 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     },
   }
 }
-
-/** Times before 1970 count as that. */
-const wireTime = (modifiedMs: number): number => Math.max(0, Math.round(modifiedMs))
 
 /** The name of the entry of a folder that a path stands for. @throws GantryError INVALID_INPUT for any other path */
 function entryOf(folder: Buffer, path: Buffer): Buffer {
@@ -164,7 +161,8 @@ export function filesystemInternalHandlers({
         const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), signal)
         if (entry === undefined) return {}
         const { type, sizeBytes, modifiedMs } = entry
-        return { entry: { type, length: sizeBytes, modificationTime: wireTime(modifiedMs) } }
+        const time = modifiedMs === undefined ? {} : { modificationTime: Math.round(modifiedMs) }
+        return { entry: { type, length: sizeBytes, ...time } }
       } catch (error) {
         throw storeFailure(error, fileSystemId)
       }

@@ -11,7 +11,7 @@ import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, leading } from '../mappings/frozen.ts'
 import type { MigrationRecord } from '../record.ts'
 import { invalidField } from '../invalid.ts'
-import { judgedOf, openTypes } from './judged.ts'
+import { judgedOf } from './judged.ts'
 import { ruleView } from './view.ts'
 
 type Test = (typeof exclusions)['test']
@@ -34,9 +34,9 @@ export const explainer =
     const elsewhere = outside(record, path)
     if (elsewhere !== undefined) return { path: textFromPath(path), ...elsewhere }
     const judged = await judgedOf(given, () => lookAt(record.source, textFromPath(path)))
-    const { type, sizeBytes = 0, modifiedMs = 0 } = judged
-    const entry: NamedEntry = { name: nameOf(path), type, sizeBytes, modifiedMs }
-    const open = openTypes(judged)
+    const { type, sizeBytes = 0, modifiedMs, open } = judged
+    const time = modifiedMs === undefined ? {} : { modifiedMs }
+    const entry: NamedEntry = { name: nameOf(path), type, sizeBytes, ...time }
     const { closed, undecided } = divided(await rules.of(record), open, path, entry)
     const explanation =
       byRule(closed, record, path, entry, undecided) ??
@@ -99,7 +99,6 @@ const folderAt = (path: Buffer): NamedEntry => ({
   name: nameOf(path),
   type: 'folder',
   sizeBytes: 0,
-  modifiedMs: 0,
 })
 
 function byRule(

@@ -15,7 +15,10 @@ export interface Judged {
   readonly type: LookedType
   /** Of a file; undefined when nobody knows. */
   readonly sizeBytes?: number
+  /** The same, and where the store gives none: no rule matches that. */
   readonly modifiedMs?: number
+  /** Kinds of rules that cannot be decided, by what nobody knows of a file: nothing else is judged by size or time. */
+  readonly open: ReadonlySet<RuleType>
   /** The same in words, and where each of it is from. */
   readonly text: string
 }
@@ -40,17 +43,27 @@ export async function judgedOf(
   const said = (given: unknown) => (given === undefined ? 'at the source' : 'as given')
   const unknown = problem === undefined ? [] : [problem]
   if (judged !== 'file')
-    return { type: judged, text: [`taken for ${names[judged]}, ${said(type)}`, ...unknown].join('; ') }
+    return {
+      type: judged,
+      open: new Set(),
+      text: [`taken for ${names[judged]}, ${said(type)}`, ...unknown].join('; '),
+    }
   const sizeBytes = size ?? found?.length
   const modifiedMs = modified === undefined ? found?.modificationTime : Date.parse(modified)
   const facts = [
     ...(type === undefined && found === undefined ? ['taken for a file'] : [`${names.file}, ${said(type)}`]),
     ...(sizeBytes === undefined ? [] : [`${sizeBytes} bytes, ${said(size)}`]),
     ...(modifiedMs === undefined ? [] : [`changed ${new Date(modifiedMs).toISOString()}, ${said(modified)}`]),
+    ...(modifiedMs === undefined && found !== undefined ? ['without a time, at the source'] : []),
     ...unknown,
   ]
+  const isOpen = found === undefined
   return {
     type: judged,
+    open: new Set<RuleType>([
+      ...(isOpen && size === undefined ? (['fileSize'] as const) : []),
+      ...(isOpen && modified === undefined ? (['date', 'age'] as const) : []),
+    ]),
     ...(sizeBytes === undefined ? {} : { sizeBytes }),
     ...(modifiedMs === undefined ? {} : { modifiedMs }),
     text: facts.join('; '),
@@ -66,10 +79,3 @@ async function lookedAt(look: () => Promise<FilesystemLook>) {
     return { problem: `the source could not be looked at: ${error.message}` }
   }
 }
-
-/** Kinds of rules that cannot be decided, by what nobody knows of a file: nothing else is judged by size or time. */
-export const openTypes = ({ type, sizeBytes, modifiedMs }: Judged): ReadonlySet<RuleType> =>
-  new Set<RuleType>([
-    ...(type === 'file' && sizeBytes === undefined ? (['fileSize'] as const) : []),
-    ...(type === 'file' && modifiedMs === undefined ? (['date', 'age'] as const) : []),
-  ])

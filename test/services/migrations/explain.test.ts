@@ -79,6 +79,13 @@ test('what is given comes first, and a folder that is there is no file', async (
   })
 })
 
+test('a file without a time is there, and no rule that asks for one matches it', async () => {
+  expect(await explain({ exclusions: [old], there: { type: 'file', length: 10 } })).toMatchObject({
+    decision: 'MIGRATED',
+    judgedAs: 'a file, at the source; 10 bytes, at the source; without a time, at the source',
+  })
+})
+
 test('where nothing is there, it says what the answer depends on', async () => {
   expect(await explain({ exclusions })).toMatchObject({
     decision: 'DEPENDS',
