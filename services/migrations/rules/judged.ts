@@ -1,6 +1,7 @@
 import type { FilesystemLook, LookedType } from '../../../subjects/filesystems-internal.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import type { RuleType } from '../../../subjects/rules.ts'
+import { momentOf } from '../engine/walk/compare-attributes.ts'
 
 /** What somebody says of an entry. */
 export interface Given {
@@ -53,7 +54,7 @@ export async function judgedOf(
   const facts = [
     ...(type === undefined && found === undefined ? ['taken for a file'] : [`${names.file}, ${said(type)}`]),
     ...(sizeBytes === undefined ? [] : [`${sizeBytes} bytes, ${said(size)}`]),
-    ...(modifiedMs === undefined ? [] : [`changed ${new Date(modifiedMs).toISOString()}, ${said(modified)}`]),
+    ...(modifiedMs === undefined ? [] : [`changed ${momentOf({ modifiedMs })}, ${said(modified)}`]),
     ...(modifiedMs === undefined && found !== undefined ? ['without a time, at the source'] : []),
     ...unknown,
   ]

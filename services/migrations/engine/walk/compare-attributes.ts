@@ -24,7 +24,7 @@ export const timeDifference = (source: Entry, target: Entry): string | undefined
 }
 
 /** When it was changed last, for a person; undefined where the store gives no time. */
-export function momentOf(entry: Entry | undefined): string | undefined {
+export function momentOf(entry: Pick<Entry, 'modifiedMs'> | undefined): string | undefined {
   if (entry?.modifiedMs === undefined) return undefined
   const date = new Date(entry.modifiedMs)
   // Some file systems have years that no date has: seconds since 1970 then, as `touch -d` takes them.
