@@ -83,6 +83,16 @@ export interface Failure {
   isFolder?: true
 }
 
+/** Entries of the target that are not removed, as the migration's budget for removals is used up. */
+export interface HeldRemovals {
+  readonly files: number
+  readonly folders: number
+  /** Of the files. */
+  readonly bytes: number
+  /** One of them, as failures have paths. */
+  readonly example: string
+}
+
 /** What came of a work item. */
 export interface ItemResult {
   counts: Counts
@@ -93,6 +103,8 @@ export interface ItemResult {
    * removal at the target failed is not among them.
    */
   gone?: string[]
+  /** Of a live migration: what waits for an approval. Names that were told are in an item that was made of them. */
+  held?: HeldRemovals
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
   vanished?: string[]
   /** Something was written to a file with several names: the others are to be looked at too. */
