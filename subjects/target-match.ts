@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Count, model, strict, Timestamp } from './schemas.ts'
+import { Count, model, Path, strict, Timestamp } from './schemas.ts'
 
 /**
  * What is deleted without anybody's approval, unless the migration says otherwise: a number that a person can look through,
@@ -9,13 +9,15 @@ export const targetMatchDefaults = { maxDeletions: 1_000, maxDeletionPercent: 20
 
 const settings = {
   maxDeletions: Type.Optional(
-    Count(`Files and folders that are deleted without approval; default ${targetMatchDefaults.maxDeletions}`),
+    Count(
+      `Files and folders that are deleted without approval; of a live migration, within an hour. Default ${targetMatchDefaults.maxDeletions} with targetMatch, else no limit`,
+    ),
   ),
   maxDeletionPercent: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: `The same as a share of what the target has; default ${targetMatchDefaults.maxDeletionPercent}`,
+      description: `The same as a share of what the target has; default ${targetMatchDefaults.maxDeletionPercent} with targetMatch, else no limit`,
     }),
   ),
   trash: Type.Optional(
@@ -36,15 +38,25 @@ export const targetMatchFields = {
   ...settings,
 }
 
-/** The settings of a migration that matches its target, as they are stored. */
-export const TargetMatch = strict(settings)
+/** The settings of a migration that matches its target, or of a live one, as they are stored. */
+export const DeletionSettings = strict(settings)
 
-/** Deletions of a migration: those that wait for approval, or those that were made. */
+/** Deletions of a migration: those that wait for approval (of a live one, those that were met so far), or those that were made. */
 export const Deletions = model('Deletions', {
   isHeld: Type.Boolean({ description: 'Whether they wait for approve-deletions' }),
   files: Count('Files'),
   folders: Count('Folders'),
   bytes: Count('Bytes of the files'),
-  percent: Type.Number({ minimum: 0, maximum: 100, description: 'Share of what the target has' }),
+  percent: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'Share of what the target has; of a live migration only with maxDeletionPercent',
+    }),
+  ),
+  removedWithinHour: Type.Optional(
+    Count('Live migrations: files and folders removed within the hour before'),
+  ),
+  example: Type.Optional(Path('Live migrations: one of those that wait, as a path of the source')),
   time: Timestamp('When they were counted'),
 })

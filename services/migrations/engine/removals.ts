@@ -6,10 +6,9 @@ import { concurrently } from './concurrently.ts'
 import { inTheWay, mayReplace } from './in-the-way.ts'
 import { isWatched } from './live.ts'
 import { joinPath } from './paths.ts'
-import { RemovalBudgetView } from './removal-budget.ts'
-import { comingFrom, type Left, type MayRemove, type Removal, removeTree } from './remove-tree.ts'
+import { comingFrom, type Left, type MayRemove, type Removal, removalAt, removeTree } from './remove-tree.ts'
 import { concurrencyOf, type Run } from './run.ts'
-import { intoTrash, isTrash } from './walk/trash.ts'
+import { isTrash } from './walk/trash.ts'
 
 /** What the target has of a name that somebody was told of, and that is gone at the source. */
 export interface ToldRemoval {
@@ -30,18 +29,12 @@ export class Removals {
   readonly #run: Run
   readonly #account: Account
   readonly #told: ToldRemoval[] = []
-  readonly #how: Pick<Removal, 'side' | 'budget' | 'takeAway'>
+  readonly #how: ReturnType<typeof removalAt>
 
   constructor(run: Run, account: Account) {
     this.#run = run
     this.#account = account
-    const { budget, trash } = run.spec.live ?? {}
-    this.#how = {
-      side: 'target',
-      ...(budget === undefined ? {} : { budget: new RemovalBudgetView(budget) }),
-      // One by one, as each is charged, and what is not the migration's own stays.
-      ...(trash === undefined ? {} : { takeAway: intoTrash(run.target, trash, { goesWhole: false }) }),
-    }
+    this.#how = removalAt(run)
   }
 
   /** To be removed once all is copied: after a renaming, the content is then never away from the target. */

@@ -6,8 +6,9 @@ import { isOwn } from './live.ts'
 import { takenAt, targetPath } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
-import type { RemovalBudgetView } from './removal-budget.ts'
+import { RemovalBudgetView } from './removal-budget.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
+import { intoTrash } from './walk/trash.ts'
 
 /** Whether an entry of a store may go; `content`: not the folder itself, but what in it may. */
 export type Removable = boolean | 'content'
@@ -63,6 +64,17 @@ export interface Removal {
   readonly budget?: Pick<RemovalBudgetView, 'charge' | 'giveBack'> | undefined
   /** Called for each entry that waits for a larger budget. */
   readonly held?: (entry: Entry, at: Removed) => void
+}
+
+/** How a migration removes at its target: within its budget, and into its trash, as far as it has them. */
+export function removalAt({ spec: { live }, target }: Run): Pick<Removal, 'side' | 'budget' | 'takeAway'> {
+  const { budget, trash } = live ?? {}
+  return {
+    side: 'target',
+    ...(budget === undefined ? {} : { budget: new RemovalBudgetView(budget) }),
+    // One by one, as each is charged, and what is not the migration's own stays.
+    ...(trash === undefined ? {} : { takeAway: intoTrash(target, trash, { goesWhole: false }) }),
+  }
 }
 
 /**

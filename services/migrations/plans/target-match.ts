@@ -17,31 +17,33 @@ type Asked = Pick<
   'targetMatch' | 'maxDeletions' | 'maxDeletionPercent' | 'trash' | 'target'
 >
 
-/** What is asked of the target's match; undefined for none. @throws GantryError INVALID_INPUT */
-export async function targetMatchOf(
+/**
+ * How a migration deletes at its target: in `targetMatch` what is there only, in `removals` what a live one removes as its
+ * source does. @throws GantryError INVALID_INPUT
+ */
+export async function deletionsOf(
   { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
   asked: Asked,
   kind: MigrationKind,
-): Promise<MigrationRecord['targetMatch']> {
+): Promise<Pick<MigrationRecord, 'targetMatch' | 'removals'>> {
   const { targetMatch = false, maxDeletions, maxDeletionPercent, trash } = asked
-  if (!targetMatch) {
-    const given = (['maxDeletions', 'maxDeletionPercent', 'trash'] as const).find(
-      (field) => asked[field] !== undefined,
-    )
-    if (given !== undefined) throw invalidField(given, 'goes with targetMatch=true')
-    return undefined
-  }
-  refuseLive(kind)
+  const given = (['maxDeletions', 'maxDeletionPercent', 'trash'] as const).find(
+    (field) => asked[field] !== undefined,
+  )
+  if (targetMatch) refuseLive(kind)
+  else if (given === undefined) return {}
+  else if (kind !== 'live') throw invalidField(given, 'goes with targetMatch=true, or with a live migration')
   if (trash === true && (await localFolder(asked.target, '/')) === undefined)
     throw invalidField(
       'trash',
       `needs a target that is a folder of a host; ${asked.target} would have to copy`,
     )
-  return {
+  const settings = {
     ...(maxDeletions === undefined ? {} : { maxDeletions }),
     ...(maxDeletionPercent === undefined ? {} : { maxDeletionPercent }),
     ...(trash === undefined ? {} : { trash }),
   }
+  return targetMatch ? { targetMatch: settings } : { removals: settings }
 }
 
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
