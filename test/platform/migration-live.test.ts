@@ -4,6 +4,7 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -35,8 +36,15 @@ afterAll(async () => {
 
 let count = 0
 
+interface LiveOptions {
+  readonly listens?: boolean
+  readonly maxDeletions?: number
+  readonly maxDeletionPercent?: number
+  readonly trash?: boolean
+}
+
 /** Two folders, as source and target, and a live migration between them; not started. */
-async function createLive(options: { listens?: boolean } = {}) {
+async function createLive({ listens = true, ...options }: LiveOptions = {}) {
   const folder = createFolder('source', 'target')
   const migrationId = `live-${++count}`
   const [source, target] = [`${migrationId}-source`, `${migrationId}-target`]
@@ -45,7 +53,7 @@ async function createLive(options: { listens?: boolean } = {}) {
     fileSystemId: target,
     role: 'target',
     fsRoot: folder.target,
-    listenAndApplySourceChanges: options.listens ?? true,
+    listenAndApplySourceChanges: listens,
   })
   await platform.call(migrations.create, {
     migrationId,
@@ -53,6 +61,7 @@ async function createLive(options: { listens?: boolean } = {}) {
     source,
     target,
     scanOnlyMigration: false,
+    ...options,
   })
   const get = () => platform.call(migrations.get, { migrationId })
   const is = (state: string) => until(`it is ${state}`, async () => (await get()).state === state)
@@ -203,6 +212,42 @@ async function refused(
   await live.is('LIVE')
   return first!
 }
+
+test('more removals than the guard allows are held until somebody approves of them, and go into the trash', async () => {
+  await using live = await createLive({ maxDeletions: 4, maxDeletionPercent: 50, trash: true })
+  const { migrationId } = live
+  fill(live.at)
+  // What is older than the migration goes as it is told: a comparison would leave it.
+  for (const side of [live.at, live.there]) for (let i = 0; i < 3; i++) writeFileSync(side(`old${i}`), 'x')
+  await live.start()
+  for (const path of ['old0', 'old1', 'old2', 'a']) rmSync(live.at(path), { recursive: true })
+  await live.is('STOPPED')
+  const held = await live.get()
+  expect(held).toMatchObject({
+    resumable: true,
+    abortReason: 'AUTO_ABORTED',
+    stateText: expect.stringMatching(
+      /^stopped before \d files? and \d folders? more are deleted .* after 4 /,
+    ),
+    conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /') }],
+    deletions: { isHeld: true, removedWithinHour: 4 },
+  })
+  // Of three old ones, and three files in three folders.
+  expect(held.deletions!.files + held.deletions!.folders).toBe(9 - 4)
+
+  // What nobody approved of waits again.
+  await platform.call(migrations.resume, { migrationId })
+  await live.is('STOPPED')
+  expect((await live.get()).deletions).toMatchObject({ isHeld: true, removedWithinHour: 4 })
+  await platform.call(migrations['approve-deletions'], { migrationId })
+  const besideTrash = () => live.differences().filter((line) => !line.startsWith('/.gantry-trash'))
+  await until('all of it is removed', () => isEqual(besideTrash))
+  await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
+  const { state, deletions } = await live.get()
+  expect([state, deletions]).toEqual(['LIVE', undefined])
+  const kept = readdirSync(live.there('.gantry-trash'), { recursive: true, encoding: 'utf8' })
+  expect(kept.filter((path) => /old\d$|a\/2$|b\/3$|c\/4$/.test(path))).toHaveLength(6)
+})
 
 test('changes after the scan are not applied where the target is not to listen', async () => {
   await using live = await createLive({ listens: false })

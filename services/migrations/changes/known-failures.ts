@@ -6,6 +6,7 @@ import { looksOf } from '../engine/looks.ts'
 import { joinPath, textFromPath } from '../engine/paths.ts'
 import { type FailureLedger, noteFailure } from '../failures.ts'
 import { MetFailures } from './met-failures.ts'
+import { folderOf, isWithin } from './path-texts.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
 const maxKnown = 10_000
@@ -218,13 +219,3 @@ export class KnownFailures {
 
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`
-
-const folderOf = (path: string): string => path.slice(0, Math.max(1, path.lastIndexOf('/')))
-
-/** Whether a path, or a folder that it is in, is among some. */
-function isWithin(paths: ReadonlySet<string>, path: string): boolean {
-  if (paths.has(path) || paths.has('/')) return true
-  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
-    if (paths.has(path.slice(0, at))) return true
-  return false
-}

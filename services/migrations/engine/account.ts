@@ -1,6 +1,6 @@
-import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
+import type { StoreError, StorePath } from '../../drivers/driver.ts'
 import { ChangedNames, reconcileItems } from './changed-folders.ts'
-import type { Counts, HeldRemovals, ItemResult } from './counts.ts'
+import type { Counts, HeldRemoval, ItemResult } from './counts.ts'
 import type { ChangedFolder } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath, textFromPath } from './paths.ts'
@@ -18,7 +18,7 @@ export class Account {
   readonly #gone: string[] = []
   /** Told names whose removal is held. */
   readonly #waiting = new ChangedNames()
-  #held: HeldRemovals | undefined
+  readonly #held: HeldRemoval[] = []
   /** Whether something was written to a file with several names. */
   hasOtherNames = false
   /** Large files that somebody writes to, by how long they are left alone. */
@@ -38,18 +38,9 @@ export class Account {
     this.#gone.push(textFromPath(path))
   }
 
-  /** The budget does not allow to remove an entry of the target. @param origin where it would be in the source */
-  hold({ type, sizeBytes }: Entry, origin: StorePath): void {
-    const { files, folders, bytes, example } = (this.#held ??= {
-      files: 0,
-      folders: 0,
-      bytes: 0,
-      example: textFromPath(origin),
-    })
-    this.#held =
-      type === 'folder'
-        ? { files, folders: folders + 1, bytes, example }
-        : { files: files + 1, folders, bytes: bytes + sizeBytes, example }
+  /** The budget does not allow to remove something at the target. */
+  hold(removal: HeldRemoval): void {
+    this.#held.push(removal)
   }
 
   /** Something of a told name is held: it stays in the queue, as a comparison would leave what is older than the migration. */
@@ -119,7 +110,7 @@ export class Account {
       failures: [...failures, ...(copied?.failures ?? [])],
       ...(this.hasOtherNames ? { hasOtherNames: true } : {}),
       ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
-      ...(this.#held === undefined ? {} : { held: this.#held }),
+      ...(this.#held.length === 0 ? {} : { held: this.#held }),
       ...(copied?.vanished === undefined ? {} : { vanished: copied.vanished }),
       ...(putOff === undefined ? {} : { putOff }),
       again: [

@@ -83,14 +83,15 @@ export interface Failure {
   isFolder?: true
 }
 
-/** Entries of the target that are not removed, as the migration's budget for removals is used up. */
-export interface HeldRemovals {
+/** Something at the target that is not removed, as the migration's budget for removals is used up. */
+export interface HeldRemoval {
+  /** Where it would be in the source, as failures have paths. */
+  readonly path: string
+  /** What would go with it, itself included. */
   readonly files: number
   readonly folders: number
   /** Of the files. */
   readonly bytes: number
-  /** One of them, as failures have paths. */
-  readonly example: string
 }
 
 /** What came of a work item. */
@@ -104,7 +105,7 @@ export interface ItemResult {
    */
   gone?: string[]
   /** Of a live migration: what waits for an approval. Names that were told are in an item that was made of them. */
-  held?: HeldRemovals
+  held?: HeldRemoval[]
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
   vanished?: string[]
   /** Something was written to a file with several names: the others are to be looked at too. */

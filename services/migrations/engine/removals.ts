@@ -5,7 +5,7 @@ import type { How, Place } from './compared.ts'
 import { concurrently } from './concurrently.ts'
 import { inTheWay, mayReplace } from './in-the-way.ts'
 import { isWatched } from './live.ts'
-import { joinPath } from './paths.ts'
+import { joinPath, textFromPath } from './paths.ts'
 import { comingFrom, type Left, type MayRemove, type Removal, removalAt, removeTree } from './remove-tree.ts'
 import { concurrencyOf, type Run } from './run.ts'
 import { isTrash } from './walk/trash.ts'
@@ -81,17 +81,25 @@ export class Removals {
 
   async #removeTree({ at, entry }: Brought, may: MayRemove): Promise<{ left: Left; isHeld: boolean }> {
     const { counts } = this.#account
-    let isHeld = false
+    const held = { files: 0, folders: 0, bytes: 0 }
+    const isHeld = () => held.files + held.folders > 0
     const removal: Removal = {
       ...this.#how,
       mayRemove: (its, one) => (isTrash(its.path) ? false : may(its, one)),
       removed: ({ type }) => counts[type === 'folder' ? 'foldersRemoved' : 'filesRemoved']++,
-      held: (one, its) => {
-        isHeld = true
-        this.#account.hold(one, its.origin)
+      held: ({ type, sizeBytes }) => {
+        if (type === 'folder') held.folders++
+        else {
+          held.files++
+          held.bytes += sizeBytes
+        }
       },
     }
-    const left = await removeTree(this.#run, removal, at, entry)
-    return { left, isHeld }
+    try {
+      const left = await removeTree(this.#run, removal, at, entry)
+      return { left, isHeld: isHeld() }
+    } finally {
+      if (isHeld()) this.#account.hold({ path: textFromPath(at.origin), ...held })
+    }
   }
 }

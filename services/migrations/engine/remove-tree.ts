@@ -63,7 +63,7 @@ export interface Removal {
   /** Each entry is charged before it goes, so that none is to be taken away with others in it. */
   readonly budget?: Pick<RemovalBudgetView, 'charge' | 'giveBack'> | undefined
   /** Called for each entry that waits for a larger budget. */
-  readonly held?: (entry: Entry, at: Removed) => void
+  readonly held?: (entry: Entry) => void
 }
 
 /** How a migration removes at its target: within its budget, and into its trash, as far as it has them. */
@@ -104,7 +104,7 @@ export async function removeTree(run: Run, removal: Removal, at: Removed, entry:
       return 'nothing'
     }
     const left = await emptyFolder(run, removal, at)
-    if (left === 'held') removal.held?.(entry, at)
+    if (left === 'held') removal.held?.(entry)
     if (left !== 'nothing') return left
   }
   return removeEntry(run, removal, at, entry)
@@ -116,7 +116,7 @@ async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry
   const { path } = at
   const isFolder = entry.type === 'folder'
   if (budget?.charge() === false) {
-    removal.held?.(entry, at)
+    removal.held?.(entry)
     return 'held'
   }
   try {

@@ -1,6 +1,6 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { Log } from '../../../broker/log.ts'
-import type { HeldRemovals } from '../engine/counts.ts'
+import type { Held } from '../changes/on-hold.ts'
 import type { Live } from '../engine/run.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { percentOf } from '../plans/guard.ts'
@@ -101,7 +101,7 @@ export class RemovalGuards {
   }
 
   /** There is more to be removed than may be without approval: the migration stops for it. */
-  async hold(record: MigrationRecord, held: HeldRemovals): Promise<void> {
+  async hold(record: MigrationRecord, held: Held): Promise<void> {
     const { records, log } = this.#options
     const { migrationId } = record
     const { files, folders, bytes, example } = held
