@@ -7,7 +7,8 @@ import { Count, model, Path, strict, Timestamp } from './schemas.ts'
  */
 export const targetMatchDefaults = { maxDeletions: 1_000, maxDeletionPercent: 20 } as const
 
-const settings = {
+/** What is deleted at the target, and how. */
+export const deletionFields = {
   maxDeletions: Type.Optional(
     Count(
       `Files and folders that are deleted without approval; of a live migration, within an hour. Default ${targetMatchDefaults.maxDeletions} with targetMatch, else no limit`,
@@ -35,11 +36,22 @@ export const targetMatchFields = {
         'Delete what is at the target only when a scan is over, but nothing that is excluded; default false',
     }),
   ),
-  ...settings,
+  ...deletionFields,
 }
 
 /** The settings of a migration that matches its target, or of a live one, as they are stored. */
-export const DeletionSettings = strict(settings)
+export const DeletionSettings = strict(deletionFields)
+
+/** The settings as callers see them. */
+export const deletionView = {
+  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  ...deletionFields,
+  entriesAtTarget: Type.Optional(
+    Count(
+      'Files and folders that the target of a live migration with maxDeletionPercent had when they were counted last; until then no share holds',
+    ),
+  ),
+}
 
 /** Deletions of a migration: those that wait for approval (of a live one, those that were met so far), or those that were made. */
 export const Deletions = model('Deletions', {

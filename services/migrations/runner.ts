@@ -184,6 +184,7 @@ export class Runner {
       let latest = record
       const changed = (next: MigrationRecord) => {
         latest = next
+        guards.set(next)
         if (!hasUnqueued(next)) return
         queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
@@ -278,9 +279,9 @@ export class Runner {
   }
 }
 
-/** Equal for equal rules and movers. */
-const settingsKey = ({ exclusions = [], inclusions = [], movedBy }: MigrationRecord): string =>
-  JSON.stringify([exclusions, inclusions, movedBy])
+/** Equal for equal rules, movers and trash. */
+const settingsKey = ({ exclusions = [], inclusions = [], movedBy, removals }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions, movedBy, removals?.trash])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

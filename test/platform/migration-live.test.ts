@@ -38,7 +38,6 @@ let count = 0
 
 interface LiveOptions {
   readonly listens?: boolean
-  readonly maxDeletions?: number
   readonly maxDeletionPercent?: number
   readonly trash?: boolean
 }
@@ -214,12 +213,14 @@ async function refused(
 }
 
 test('more removals than the guard allows are held until somebody approves of them, and go into the trash', async () => {
-  await using live = await createLive({ maxDeletions: 4, maxDeletionPercent: 50, trash: true })
+  await using live = await createLive({ maxDeletionPercent: 50, trash: true })
   const { migrationId } = live
   fill(live.at)
   // What is older than the migration goes as it is told: a comparison would leave it.
   for (const side of [live.at, live.there]) for (let i = 0; i < 3; i++) writeFileSync(side(`old${i}`), 'x')
   await live.start()
+  await until('the target is counted', async () => (await live.get()).entriesAtTarget === 11)
+  await platform.call(migrations.update, { migrationId, maxDeletionPercent: 40 })
   for (const path of ['old0', 'old1', 'old2', 'a']) rmSync(live.at(path), { recursive: true })
   await live.is('STOPPED')
   const held = await live.get()
@@ -230,9 +231,11 @@ test('more removals than the guard allows are held until somebody approves of th
       /^stopped before \d files? and \d folders? more are deleted .* after 4 /,
     ),
     conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /') }],
-    deletions: { isHeld: true, removedWithinHour: 4 },
+    deletions: { isHeld: true, removedWithinHour: 4, percent: (100 * 5) / 11 },
+    maxDeletionPercent: 40,
+    trash: true,
   })
-  // Of three old ones, and three files in three folders.
+  // Of three old ones, and three files in three folders; the eleven have the root and a file that stays.
   expect(held.deletions!.files + held.deletions!.folders).toBe(9 - 4)
 
   // What nobody approved of waits again.

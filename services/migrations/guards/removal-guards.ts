@@ -52,25 +52,25 @@ export class RemovalGuards {
 
   /** How a live migration removes, for the engine. */
   specOf(record: MigrationRecord): Pick<Live, 'budget' | 'trash'> {
-    const { removals } = record
-    return {
-      ...(removals?.trash === true ? { trash: trashOf(record) } : {}),
-      ...(isGuarded(record) ? { budget: this.#of(record).guard.budget } : {}),
-    }
+    const { budget } = this.#of(record).guard
+    return { budget, ...(record.removals?.trash === true ? { trash: trashOf(record) } : {}) }
   }
 
   /** The work on a live migration begins: what somebody approved of may go, and what was held is looked for anew. */
   async begin(record: MigrationRecord): Promise<void> {
-    const { migrationId, approvedDeletions, removals, deletions, entriesAtTarget } = record
+    const { migrationId, approvedDeletions, deletions } = record
     if (approvedDeletions !== undefined || deletions !== undefined)
       await this.#options.records.update(migrationId, (current) => {
         const { approvedDeletions: _approved, deletions: _held, ...rest } = current
         return workIdOf(current) === workIdOf(record) ? rest : undefined
       })
-    if (!isGuarded(record)) return
-    const { guard } = this.#of(record)
-    guard.set(removals ?? {}, entriesAtTarget, performance.now())
-    if (approvedDeletions !== undefined) guard.approve(approvedDeletions, performance.now())
+    this.set(record)
+    if (approvedDeletions !== undefined) this.#of(record).guard.approve(approvedDeletions, performance.now())
+  }
+
+  /** The settings of a live migration hold from now on. */
+  set(record: MigrationRecord): void {
+    this.#of(record).guard.set(record.removals ?? {}, record.entriesAtTarget, performance.now())
   }
 
   /**
@@ -136,6 +136,3 @@ export class RemovalGuards {
     return made
   }
 }
-
-const isGuarded = ({ kind, removals }: MigrationRecord): boolean =>
-  kind === 'live' && (removals?.maxDeletions !== undefined || removals?.maxDeletionPercent !== undefined)
