@@ -64,7 +64,7 @@ export class Runner {
   /** By internal id. */
   readonly #followed = new Map<string, Followed>()
   readonly #working = new Set<Promise<void>>()
-  /** Queues that were there when this process began: whoever worked on them is gone. */
+  /** Queues that whoever worked on them has left: those of before this process, and those of removals that are held. */
   readonly #inherited = new Set<string>()
   readonly #closing = new AbortController()
   #watch: { stop(): Promise<void> } | undefined
@@ -200,6 +200,7 @@ export class Runner {
         })
       } catch (error) {
         if (!(error instanceof RemovalsHeld)) throw error
+        this.#inherited.add(workId)
         return await guards.hold(record, error.held)
       } finally {
         counting.abort()
