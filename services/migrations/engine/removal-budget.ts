@@ -14,7 +14,8 @@ export const heldForMs = holdingMs + 1_000
 /** In 64-bit words. */
 const removedAt = 0
 const allowedAt = 1
-const words = 2
+const unsettledAt = 2
+const words = 3
 const unlimited = 2n ** 62n
 
 /** A budget without a limit. */
@@ -42,17 +43,27 @@ export class RemovalBudgetView {
     Atomics.store(this.#longs, allowedAt, total === undefined ? unlimited : BigInt(total))
   }
 
-  /** Charges an entry that is about to be removed; false when nothing more may be. */
+  /** Whether something is charged of which nobody has said yet whether it was removed. */
+  get isUnsettled(): boolean {
+    return Atomics.load(this.#longs, unsettledAt) > 0n
+  }
+
+  /** Charges an entry that is about to be removed, which is to be settled; false when nothing more may be. */
   charge(): boolean {
+    Atomics.add(this.#longs, unsettledAt, 1n)
     for (;;) {
       const removed = Atomics.load(this.#longs, removedAt)
-      if (removed >= Atomics.load(this.#longs, allowedAt)) return false
+      if (removed >= Atomics.load(this.#longs, allowedAt)) {
+        Atomics.sub(this.#longs, unsettledAt, 1n)
+        return false
+      }
       if (Atomics.compareExchange(this.#longs, removedAt, removed, removed + 1n) === removed) return true
     }
   }
 
-  /** What was charged last has not been removed. */
-  giveBack(): void {
-    Atomics.sub(this.#longs, removedAt, 1n)
+  /** @param isRemoved whether what was charged is gone because of it; else it counts no more */
+  settle(isRemoved: boolean): void {
+    if (!isRemoved) Atomics.sub(this.#longs, removedAt, 1n)
+    Atomics.sub(this.#longs, unsettledAt, 1n)
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
@@ -61,7 +61,7 @@ export interface Removal {
   /** Called for each entry that is gone because of this. */
   readonly removed: (entry: Entry, path: StorePath) => void
   /** Each entry is charged before it goes, so that none is to be taken away with others in it. */
-  readonly budget?: Pick<RemovalBudgetView, 'charge' | 'giveBack'> | undefined
+  readonly budget?: RemovalBudgetView
   /** Called for each entry that waits for a larger budget. */
   readonly held?: (entry: Entry) => void
 }
@@ -115,22 +115,39 @@ async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry
   const { side, takeAway, removed, budget } = removal
   const { path } = at
   const isFolder = entry.type === 'folder'
-  if (budget?.charge() === false) {
+  if (budget !== undefined && !(await isCharged(run, budget))) {
+    // What two came upon at once, one of them has removed.
+    if ((await run[side].stat(path)) === undefined) return 'nothing'
     removal.held?.(entry)
     return 'held'
   }
+  let isRemoved = false
   try {
-    const isTaken = !isFolder && (await takeAway?.(path, entry)) === true
-    if (isTaken || (await run[side].remove(path))) removed(entry, path)
-    else budget?.giveBack()
+    isRemoved = (!isFolder && (await takeAway?.(path, entry)) === true) || (await run[side].remove(path))
+    if (isRemoved) removed(entry, path)
     return 'nothing'
   } catch (error) {
-    budget?.giveBack()
     const known = storeError(error)
     if (!isFolder || known.failure !== 'unsupported') throw errorAt(side, known)
     const filled = new StoreError('changed', 'the folder was filled while it was removed', { cause: error })
     throw errorAt(side, filled)
+  } finally {
+    budget?.settle(isRemoved)
   }
+}
+
+/** Looks so often, and so long, whether what others have charged was removed: a store answers in that time. */
+const settling = { stepMs: 5, longestMs: 1_000 } as const
+
+/** Whether the budget allows it, also when what others have charged turns out to be gone already. */
+async function isCharged({ stop }: Run, budget: RemovalBudgetView): Promise<boolean> {
+  const endsMs = performance.now() + settling.longestMs
+  while (!budget.charge()) {
+    if (!budget.isUnsettled || performance.now() > endsMs) return false
+    await delay(settling.stepMs)
+    stop.check()
+  }
+  return true
 }
 
 function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {

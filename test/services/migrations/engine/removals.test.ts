@@ -102,6 +102,15 @@ describe('a budget for removals', () => {
     expect(move.listed()).toEqual(['stays'])
   })
 
+  test('is enough for all that goes, though two come upon the same at once', async () => {
+    using move = createGuarded({ allowed: 101 })
+    move.fillTarget(...Array.from({ length: 100 }, (_, index) => `tree/${index}`))
+    const told = () => move.apply(changed('', { trees: ['tree'] }))
+    const results = await Promise.all([told(), told(), told(), move.apply(everything('tree'))])
+    expect(results.flatMap(({ held = [] }) => held)).toEqual([])
+    expect([move.removed(), move.listed()]).toEqual([101, []])
+  })
+
   test('is not charged for what is gone already', async () => {
     using move = createGuarded({ allowed: 1 })
     move.fillTarget('file')
