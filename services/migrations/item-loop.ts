@@ -99,11 +99,13 @@ export class ItemLoop {
         await this.#record(lane, item, result, met)
       }
       await item.done()
+      this.putOffs.settle(item.messageId)
       book.acked(item.sequence)
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
+      this.putOffs.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
       this.#inHand.delete(item.sequence)
@@ -189,7 +191,6 @@ export class ItemLoop {
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
-    this.putOffs.settle(item.messageId)
     this.putOffs.settle(lane)
     if (putOff !== undefined) {
       // A live migration's own tries are items of their own: the next in the lane says how it goes.
