@@ -3,7 +3,7 @@ import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { QueueWork } from '../../broker/queue-work.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
-import type { MetFailures } from './changes/met-failures.ts'
+import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
 import { kindOf, notBeforeOf } from './engine/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
@@ -86,7 +86,7 @@ export class ItemLoop {
     const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
-    const met = changes?.failures.meet(item.data)
+    using work = changes?.failures.begin(item.data)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -95,8 +95,8 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item, met)
-        await this.#record(lane, item, result, met)
+        result = await this.#move(lane, item, work)
+        await this.#record(lane, item, result, work)
       }
       await item.done()
       this.putOffs.settle(item.messageId)
@@ -127,7 +127,7 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, met: MetFailures | undefined): Promise<ItemResult> {
+  #move(lane: Lane, item: QueueItem, work: ItemInHand | undefined): Promise<ItemResult> {
     const { mover, spec, room, hasHelp } = this.#options
     const { signal } = this.#options
     if (lane === 'transfer' || lane === 'update') {
@@ -139,7 +139,7 @@ export class ItemLoop {
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      met?.handOn([...children.transfers, ...children.regions])
+      work?.handOn([...children.transfers, ...children.regions])
       await room(to.transfers, signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
@@ -172,14 +172,17 @@ export class ItemLoop {
     lane: Lane,
     item: QueueItem,
     result: ItemResult,
-    met: MetFailures | undefined,
+    work: ItemInHand | undefined,
   ): Promise<void> {
     const { failures, retry, putOff, counts } = result
     const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
     const retried = retriedFailure(item.messageId)
     const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
-    if (changes === undefined) await noteFailures(ledger, workId, noted, signal)
-    else await changes.failures.settle(noted, result, met, signal)
+    if (changes === undefined || work === undefined) await noteFailures(ledger, workId, noted, signal)
+    else {
+      const again = await changes.failures.settle(noted, result, work, signal)
+      result.again = [...(result.again ?? []), ...again]
+    }
     // Not by its content, which has the time of the next try in it.
     const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
     if (retry !== undefined) {

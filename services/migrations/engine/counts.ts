@@ -90,7 +90,7 @@ export interface ItemResult {
   failures: Failure[]
   /**
    * Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. One whose
-   * removal at the target failed is not among them.
+   * removal at the target failed is among the failures too.
    */
   gone?: string[]
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
