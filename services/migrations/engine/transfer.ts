@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
+import { sizeOfArrived } from './arrived.ts'
 import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
@@ -113,8 +114,7 @@ async function copyGroupLocally(
       )
       if (lookAt !== undefined) progress.compare(entry, startedMs, before, seen(lookAt))
     } catch (error) {
-      const path = progress.pathOf(entry)
-      progress.failed(entry, lookAt === undefined ? error : await overtaken(run, path, error, lookAt))
+      await notCopied(run, entry, progress, { error, look: lookAt })
     }
   }
 }
@@ -162,8 +162,22 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
     if (look !== undefined)
       progress.compare(entry, startedMs, before, await look().catch(() => 'unseen' as const))
   } catch (error) {
-    progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, look))
+    await notCopied(run, entry, progress, { error, look })
   }
+}
+
+/** Finds out what it means that a name could not be copied. @param look at what the source has, if its changes are told */
+async function notCopied(
+  run: Run,
+  entry: TransferEntry,
+  progress: Progress,
+  { error, look }: { readonly error: unknown; readonly look: Parameters<typeof overtaken>[3] | undefined },
+): Promise<void> {
+  const path = progress.pathOf(entry)
+  const known = look === undefined ? storeError(error) : await overtaken(run, path, error, look)
+  const sizeBytes = await sizeOfArrived(run, path, known, progress.counts)
+  if (sizeBytes === undefined) progress.failed(entry, known)
+  else progress.skipped(sizeBytes)
 }
 
 /** Whether the target has the content of a file already, so that it is not copied. */

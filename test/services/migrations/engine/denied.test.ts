@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Driver, SourceFile } from '../../../../services/drivers/driver.ts'
@@ -9,6 +9,7 @@ import { beginLarge } from '../../../../services/migrations/engine/large.ts'
 import { transfer } from '../../../../services/migrations/engine/transfer.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { isRoot, ordinaryUser } from '../../../support/ordinary-user.ts'
+import { testUnless } from '../../../support/unless.ts'
 import { liveSpec } from './local-spec.ts'
 import { RemoteFolder } from './remote-folder.ts'
 import { createRun } from './runs.ts'
@@ -138,3 +139,29 @@ test('what was copied and cannot be looked at any more has arrived, and is looke
   expect(counts).toMatchObject({ filesMigrated: 1 })
   expect(again).toHaveLength(1)
 })
+
+const notRoot = isRoot ? undefined : 'only root can make a folder of another user'
+
+testUnless(
+  notRoot,
+  'what the target lets nobody write and has already is no failure, and gets its attributes',
+  async () => {
+    using move = createMove(['shut/same', 'shut/other', 'shut/empty'])
+    for (const [name, content] of [
+      ['same', 'content'],
+      ['other', 'contend'],
+      ['empty', ''],
+    ] as const) {
+      writeFileSync(move.to(`shut/${name}`), content, { mode: 0o600 })
+      chownSync(move.to(`shut/${name}`), ordinaryUser, ordinaryUser)
+    }
+    writeFileSync(move.from('shut/empty'), '')
+    chownSync(move.to('shut'), 0, 0)
+    const item = itemOf(['shut/same', 'shut/other', 'shut/empty'])
+    const { failures, counts } = await move.transfer(item, local(move.from('')), local(move.to('')))
+    expect(failures).toMatchObject([{ path: '/shut/other', failure: 'permission' }])
+    expect(counts).toMatchObject({ filesMigrated: 0, filesSkipped: 2, bytesSkipped: 7 })
+    const [from, to] = [lstatSync(move.from('shut/same')), lstatSync(move.to('shut/same'))]
+    expect([to.mode, to.mtimeMs]).toEqual([from.mode, expect.closeTo(from.mtimeMs, 2)])
+  },
+)
