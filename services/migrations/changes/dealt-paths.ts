@@ -8,6 +8,7 @@ interface Dealt {
   readonly folder: StorePath
   isListed: boolean
   hasAll: boolean
+  hasTree: boolean
   readonly names: Buffer[]
   /** Made of the names when somebody asks. */
   paths?: ReadonlySet<string>
@@ -20,13 +21,20 @@ export class DealtPaths {
 
   /** @param root path of the migration in its source */
   constructor(item: Uint8Array, root: StorePath) {
-    for (const { folder: relative, names, isListed, hasAll } of looksOf(decodeItem(item))) {
+    for (const { folder: relative, names, isListed, hasAll, hasTree } of looksOf(decodeItem(item))) {
       const folder = joinPath(root, relative)
       const text = textFromPath(folder)
-      const dealt = this.#dealt.get(text) ?? { folder, isListed: false, hasAll: false, names: [] }
+      const dealt = this.#dealt.get(text) ?? {
+        folder,
+        names: [],
+        isListed: false,
+        hasAll: false,
+        hasTree: false,
+      }
       this.#dealt.set(text, dealt)
       dealt.isListed ||= isListed
       dealt.hasAll ||= hasAll
+      dealt.hasTree ||= hasTree
       dealt.names.push(...names)
     }
   }
@@ -34,6 +42,11 @@ export class DealtPaths {
   /** Folders that it lists, or deals with something in. */
   get folders(): Iterable<string> {
     return this.#dealt.keys()
+  }
+
+  /** Folders that are dealt with as a whole, what is below them by other items. */
+  get trees(): string[] {
+    return [...this.#dealt].filter(([, { hasTree }]) => hasTree).map(([folder]) => folder)
   }
 
   /** @param isFolder it is the listing of a folder */

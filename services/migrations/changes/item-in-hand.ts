@@ -13,6 +13,12 @@ interface DoneItem {
   readonly gone: readonly string[]
 }
 
+/** Of known failures, those that an item deals with, and folders that it deals with as a whole. */
+export interface Touched {
+  readonly paths: ReadonlySet<string>
+  readonly trees: readonly string[]
+}
+
 /**
  * An item while it is worked on, with what is to be known when it is done: who else has dealt with its paths meanwhile, and
  * may have seen them later.
@@ -23,20 +29,22 @@ export class ItemInHand implements Disposable {
   readonly begunAt: number
   /** Known failures that other items deal with, which it has made: those tell what became of them. */
   readonly handedOn = new Set<string>()
-  readonly #touched: (item: Uint8Array) => Iterable<string>
+  /** Folders that those deal with as a whole; none while there are no known failures. */
+  readonly handedTrees = new Set<string>()
+  readonly #touched: (item: Uint8Array) => Touched
   readonly #inHand: Set<ItemInHand>
   /** Undefined when they were too many. */
   #others: DoneItem[] | undefined = []
 
   /**
    * @param inHand all that are; it is among them until it is disposed of
-   * @param touched known failures of what an item deals with
+   * @param touched known failures that an item deals with
    */
   constructor(
     item: Uint8Array,
     begunAt: number,
     inHand: Set<ItemInHand>,
-    touched: (item: Uint8Array) => Iterable<string>,
+    touched: (item: Uint8Array) => Touched,
   ) {
     this.item = item
     this.begunAt = begunAt
@@ -47,7 +55,11 @@ export class ItemInHand implements Disposable {
 
   /** Other items will tell what became of what they deal with. */
   handOn(items: readonly Uint8Array[]): void {
-    for (const item of items) for (const path of this.#touched(item)) this.handedOn.add(path)
+    for (const item of items) {
+      const { paths, trees } = this.#touched(item)
+      for (const path of paths) this.handedOn.add(path)
+      for (const folder of trees) this.handedTrees.add(folder)
+    }
   }
 
   /** It is done: the others in hand have perhaps seen what it dealt with before it did. */

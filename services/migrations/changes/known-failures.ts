@@ -6,7 +6,7 @@ import { ChangedNames } from '../engine/changed-folders.ts'
 import { relativePath } from '../engine/paths.ts'
 import { type FailureLedger, noteFailure, pathOfFailure } from '../failures.ts'
 import { DealtPaths, folderOf, isWithin } from './dealt-paths.ts'
-import { ItemInHand } from './item-in-hand.ts'
+import { ItemInHand, type Touched } from './item-in-hand.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
 const maxKnown = 10_000
@@ -137,8 +137,8 @@ export class KnownFailures {
     const unlisted = noted.failures.filter(({ isFolder }) => isFolder === true).map(({ path }) => path)
     const notSeen = new Set([...vanished, ...unlisted])
     // Of an empty source nothing was compared.
-    const seen = putOff?.reason === 'SOURCE_EMPTY' ? [] : this.#touched(work.item)
-    const arrived = [...seen].filter((path) => !isWithin(notSeen, path))
+    const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.item)
+    const arrived = [...seen.paths].filter((path) => !isWithin(notSeen, path))
     const over = new Set([...this.#below(gone), ...arrived])
     const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path)
     const { mended = [], late = [] } = Object.groupBy(
@@ -151,7 +151,8 @@ export class KnownFailures {
       listed.map(({ path, isFolder = false }) => ({ path, isFolder })),
       this.#root,
     )
-    return this.#lookAgain([...late, ...overtaken])
+    const lost = this.#lost(seen, work).filter((path) => !isWithin(failed, path))
+    return this.#lookAgain([...new Set([...late, ...overtaken, ...lost])])
   }
 
   /** Everything begins to be compared. */
@@ -205,18 +206,27 @@ export class KnownFailures {
     return { text: textOf(failure), isFolder, failedAt: ++this.#failures, sequence }
   }
 
-  /** Known failures of what an item deals with. */
-  #touched(item: Uint8Array): Set<string> {
-    const touched = new Set<string>()
-    if (this.#known.size === 0) return touched
+  #touched(item: Uint8Array): Touched {
+    if (this.#known.size === 0) return nothing
     const dealt = new DealtPaths(item, this.#root)
+    const paths = new Set<string>()
     for (const folder of dealt.folders) {
       for (const path of [folder, ...(this.#inFolder.get(folder) ?? [])]) {
         const known = this.#known.get(path)
-        if (known !== undefined && dealt.has(path, known.isFolder)) touched.add(path)
+        if (known !== undefined && dealt.has(path, known.isFolder)) paths.add(path)
       }
     }
-    return touched
+    return { paths, trees: dealt.trees }
+  }
+
+  /**
+   * Known failures below folders that an item compared as a whole, in folders that it has found no work in: they are gone,
+   * and nobody was told of each. When everything is compared, they go by themselves.
+   */
+  #lost({ paths, trees }: Touched, { handedTrees }: ItemInHand): string[] {
+    if (this.#failed !== undefined) return []
+    const isLost = (path: string) => !paths.has(path) && !trees.includes(path) && !isWithin(handedTrees, path)
+    return this.#below(trees).filter(isLost)
   }
 
   /** Known failures of these paths, and below them. */
@@ -253,6 +263,8 @@ export class KnownFailures {
     await concurrently(sequences, forgottenAtOnce, (sequence) => this.forget(sequence))
   }
 }
+
+const nothing: Touched = { paths: new Set(), trees: [] }
 
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`

@@ -196,6 +196,23 @@ test('what a folder held is not among the failures once that is gone, but what f
   expect(await listed()).toEqual([])
 })
 
+test('what failed in a folder that went unseen, as another took the place of the one it was in, is looked at again', async () => {
+  await using broker = await startTestBroker()
+  const { work, listed } = await followFailures(broker)
+  const paths = ['/root/in/gone/pipe', '/root/in/gone/deep/pipe', '/root/in/there/pipe', '/root/in/shut/pipe']
+  await work(startRegion(), { failures: [failure('/root/in'), ...paths.map(failure)] })
+  const again = await work(comparing('in', [], 'tree'), {
+    made: [comparing('in/there', [], 'tree')],
+    failures: [failure('/root/in/shut')],
+  })
+  expect(again.toSorted()).toEqual(['in/gone/deep/pipe', 'in/gone/pipe'])
+  expect(await listed()).toHaveLength(6)
+  expect(await work(comparing('in', [], 'folder'))).toEqual([])
+  for (const folder of ['in/gone', 'in/gone/deep'])
+    expect(await work(comparing(folder, ['pipe']))).toEqual([])
+  expect((await listed()).toSorted()).toEqual(['/root/in', '/root/in/shut/pipe', '/root/in/there/pipe'])
+})
+
 test('of an item that others were done beside without number, all that fails anew is looked at again', async () => {
   await using broker = await startTestBroker()
   const { begin, work } = await followFailures(broker)

@@ -13,20 +13,20 @@ import { localSpec } from './engine/local-spec.ts'
  */
 async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
   const reasons: { reason: string; message: string }[][] = []
-  let isDone = false
+  const state = { isDone: false }
   const item = {
     data: startRegion(),
     sequence: 1,
     messageId: 'start.1',
     redelivered: false,
     later: () => undefined,
-    done: async () => void (isDone = true),
+    done: async () => void (state.isDone = true),
   }
   let delivery = 0
   const doubles = {
     queue: {
       consume: async (_lane: string, _slots: number, work: (item: QueueItem) => Promise<void>) => {
-        while (!isDone) {
+        while (!state.isDone) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a double
           await work(item as unknown as QueueItem)
           reasons.push(loop.putOffs.reasons)
