@@ -140,7 +140,7 @@ export class KnownFailures {
     const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.item)
     const arrived = [...seen.paths].filter((path) => !isWithin(notSeen, path))
     const over = new Set([...this.#below(gone), ...arrived])
-    const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path)
+    const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path) || vanished.includes(path)
     const { mended = [], late = [] } = Object.groupBy(
       [...over].filter((path) => !isOwn(path)),
       (path) => (this.#isOlder(path, work) ? 'mended' : 'late'),
@@ -231,9 +231,12 @@ export class KnownFailures {
 
   /** Known failures of these paths, and below them. */
   #below(paths: readonly string[]): string[] {
-    if (paths.length === 0) return []
+    if (paths.length === 0 || this.#known.size === 0) return []
     const all = new Set(paths)
-    return [...this.#known.keys()].filter((path) => isWithin(all, path))
+    const own = paths.filter((path) => this.#known.has(path))
+    // Fewer folders have failures than there are failures.
+    const inThem = [...this.#inFolder].flatMap(([folder, its]) => (isWithin(all, folder) ? [...its] : []))
+    return [...new Set([...own, ...inThem])]
   }
 
   /** Whether a failure is in the list since before an item was begun. */

@@ -159,7 +159,9 @@ testUnless(
     chownSync(move.to('shut'), 0, 0)
     const item = itemOf(['shut/same', 'shut/other', 'shut/empty'])
     const { failures, counts } = await move.transfer(item, local(move.from('')), local(move.to('')))
-    expect(failures).toMatchObject([{ path: '/shut/other', failure: 'permission' }])
+    expect(failures).toMatchObject([
+      { path: '/shut/other', failure: 'permission', message: expect.stringMatching(/^target: /) },
+    ])
     expect(counts).toMatchObject({ filesMigrated: 0, filesSkipped: 2, bytesSkipped: 7 })
     const [from, to] = [lstatSync(move.from('shut/same')), lstatSync(move.to('shut/same'))]
     expect([to.mode, to.mtimeMs]).toEqual([from.mode, expect.closeTo(from.mtimeMs, 2)])
