@@ -1,5 +1,5 @@
 import { closeSync, fstatSync } from 'node:fs'
-import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
+import type { SourceFile, StorePath } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
