@@ -13,10 +13,11 @@ interface DoneItem {
   readonly gone: readonly string[]
 }
 
-/** Of known failures, those that an item deals with, and folders that it deals with as a whole. */
+/** Of known failures, those that an item deals with; folders that it deals with as a whole, and others that hold some. */
 export interface Touched {
   readonly paths: ReadonlySet<string>
   readonly trees: readonly string[]
+  readonly folders: readonly string[]
 }
 
 /**

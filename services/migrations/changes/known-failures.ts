@@ -216,17 +216,19 @@ export class KnownFailures {
         if (known !== undefined && dealt.has(path, known.isFolder)) paths.add(path)
       }
     }
-    return { paths, trees: dealt.trees }
+    const folders = [...this.#inFolder.keys()].filter((folder) => dealt.has(folder, false))
+    return { paths, trees: dealt.trees, folders }
   }
 
   /**
-   * Known failures below folders that an item compared as a whole, in folders that it has found no work in: they are gone,
-   * and nobody was told of each. When everything is compared, they go by themselves.
+   * Known failures that nobody was told of, and that may be over: in folders that an item was told of, which may be open
+   * by now; and below folders that it compared as a whole, in such as it has found no work in: those are gone. When
+   * everything is compared, these go by themselves.
    */
-  #lost({ paths, trees }: Touched, { handedTrees }: ItemInHand): string[] {
-    if (this.#failed !== undefined) return []
-    const isLost = (path: string) => !paths.has(path) && !trees.includes(path) && !isWithin(handedTrees, path)
-    return this.#below(trees).filter(isLost)
+  #lost({ paths, trees, folders }: Touched, { handedTrees }: ItemInHand): string[] {
+    const isBelow = (path: string) => !paths.has(path) && !trees.includes(path)
+    const below = this.#below(this.#failed === undefined ? [...folders, ...trees] : folders)
+    return below.filter((path) => isBelow(path) && !isWithin(handedTrees, path))
   }
 
   /** Known failures of these paths, and below them. */
@@ -267,7 +269,7 @@ export class KnownFailures {
   }
 }
 
-const nothing: Touched = { paths: new Set(), trees: [] }
+const nothing: Touched = { paths: new Set(), trees: [], folders: [] }
 
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`

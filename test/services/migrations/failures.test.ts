@@ -207,10 +207,21 @@ test('what failed in a folder that went unseen, as another took the place of the
   })
   expect(again.toSorted()).toEqual(['in/gone/deep/pipe', 'in/gone/pipe'])
   expect(await listed()).toHaveLength(6)
-  expect(await work(comparing('in', [], 'folder'))).toEqual([])
+  // Nor does this one look into its folders.
+  expect(await work(comparing('in', [], 'folder'))).toHaveLength(4)
   for (const folder of ['in/gone', 'in/gone/deep'])
     expect(await work(comparing(folder, ['pipe']))).toEqual([])
   expect((await listed()).toSorted()).toEqual(['/root/in', '/root/in/shut/pipe', '/root/in/there/pipe'])
+})
+
+test('what failed in a folder is looked at again when that is told of, as it may be open by now', async () => {
+  await using broker = await startTestBroker()
+  const { work } = await followFailures(broker)
+  await work(startRegion(), { failures: ['/root/in/a', '/root/in/b/c', '/root/inner/d'].map(failure) })
+  const told = comparing('', ['in'])
+  expect((await work(told)).toSorted()).toEqual(['in/a', 'in/b/c'])
+  expect(await work(told, { made: [comparing('in', [], 'tree')] })).toEqual([])
+  expect(await work(told, { failures: [failure('/root/in')] })).toEqual([])
 })
 
 test('of an item that others were done beside without number, all that fails anew is looked at again', async () => {
