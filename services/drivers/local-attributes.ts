@@ -23,7 +23,7 @@ export interface Present {
 export const ownerOf = ({ uid, gid }: Stats): Owner => ({ uid, gid })
 
 /** A look at what there is; extended attributes are asked for only if some are to be given. */
-export function presentOf(fd: number, { extended }: Partial<FileAttributes>): Present {
+export function presentOf(fd: number, { extended }: FileAttributes): Present {
   const { uid, gid, mode } = fstatSync(fd)
   return {
     owner: { uid, gid },
@@ -49,7 +49,7 @@ export function bornWith(fd: number, attributes: FileAttributes): Present {
  */
 export function dress(
   fd: number,
-  { modifiedMs = 0, mode, owner, extended }: Partial<FileAttributes>,
+  { modifiedMs, mode, owner, extended }: FileAttributes,
   present: Present,
   isFolder = false,
 ): Losses {
@@ -71,7 +71,7 @@ export function dress(
     const isTaken = kept === has || attempt(() => fchmodSync(fd, kept))
     if (!isTaken || kept !== (mode & (permissionBits | specialBits))) lose('mode')
   }
-  if (modifiedMs !== 0 && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')
+  if (modifiedMs !== undefined && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')
   return losses
 }
 

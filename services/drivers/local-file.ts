@@ -134,14 +134,16 @@ export function replaceLink(
   temporary: Buffer,
   path: Buffer,
   target: Buffer,
-  { owner, modifiedMs = 0 }: Partial<FileAttributes> = {},
+  { owner, modifiedMs }: FileAttributes = {},
 ): Losses {
   permitted(() => symlinkSync(target, temporary))
   try {
     let losses = nothingLost
     if (owner !== undefined && !isLinkGiven(temporary, owner)) losses = ['owner']
-    const time = secondsOf(modifiedMs)
-    if (modifiedMs !== 0) permitted(() => lutimesSync(temporary, time, time))
+    if (modifiedMs !== undefined) {
+      const time = secondsOf(modifiedMs)
+      permitted(() => lutimesSync(temporary, time, time))
+    }
     permitted(() => renameSync(temporary, path))
     return losses
   } catch (error) {

@@ -49,7 +49,7 @@ function entryOf(dirent: Dirent, paths: FolderPaths): Entry | undefined {
     const stat = permitted(() => lstatSync(paths.of(name), { throwIfNoEntry: false }))
     return stat === undefined ? undefined : statEntry(name, stat)
   }
-  return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0, modifiedMs: 0 }
+  return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0 }
 }
 
 /** The entry that a look at it found. */

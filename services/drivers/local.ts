@@ -143,7 +143,7 @@ export class LocalDriver implements Driver {
     return undefined
   }
 
-  async makeFolder(path: StorePath, { mode }: Partial<FileAttributes>): Promise<Losses> {
+  async makeFolder(path: StorePath, { mode }: FileAttributes): Promise<Losses> {
     locally(() => {
       // The root is its owner's: it must be there, and its mode is left alone.
       if (path.length === 0) checkRootFolder(this.#root.folder)
@@ -278,9 +278,9 @@ export class LocalDriver implements Driver {
   }
 }
 
-/** A store that gives no time says 0; the file is as old as its copy then. */
+/** A file of which the source gives no time is as old as its copy. */
 const timed = (attributes: FileAttributes): FileAttributes =>
-  attributes.modifiedMs === 0 ? { ...attributes, modifiedMs: Date.now() } : attributes
+  attributes.modifiedMs === undefined ? { ...attributes, modifiedMs: Date.now() } : attributes
 
 function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
   const names = Object.keys(given)

@@ -10,7 +10,8 @@ const createMove = sharedMoves()
 const targets = sharedTargets()
 
 const timeMs = 1_700_000_000_000
-const file = (sizeBytes: number, modifiedMs = timeMs) => ({ type: 'file', sizeBytes, modifiedMs }) as const
+const timeless = (sizeBytes: number) => ({ type: 'file', sizeBytes }) as const
+const file = (sizeBytes: number, modifiedMs = timeMs) => ({ ...timeless(sizeBytes), modifiedMs }) as const
 
 /** By policy: Overwrite, SkipIfSizeMatch, SkipIfSizeAndTimeMatch, SkipIfDigestMatch. */
 test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnown>[2], unknown[]]>([
@@ -19,7 +20,12 @@ test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnow
   ['another size', file(1), file(2), [false, false, false, false]],
   ['a microsecond later', file(1), file(1, timeMs + 0.001), [false, true, true, 'unread']],
   ['two microseconds earlier', file(1), file(1, timeMs - 0.002), [false, true, false, 'unread']],
-  ['no time', file(1, 0), file(1, 0), [false, true, false, 'unread']],
+  ['both of 1970', file(1, 0), file(1, 0), [false, true, true, 'unread']],
+  ['one of 1970', file(1, 0), file(1), [false, true, false, 'unread']],
+  ['seconds before 1970', file(1, -5_500.25), file(1, -5_500.25), [false, true, true, 'unread']],
+  ['no time', timeless(1), timeless(1), [false, true, false, 'unread']],
+  ['a time at the source alone', file(1, 0), timeless(1), [false, true, false, 'unread']],
+  ['a time at the target alone', timeless(1), file(1, 0), [false, true, false, 'unread']],
   ['a folder there', file(1), { ...file(1), type: 'folder' }, [false, false, false, false]],
   ['a link', { ...file(0), type: 'symlink' }, { ...file(0), type: 'symlink' }, [false, false, false, false]],
 ])('%s', (_, source, target, expected) => {
