@@ -5,7 +5,7 @@ import { startRegion } from '../../../../services/migrations/engine/items.ts'
 import type { Counts } from '../../../../services/migrations/engine/counts.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
-import type { Rule } from '../../../../subjects/rules.ts'
+import { patternTypes, type Rule, ruleTypes } from '../../../../subjects/rules.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
 import { sharedMoves } from './move-folder.ts'
 import { sharedTargets, targetKinds } from './targets.ts'
@@ -15,6 +15,10 @@ const targets = sharedTargets()
 
 const glob = (regex: string): Rule => ({ id: regex, type: 'regex', patternType: 'GLOB', regex })
 const java = (regex: string): Rule => ({ id: regex, type: 'regex', regex })
+const automaton = (regex: string): Rule => ({ id: regex, type: 'regex', patternType: 'AUTOMATA', regex })
+const over1Kb: Rule = { id: 'size', type: 'fileSize', value: 1, unit: 'KB' }
+const before2010: Rule = { id: 'date', type: 'date', beforeIsoDateTime: '2010-01-01T00:00:00Z' }
+const youngerThanADay: Rule = { id: 'age', type: 'age', timeValue: 1, timeUnit: 'Days' }
 const paths = (...list: string[]): Rule => ({ id: 'list', type: 'paths', paths: list })
 
 const files = [
@@ -78,6 +82,12 @@ const table: [what: string, rules: Partial<RuleLists>, arrived: string[], counts
     { filesExcluded: 1, bytesExcluded: 10 },
   ],
   [
+    'a name, by an automaton',
+    { exclusions: [automaton('/(keep|none)/[a-c]\\.tmp')] },
+    without('/keep/b.tmp'),
+    { filesExcluded: 1, bytesExcluded: 10 },
+  ],
+  [
     'a folder, which is not entered',
     { exclusions: [java('.*/cache')] },
     without('/cache/', '/cache/x/', '/cache/x/y'),
@@ -85,18 +95,13 @@ const table: [what: string, rules: Partial<RuleLists>, arrived: string[], counts
   ],
   [
     'size and date',
-    {
-      exclusions: [
-        { id: 'size', type: 'fileSize', value: 1, unit: 'KB' },
-        { id: 'date', type: 'date', beforeIsoDateTime: '2010-01-01T00:00:00Z' },
-      ],
-    },
+    { exclusions: [over1Kb, before2010] },
     without('/deep/1/d.bin', '/top'),
     { filesExcluded: 2, bytesExcluded: 2_003 },
   ],
   [
     'age',
-    { exclusions: [{ id: 'age', type: 'age', timeValue: 1, timeUnit: 'Days' }] },
+    { exclusions: [youngerThanADay] },
     everything.filter((path) => path.endsWith('/') || path === '/top'),
     { filesExcluded: 7, filesMigrated: 1 },
   ],
@@ -111,6 +116,18 @@ const table: [what: string, rules: Partial<RuleLists>, arrived: string[], counts
     { inclusions: [glob('*.csv')] },
     ['/deep/', '/deep/1/', '/deep/1/2/', '/deep/1/2/c.csv', '/keep/', '/keep/a.csv'],
     { filesMigrated: 2, filesExcluded: 6 },
+  ],
+  [
+    'all but what is large or old',
+    { inclusions: [over1Kb, before2010] },
+    ['/deep/', '/deep/1/', '/deep/1/d.bin', '/top'],
+    { filesMigrated: 2, filesExcluded: 6 },
+  ],
+  [
+    'all but what is young',
+    { inclusions: [youngerThanADay] },
+    without('/empty/', '/top'),
+    { filesMigrated: 7, filesExcluded: 1 },
   ],
   [
     'all but a folder and a list',
@@ -144,6 +161,13 @@ test.each(targetKinds.flatMap((to) => table.map((row) => [to, ...row] as const))
     expect(counts.foldersScanned).toBe(counts.foldersMigrated)
   },
 )
+
+test('the table has all forms of rules, and all kinds of patterns', () => {
+  const rules = table.flatMap(([, { exclusions = [], inclusions = [] }]) => [...exclusions, ...inclusions])
+  const patterns = rules.flatMap((rule) => (rule.type === 'regex' ? [rule.patternType ?? 'JAVA_PCRE'] : []))
+  expect(new Set(rules.map(({ type }) => type))).toEqual(new Set(ruleTypes))
+  expect(new Set(patterns)).toEqual(new Set(patternTypes))
+})
 
 test('a folder that is scanned again by itself is left out with the one above it', async () => {
   const rules = packRules({ exclusions: [glob('deep')], inclusions: [] })
