@@ -1,5 +1,5 @@
 import type { HeldRemoval } from '../engine/counts.ts'
-import { folderOf, isWithin } from './path-texts.ts'
+import { folderOf, isWithin } from './dealt-paths.ts'
 import { holdingMs } from '../engine/removal-budget.ts'
 
 /** When nothing more was held for so long, all that waits is known, most often. */

@@ -7,7 +7,7 @@ import type { Children } from './children.ts'
 import type { How, Place } from './compared.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
-import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
+import { isFolder, makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
 import { judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
@@ -84,10 +84,12 @@ export class Applying {
       const path = joinPath(place.path, name)
       const found = await run.source.stat(path)
       const isGone = found === undefined
-      // What is below it, and goes elsewhere by a path mapping, is gone with it.
-      const brought = isGone ? await broughtFrom(run, path) : []
-      for (const gone of brought.filter(({ at }) => !at.origin.equals(path)))
-        this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run), isGone: false })
+      const isNoFolder = !isFolder(run, found)
+      if (isNoFolder) this.#account.gone(path)
+      // With a folder goes what path mappings have led elsewhere from it.
+      const brought = isNoFolder ? await broughtFrom(run, path) : []
+      for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
+        this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
       if (entry !== undefined)
@@ -97,8 +99,8 @@ export class Applying {
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
       if (isToGo && !this.#isExcluded(place, { ...there, name })) {
         const gone = { at: comingFrom(run, path), entry: there }
-        this.#removals.later({ place, name, isTree, gone, may: mayRemoveAll(run), isGone })
-      } else if (isGone) this.#account.gone(path)
+        this.#removals.later({ place, name, isTree, gone, may: mayRemoveAll(run) })
+      }
     })
   }
 

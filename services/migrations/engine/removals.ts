@@ -17,8 +17,6 @@ export interface ToldRemoval {
   readonly isTree: boolean
   readonly gone: Brought
   readonly may: MayRemove
-  /** Whether nothing is left to be done for the name then. */
-  readonly isGone: boolean
 }
 
 /**
@@ -43,11 +41,10 @@ export class Removals {
   }
 
   async finish(): Promise<void> {
-    await concurrently(this.#told, concurrencyOf(this.#run), ({ place, name, isTree, gone, may, isGone }) =>
+    await concurrently(this.#told, concurrencyOf(this.#run), ({ place, name, isTree, gone, may }) =>
       this.#account.trying(place.folder, name, true, async () => {
         const { isHeld } = await this.remove(place, name, gone, may)
         if (isHeld) this.#account.waits(place.folder, name, isTree)
-        else if (isGone) this.#account.gone(joinPath(place.path, name))
       }),
     )
   }
@@ -59,9 +56,12 @@ export class Removals {
   async remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<{ isHeld: boolean }> {
     const run = this.#run
     const { isHeld } = await this.#removeTree(gone, may)
-    // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    if (isWatched(run) && (await run.source.stat(joinPath(place.path, name))) !== undefined)
-      this.#account.again(place.folder, name)
+    if (isWatched(run)) {
+      // Made again before it was removed, and copied again meanwhile: that copy is gone now.
+      const now = await run.source.stat(gone.at.origin)
+      if (now !== undefined && (now.type === 'folder' || gone.entry.type !== 'folder'))
+        this.#account.again(place.folder, name)
+    }
     return { isHeld }
   }
 

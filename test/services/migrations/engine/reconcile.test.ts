@@ -102,14 +102,22 @@ describe('names that somebody was told of', () => {
     expect(counts).toMatchObject({ filesRemoved: 4, foldersRemoved: 2, failures: 0 })
   })
 
-  testUnless(whyNotImmovable(), 'whose removal fails are a failure, and not gone', async () => {
+  testUnless(whyNotImmovable(), 'whose removal fails are a failure, and gone all the same', async () => {
     using move = createLiveMove()
     mkdirSync(move.to('folder'))
     for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
     using _ = immovable(move.to('folder/stays'))
     const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
     expect(failures).toMatchObject([{ path: '/folder' }])
-    expect(gone.toSorted()).toEqual(['/goes', '/never was'])
+    expect(gone.toSorted()).toEqual(['/folder', '/goes', '/never was'])
+  })
+
+  test('have nothing below them unless they are folders', async () => {
+    using move = createLiveMove()
+    for (const name of ['file', 'other']) writeFileSync(move.from(name), 'x')
+    mkdirSync(move.from('folder'))
+    const { gone } = await move.apply(changed('', { names: ['file', 'folder'] }))
+    expect(gone).toEqual(['/file'])
   })
 
   test('are not taken for gone when their whole folder is', async () => {
@@ -584,6 +592,29 @@ describe('what a migration is told to do', () => {
       for (const path of ['a', 'p', 'q']) rmSync(move.from(path), { recursive: true })
       expect((await move.apply(gone)).failures).toEqual([])
       expect(move.listed()).toEqual(['deep', 'm', 'm/c', 'm/c/3', 'n', 'n/s', 'n/s/8', 'stays'])
+    })
+  }
+
+  for (const [how, replaced] of [
+    ['a told name', changed('', { names: ['a', 'b', 'c'] })],
+    ['a comparison', everything],
+  ] as const) {
+    test(`what mappings led elsewhere goes when something else took the place of its folders, by ${how}`, async () => {
+      const mapping = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) })
+      const mappings = [mapping('a/1', 'x'), mapping('b/2', 'y'), mapping('c', 'z'), mapping('', '')]
+      using move = createLiveMove({ mappings })
+      for (const path of ['a/1/file', 'b/2/file', 'c/file', 'stays']) {
+        mkdirSync(move.from(dirname(path)), { recursive: true })
+        writeFileSync(move.from(path), path)
+      }
+      await move.apply(everything)
+      for (const path of ['a', 'b', 'c']) rmSync(move.from(path), { recursive: true })
+      writeFileSync(move.from('a'), 'a file')
+      symlinkSync('nowhere', move.from('b'))
+      writeFileSync(move.from('c'), 'a file with a mapping of its own')
+      const { failures } = await move.apply(replaced)
+      expect(failures).toMatchObject([{ path: '/c', failure: 'unsupported' }])
+      expect(move.listed()).toEqual(['a', 'b', 'stays'])
     })
   }
 
