@@ -17,6 +17,7 @@ import {
   recurringWindow,
 } from './migration-recurrence.ts'
 import { cleanupFields } from './source-cleanup.ts'
+import { deletionFields } from './target-match.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
 const byId = strict({ migrationId })
@@ -125,7 +126,7 @@ export const migrationCommands = definitions({
   },
   update: {
     summary:
-      'Change the priority, the policy, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
+      'Change the priority, the policy, the recurrence, the movers, the cleanup of the source or what may be deleted at the target of a migration; what is not given stays',
     description:
       'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs; a policy for what it has not looked at yet.',
     input: strict({
@@ -144,6 +145,7 @@ export const migrationCommands = definitions({
       recurringWindow,
       movedBy: Type.Optional(movedBy),
       ...cleanupFields,
+      ...deletionFields,
       additionalProperties,
     }),
     output: Migration,

@@ -9,7 +9,7 @@ import { actionPolicies, actionPolicyNames } from './migration-terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { AdditionalProperties, Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
-import { Deletions } from './target-match.ts'
+import { Deletions, deletionView } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
@@ -110,7 +110,7 @@ export const Migration = model('Migration', {
   pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
   numberPathsRequeued: Count('Tries after the first, of all paths together'),
-  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  ...deletionView,
   deletions: Type.Optional(Deletions),
   ...cleanupView,
   comparisonPeriodSeconds,

@@ -3,9 +3,10 @@ import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { QueueWork } from '../../broker/queue-work.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
-import type { MetFailures } from './changes/met-failures.ts'
+import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
-import { kindOf, notBeforeOf } from './engine/items.ts'
+import { headOf, kindOf, notBeforeOf } from './engine/items.ts'
+import { heldForMs } from './engine/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
@@ -56,6 +57,7 @@ export class ItemLoop {
   readonly #options: ItemLoopOptions
   readonly #inHand: Set<number>
   readonly putOffs = new PutOffs()
+  readonly #begunMs = Date.now()
   #toldUntilMs = 0
 
   constructor(options: ItemLoopOptions) {
@@ -78,7 +80,7 @@ export class ItemLoop {
     const notBeforeMs = this.#notBeforeOf(item)
     // Nobody could ever work on it, and it would come back for ever.
     if (notBeforeMs === undefined) return item.done()
-    const waitMs = stillToWaitMs(notBeforeMs, Date.now())
+    const waitMs = isHeldBefore(item.data, this.#begunMs) ? 0 : stillToWaitMs(notBeforeMs, Date.now())
     if (waitMs > 0) {
       item.later(waitMs)
       return
@@ -86,7 +88,7 @@ export class ItemLoop {
     const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
-    const met = changes?.failures.meet(item.data)
+    using work = changes?.failures.begin(item.data)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -95,15 +97,17 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item, met)
-        await this.#record(lane, item, result, met)
+        result = await this.#move(lane, item, work)
+        await this.#record(lane, item, result, work)
       }
       await item.done()
+      this.putOffs.settle(item.messageId)
       book.acked(item.sequence)
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
+      this.putOffs.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
       this.#inHand.delete(item.sequence)
@@ -125,7 +129,7 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, met: MetFailures | undefined): Promise<ItemResult> {
+  #move(lane: Lane, item: QueueItem, work: ItemInHand | undefined): Promise<ItemResult> {
     const { mover, spec, room, hasHelp } = this.#options
     const { signal } = this.#options
     if (lane === 'transfer' || lane === 'update') {
@@ -137,7 +141,7 @@ export class ItemLoop {
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      met?.handOn([...children.transfers, ...children.regions])
+      work?.handOn([...children.transfers, ...children.regions])
       await room(to.transfers, signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
@@ -170,14 +174,17 @@ export class ItemLoop {
     lane: Lane,
     item: QueueItem,
     result: ItemResult,
-    met: MetFailures | undefined,
+    work: ItemInHand | undefined,
   ): Promise<void> {
     const { failures, retry, putOff, counts } = result
     const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
     const retried = retriedFailure(item.messageId)
     const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
-    if (changes === undefined) await noteFailures(ledger, workId, noted, signal)
-    else await changes.failures.settle(noted, result, met, signal)
+    if (changes === undefined || work === undefined) await noteFailures(ledger, workId, noted, signal)
+    else {
+      const again = await changes.failures.settle(noted, result, work, signal)
+      result.again = [...(result.again ?? []), ...again]
+    }
     // Not by its content, which has the time of the next try in it.
     const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
     if (retry !== undefined) {
@@ -189,7 +196,6 @@ export class ItemLoop {
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
-    this.putOffs.settle(item.messageId)
     this.putOffs.settle(lane)
     if (putOff !== undefined) {
       // A live migration's own tries are items of their own: the next in the lane says how it goes.
@@ -205,6 +211,12 @@ export class ItemLoop {
     this.#toldUntilMs = performance.now() + tellEveryMs
     log.warn({ migration: workId, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
+}
+
+/** Whether what an item is about was held before a moment: whoever begins anew looks at once whether it may go. */
+const isHeldBefore = (item: Uint8Array, thenMs: number): boolean => {
+  const { kind, attempt, notBeforeMs } = headOf(item)
+  return kind === 'reconcile' && attempt === 1 && notBeforeMs < thenMs + heldForMs
 }
 
 /** What was copied because it changed. */

@@ -24,6 +24,7 @@ import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
+import { RemovalGuards } from './guards/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
@@ -89,18 +90,13 @@ export async function startMigrations(options: MigrationsOptions) {
     metrics.add(counts)
   }
   const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
-  const resolve = async ({
-    internalId,
-    generation,
-    cutShort = false,
-    path,
-    policy,
-    ...record
-  }: MigrationRecord) => {
+  const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
+  const resolve = async (record: MigrationRecord) => {
+    const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
     const packed = packRules(await rules.of(record))
-    const mapped = engineMappings({ path, ...record })
+    const mapped = engineMappings(record)
     return {
       id: internalId,
       generation: cutShort ? generation : 1,
@@ -110,9 +106,9 @@ export async function startMigrations(options: MigrationsOptions) {
       policy,
       ...(packed === undefined ? {} : { rules: packed }),
       ...(mapped === undefined ? {} : { mappings: mapped }),
-      metadata: record.metadata,
-      links: record.links,
-      ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
+      metadata,
+      links,
+      ...(record.kind === 'live' && { live: { startedMs: startOf(record), ...guards.specOf(record) } }),
       limits: bandwidth.limits.of(record.migrationId, record.target),
     }
   }
@@ -139,6 +135,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
     agents: agents.offers,
+    guards,
     onCount,
     log,
   })
@@ -230,6 +227,7 @@ export async function startMigrations(options: MigrationsOptions) {
     run: async () => {
       await bandwidth.run()
       agents.run()
+      guards.start()
       await runner.start()
       conditions.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
@@ -246,6 +244,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await scheduler.stop()
       agents.stop()
       await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
+      guards.stop()
       await bandwidth.stop()
       metrics.stop()
       await stats.stop()

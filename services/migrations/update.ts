@@ -3,6 +3,7 @@ import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import { invalidField } from './invalid.ts'
+import { deletionsOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import type { MigrationRecord } from './record.ts'
 import { planned } from './recurrence.ts'
@@ -26,6 +27,7 @@ export function changed(current: MigrationRecord, changes: Changes, nowMs: numbe
     ...(movedBy === undefined ? {} : { movedBy }),
     ...recurrenceOf(current, changes, nowMs),
     ...(cleanup === undefined ? {} : { cleanup }),
+    ...deletionsOf(changes, current),
   }
 }
 

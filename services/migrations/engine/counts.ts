@@ -99,16 +99,29 @@ export interface Failure {
   isRemoval?: true
 }
 
+/** Something at the target that is not removed, as the migration's budget for removals is used up. */
+export interface HeldRemoval {
+  /** Where it would be in the source, as failures have paths. */
+  readonly path: string
+  /** What would go with it, itself included. */
+  readonly files: number
+  readonly folders: number
+  /** Of the files. */
+  readonly bytes: number
+}
+
 /** What came of a work item. */
 export interface ItemResult {
   counts: Counts
   /** Final ones, for the ledger. At most as many as the item has names. */
   failures: Failure[]
   /**
-   * Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. One whose
-   * removal at the target failed is not among them.
+   * Of a live migration: paths, as failures have them, that somebody was told of and where the source has no folder, so that
+   * nothing is below them. One whose copy or removal at the target failed is among the failures too.
    */
   gone?: string[]
+  /** Of a live migration: what waits for an approval. Names that were told are in an item that was made of them. */
+  held?: HeldRemoval[]
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
   vanished?: string[]
   /** Something was written to a file with several names: the others are to be looked at too. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { localFolder } from '../../../services/migrations/local-folder.ts'
-import { targetMatchOf } from '../../../services/migrations/plans/target-match.ts'
+import { requireTrash } from '../../../services/migrations/plans/target-match.ts'
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
 import { createFolder } from '../../support/migrations.ts'
 
@@ -15,8 +15,8 @@ test('a trash is for a target that is a folder of a host, and nothing else', asy
     },
   }
   const store = { localFolder: (id: string, path: string) => localFolder(targets[id]!, path) }
-  const ask = (target: string) => targetMatchOf(store, { target, targetMatch: true, trash: true }, 'once')
-  expect(await ask('folder')).toEqual({ trash: true })
+  const ask = (target: string) => requireTrash(store, target, { trash: true })
+  await ask('folder')
   await expect(ask('lake')).rejects.toMatchObject({
     code: 'INVALID_INPUT',
     details: [
