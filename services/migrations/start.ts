@@ -21,6 +21,7 @@ import { startCleanups } from './cleanups/start.ts'
 import { Conditions } from './conditions.ts'
 import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
+import { FailureEvents } from './failure-events.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
@@ -152,6 +153,7 @@ export async function startMigrations(options: MigrationsOptions) {
     publish,
     log,
   })
+  const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
   const figures = new Figures({ records, rules, progress, failures, changesOf, conditionsOf })
   const localFolderOf = async (fileSystemId: string, path: string) =>
@@ -229,6 +231,7 @@ export async function startMigrations(options: MigrationsOptions) {
       agents.run()
       await runner.start()
       conditions.start()
+      await failureEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       stops.push(() => changes.unsubscribe())
       await scheduler.start()
@@ -242,7 +245,13 @@ export async function startMigrations(options: MigrationsOptions) {
       conditions.stop()
       await scheduler.stop()
       agents.stop()
-      await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
+      await Promise.all([
+        runner.stop(),
+        failureEvents.stop(),
+        verifications.jobs.stop(),
+        cleanups.jobs.stop(),
+        plans.stop(),
+      ])
       await bandwidth.stop()
       metrics.stop()
       await stats.stop()
