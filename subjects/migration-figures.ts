@@ -6,9 +6,11 @@ import { Count, list, model, Path, strict, Timestamp } from './schemas.ts'
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
-  migratedBytes: Count('Bytes at the target, those that were there already included'),
+  migratedBytes: Count(
+    'Bytes at the target, those that were there already and those of files that are under way included',
+  ),
   excludedBytes: Count('Bytes that are not to be copied'),
-  totalMigratedBytes: Count('Bytes copied'),
+  totalMigratedBytes: Count('Bytes copied, those of files that are under way included'),
   totalScannedBytes: Count('Bytes found so far'),
   migratedPercentage: Type.Integer({ minimum: 0, maximum: 100 }),
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),

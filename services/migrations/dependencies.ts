@@ -3,6 +3,7 @@ import type { Condition } from '../../subjects/conditions.ts'
 import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import type { ChangesView } from './changes/following.ts'
+import type { Flights } from './flights.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { Plans } from './plans/plans.ts'
 import type { MigrationRecord } from './record.ts'
@@ -14,6 +15,7 @@ import type { WorkStores } from './work.ts'
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly stats: RollingStats
+  readonly flights: Pick<Flights, 'of'>
   readonly rules: RuleBook
   readonly mappings: Collection<typeof PathMapping>
   /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */

@@ -6,9 +6,11 @@ import type { Changes } from './changes/changes.ts'
 import type { MetFailures } from './changes/met-failures.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
 import { kindOf, notBeforeOf } from './engine/items.ts'
+import type { Meter } from './engine/meter.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
+import type { Flights } from './flights.ts'
 import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { PutOffs } from './put-offs.ts'
 import { retriedFailure, retryMessageId } from './retries.ts'
@@ -40,6 +42,8 @@ export interface ItemLoopOptions {
   /** Of a live migration; they are told what becomes of each item. */
   readonly changes?: Changes | undefined
   readonly failures: FailureNotes
+  /** Where what is under way is known until it is counted. */
+  readonly flights: Pick<Flights, 'begin'>
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly inHand: Set<number>
   readonly onIdle: () => void
@@ -83,10 +87,12 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
+    const { book, changes, log, workId, onIdle, flights } = this.#options
+    const { isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
     const met = changes?.failures.meet(item.data)
+    const flight = flights.begin(workId)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -95,9 +101,10 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item, met)
+        result = await this.#move(lane, item, flight.meter, met)
         await this.#record(lane, item, result, met)
       }
+      flight.end()
       await item.done()
       book.acked(item.sequence)
       changes?.done(item, result)
@@ -106,6 +113,7 @@ export class ItemLoop {
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
       item.later(retryMs)
     } finally {
+      flight.end()
       this.#inHand.delete(item.sequence)
       if (this.#inHand.size === 0) onIdle()
     }
@@ -125,9 +133,9 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, met: MetFailures | undefined): Promise<ItemResult> {
-    const { mover, spec, room, hasHelp } = this.#options
-    const { signal } = this.#options
+  #move(lane: Lane, item: QueueItem, meter: Meter, met: MetFailures | undefined): Promise<ItemResult> {
+    const { mover, room, hasHelp, signal } = this.#options
+    const spec = { ...this.#options.spec, meter }
     if (lane === 'transfer' || lane === 'update') {
       const share = async (parts: readonly Uint8Array[]) => {
         await Promise.all(parts.map((part) => this.#publish(lane, part, item)))

@@ -15,6 +15,7 @@ import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { WorkState } from './conditions.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
+import type { Flights } from './flights.ts'
 import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
@@ -41,6 +42,7 @@ export interface RunnerOptions extends WorkStores {
   readonly movedBy: (record: MigrationRecord) => Promise<Movers>
   readonly agents: Offers
   readonly onCount: CountListener
+  readonly flights: Flights
   readonly log: Log
 }
 

@@ -24,6 +24,7 @@ import { packRules } from './engine/rules.ts'
 import { FailureEvents } from './failure-events.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
+import { Flights } from './flights.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
@@ -54,6 +55,9 @@ export interface MigrationsOptions {
   readonly metrics: MetricRegistry
   readonly log: Log
 }
+
+/** Throughput is kept by the second. */
+const tellEveryMs = 1_000
 
 const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
@@ -88,7 +92,8 @@ export async function startMigrations(options: MigrationsOptions) {
     stats.add(counts)
     metrics.add(counts)
   }
-  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
+  const flights = new Flights((moved) => stats.rolling.addMoved(moved))
+  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, flights, log })
   const resolve = async ({
     internalId,
     generation,
@@ -140,6 +145,7 @@ export async function startMigrations(options: MigrationsOptions) {
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
     agents: agents.offers,
     onCount,
+    flights,
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
@@ -155,7 +161,7 @@ export async function startMigrations(options: MigrationsOptions) {
   })
   const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
-  const figures = new Figures({ records, rules, progress, failures, changesOf, conditionsOf })
+  const figures = new Figures({ records, rules, progress, failures, flights, changesOf, conditionsOf })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -191,6 +197,7 @@ export async function startMigrations(options: MigrationsOptions) {
     progress,
     failures,
     stats: stats.rolling,
+    flights,
     rules,
     mappings,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
@@ -233,7 +240,11 @@ export async function startMigrations(options: MigrationsOptions) {
       conditions.start()
       await failureEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
-      stops.push(() => changes.unsubscribe())
+      const telling = setInterval(() => flights.tell(), tellEveryMs).unref()
+      stops.push(
+        () => changes.unsubscribe(),
+        () => clearInterval(telling),
+      )
       await scheduler.start()
       await verifications.jobs.start()
       await cleanups.jobs.start()

@@ -13,7 +13,7 @@ import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
-import type { WithFigures } from './with-figures.ts'
+import { settledFiles, type WithFigures } from './with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -148,26 +148,20 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf({ record, counts, failed, changes, conditions }: WithFigures): Info {
+export function progressOf({ record, counts, underWay, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
-  const settled =
-    counts.filesMigrated +
-    counts.linksMigrated +
-    filesSkipped +
-    counts.filesVanished +
-    counts.failures -
-    counts.filesRetried -
-    counts.foldersRetried
-  const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
+  const settled = settledFiles(counts) + underWay.files
+  const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
+  const migratedBytes = totalMigratedBytes + counts.bytesSkipped
   const percentage = percentageOf(record, { files, settled, bytes: counts.bytesScanned, migratedBytes })
   const [started, completed] = timesOf(record)
   const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
-    isWorkedOn(record.state) && seconds > 0 && counts.bytesMigrated > 0 && left > 0
-      ? Math.ceil((left / counts.bytesMigrated) * seconds)
+    isWorkedOn(record.state) && seconds > 0 && totalMigratedBytes > 0 && left > 0
+      ? Math.ceil((left / totalMigratedBytes) * seconds)
       : undefined
   return {
     id: record.migrationId,
@@ -180,13 +174,13 @@ export function progressOf({ record, counts, failed, changes, conditions }: With
       totalBytes: counts.bytesScanned,
       migratedBytes,
       excludedBytes: counts.bytesExcluded,
-      totalMigratedBytes: counts.bytesMigrated,
+      totalMigratedBytes,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,
       duration: span(seconds),
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
-      filesMigrated: counts.filesMigrated + counts.linksMigrated,
+      filesMigrated: counts.filesMigrated + counts.linksMigrated + underWay.files,
       filesSkipped,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,

@@ -34,5 +34,6 @@ export function throughputIn(
     sum.excludedDirs += seen.dirsExcluded
     sum.excludedBytes += seen.bytesExcluded
   }
-  return sum
+  // More may have been told of what was under way than has come of it.
+  return { ...sum, totalBytes: Math.max(0, sum.totalBytes), totalFiles: Math.max(0, sum.totalFiles) }
 }
