@@ -31,12 +31,12 @@ function byEngine(mover: Mover): Copier {
   return { name: 'engine', copy }
 }
 
-await using mover = new Mover({ log: { error: (_, message) => process.stderr.write(`${message}\n`) } })
-await compareCopies(
-  'The engine without the broker, local to local',
-  byEngine(mover),
-  jobs,
-  process.argv.slice(2),
-)
-const peakMB = Math.round(process.resourceUsage().maxRSS / 1_000)
-process.stdout.write(`\nPeak memory of this process with all threads: ${peakMB} MB\n`)
+/** @param wanted parts of the names of the sources to be measured; all without any */
+export async function benchEngine(wanted: readonly string[] = []): Promise<void> {
+  await using mover = new Mover({ log: { error: (_, message) => process.stderr.write(`${message}\n`) } })
+  await compareCopies('The engine without the broker, local to local', byEngine(mover), jobs, wanted)
+  const peakMB = Math.round(process.resourceUsage().maxRSS / 1_000)
+  process.stdout.write(`\nPeak memory of this process with all threads: ${peakMB} MB\n`)
+}
+
+if (import.meta.main) await benchEngine(process.argv.slice(2))

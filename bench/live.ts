@@ -100,10 +100,10 @@ export async function benchLive(): Promise<void> {
   const changes = `${storm.perSecond * storm.seconds} changes in ${folders} folders`
   print(`Live: ${folders} folders`, [
     {
-      name: `from a write to the target at ${steady.perSecond}/s, p50`,
-      value: ms(median(latencies)),
-      aim: '≤ 15 ms',
-      details: `p90 ${ms(quantile(latencies, 0.9))}, p99 ${ms(quantile(latencies, 0.99))}, ${latencies.length} changes`,
+      name: `from a write to the target at ${steady.perSecond}/s, p99 (p50)`,
+      value: `${ms(quantile(latencies, 0.99))} (${ms(median(latencies))})`,
+      aim: '≤ 20 ms',
+      details: `p90 ${ms(quantile(latencies, 0.9))}, ${latencies.length} changes`,
     },
     {
       name: `differences after ${Math.round(rate)}/s`,

@@ -9,7 +9,6 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
-import { filesystems } from '../subjects/filesystems.ts'
 import { migrations } from '../subjects/migrations.ts'
 import { startChild } from './child.ts'
 import { rclone, sameStart } from './copies.ts'
@@ -22,19 +21,11 @@ import { type Source, sources } from './sources.ts'
 const idleMs = 30_000
 
 /** Follows a source whose copy is there, and nothing changes. Resolves to the share of a processor, broker and all. */
-async function follow(connection: NatsConnection, pid: number, from: string, to: string): Promise<number> {
+async function follow(connection: NatsConnection, pid: number, copied: string): Promise<number> {
   const migrationId = 'live'
-  const options = { path: '/', source: 'live-from', target: 'live-to', scanOnlyMigration: false }
-  await call(connection, filesystems['create-local'], {
-    fileSystemId: options.source,
-    role: 'source',
-    fsRoot: from,
-  })
-  await call(connection, filesystems['create-local'], {
-    fileSystemId: options.target,
-    role: 'target',
-    fsRoot: to,
-  })
+  const { source, target } = await call(connection, migrations.get, { migrationId: copied })
+  await call(connection, migrations.delete, { migrationId: copied })
+  const options = { path: '/', source, target, scanOnlyMigration: false }
   await call(connection, migrations.create, { migrationId, ...options, autoStart: true })
   await untilApplied(connection, migrationId)
   const before = processorSecondsOfAll(pid)
@@ -57,7 +48,7 @@ async function measure(source: Source, folder: string, withPeer: boolean) {
     seconds.push((performance.now() - started) / 1_000)
   }
   const rssMb = residentMb(platform.pid).highest
-  const idleShare = withPeer ? await follow(connection, platform.pid, from, `${from}-gantry`) : 0
+  const idleShare = withPeer ? await follow(connection, platform.pid, 'bench-0') : 0
   const liveMb = residentMb(platform.pid).now
   await connection.close()
   const [own = 0, peer = 0] = seconds

@@ -74,6 +74,11 @@ export async function ensureStream(
   }
 }
 
+/**
+ * So much is asked for with one request; for more a reader is made, which costs three, and is quicker for each message.
+ * Nearly all buckets are small.
+ */
+const few = { batch: 100, max_bytes: 1024 * 1024 } as const
 /** Messages asked for at once; a page of a list is no longer. */
 const snapshotBatch = 1_000
 /** The server answers at once with what it has; without any answer it is away. */
@@ -81,11 +86,43 @@ const snapshotTimeoutMs = 5_000
 /** How long the server keeps a reader whose process died. */
 const abandonedReaderNs = 10e9
 
+/** A message of a stream, whichever way it came. */
+export type LastMessage = Pick<Msg, 'subject' | 'headers' | 'string'>
+
 /**
- * Hands over the last message of each subject, as they are now. A message that is replaced or purged meanwhile may be
- * told in its new form or not at all; none is missed or waited for.
+ * Hands over the last message of each subject of a stream that keeps one of each, as they are now. A message that is
+ * replaced or purged meanwhile may be told in its new form or not at all; none is missed or waited for.
  */
 export async function lastOfEach(
+  connection: NatsConnection,
+  stream: string,
+  filter: string,
+  onMessage: (message: LastMessage) => void,
+): Promise<void> {
+  const found = await lastFew(connection, stream, filter)
+  if (found === undefined) return readLast(connection, stream, filter, onMessage)
+  for (const message of found)
+    onMessage({ subject: message.subject, headers: message.header, string: () => message.string() })
+}
+
+/** Undefined when there are more, and when the broker refuses to say: a reader tells the reason. */
+async function lastFew(
+  connection: NatsConnection,
+  stream: string,
+  filter: string,
+): Promise<StoredMsg[] | undefined> {
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  try {
+    const found = await storedMessages(manager, stream, { seq: 1, next_by_subj: filter, ...few })
+    return (found.at(-1)?.pending ?? 0) === 0 ? found : undefined
+  } catch (error) {
+    if (error instanceof TimeoutError) throw error
+    return undefined
+  }
+}
+
+/** The same by a reader; `headersOnly` leaves the rest of the messages empty. */
+export async function readLast(
   connection: NatsConnection,
   stream: string,
   filter: string,

@@ -13,8 +13,8 @@ const Size = (description: string) =>
 const Port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description })
 
 const MessagingFile = strict({
-  max_mem: Size('Memory for streams, such as 256MiB'),
-  max_file: Size('Disk space for streams, such as 10GiB'),
+  max_mem: Type.Optional(Size('Memory for streams, such as 256MiB')),
+  max_file: Type.Optional(Size('Disk space for streams, such as 10GiB; half of a smaller disk by default')),
   store_dir: Type.Optional(
     Type.String({ minLength: 1, description: 'Folder of the streams, relative to this file' }),
   ),
@@ -50,7 +50,8 @@ export interface MessagingConfig {
 const minMemBytes = 16 * 2 ** 20
 const minFileBytes = 64 * 2 ** 20
 
-const defaults: Static<typeof MessagingFile> = {
+/** A small disk has another `max_file`. */
+const defaults = {
   max_mem: '256MiB',
   max_file: '10GiB',
   store_dir: 'jetstream',
@@ -58,20 +59,21 @@ const defaults: Static<typeof MessagingFile> = {
   port: brokerPort,
   websocket_port: websocketPort,
   allowed_origins: [],
-}
+} satisfies Static<typeof MessagingFile>
 
 /**
- * Reads `messaging.config` in the configuration folder; writes it with the defaults when there is none.
+ * Reads `messaging.config` in the configuration folder; writes it with the defaults when there is none. A file that leaves
+ * some of them out is left as it is.
  * @throws ConfigError that names the field and the fix.
  */
 export function loadMessagingConfig(home: string): MessagingConfig {
   const path = join(home, files.messaging)
   const text = readTextFile(path)
-  if (text === undefined) writeSecretFile(path, `${JSON.stringify(initial(home), null, 2)}\n`)
-  const file =
-    text === undefined ? initial(home) : checkConfig(MessagingFile, parseConfig(path, text), files.messaging)
-  const storeDir = resolve(home, file.store_dir ?? 'jetstream')
-  const { port = brokerPort, websocket_port = websocketPort } = file
+  const given = text === undefined ? {} : checkConfig(MessagingFile, parseConfig(path, text), files.messaging)
+  const storeDir = resolve(home, given.store_dir ?? defaults.store_dir)
+  const file = { ...defaults, max_file: defaultMaxFile(storeDir), ...given }
+  if (text === undefined) writeSecretFile(path, `${JSON.stringify(file, null, 2)}\n`)
+  const { port, websocket_port } = file
   if (port === websocket_port && port !== 0) {
     throw new ConfigError(`${files.messaging}: websocket_port must be another port than port (${port})`)
   }
@@ -79,18 +81,17 @@ export function loadMessagingConfig(home: string): MessagingConfig {
     maxMemBytes: size('max_mem', file.max_mem, minMemBytes, totalmem(), 'memory'),
     maxFileBytes: size('max_file', file.max_file, minFileBytes, diskBytes(storeDir), 'disk'),
     storeDir,
-    host: file.host ?? loopback,
+    host: file.host,
     port,
     websocketPort: websocket_port,
-    allowedOrigins: file.allowed_origins ?? [],
-    syncAlways: file.sync_always ?? false,
+    allowedOrigins: file.allowed_origins,
+    syncAlways: given.sync_always ?? false,
   }
 }
 
-/** The defaults, on a small disk with a `max_file` that fits. */
-function initial(home: string): Static<typeof MessagingFile> {
-  const half = Math.floor(diskBytes(home) / 2)
-  return parseSize(defaults.max_file)! <= half ? defaults : { ...defaults, max_file: half }
+function defaultMaxFile(storeDir: string): string | number {
+  const half = Math.floor(diskBytes(storeDir) / 2)
+  return parseSize(defaults.max_file)! <= half ? defaults.max_file : half
 }
 
 /** Size of the disk that holds a folder, or will hold it once it is made. */

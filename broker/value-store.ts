@@ -7,7 +7,7 @@ import {
   isApiError,
   isStorageFull,
   jetStreamCodes,
-  lastOfEach,
+  readLast,
   sequenceOf,
   storedMessages,
 } from './jetstream.ts'
@@ -87,7 +87,7 @@ export class ValueStore {
   /** All keys that have a value, in order. */
   async keys(): Promise<{ key: string; revision: number }[]> {
     const found: { key: string; revision: number }[] = []
-    await lastOfEach(
+    await readLast(
       this.#connection,
       this.#stream,
       `${this.#root}>`,

@@ -3,6 +3,7 @@ import { type Definition, type HttpRoute, internalResource, resource } from './c
 import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import {
   Count,
+  EpochMillis,
   list,
   maxPathLength,
   model,
@@ -58,7 +59,8 @@ export const FileStatus = model('FileStatus', {
   path: Path('Path in the filesystem; what is not printable is percent-encoded'),
   isDirectory: Type.Boolean(),
   length: Count('Bytes'),
-  modificationTime: Count('Milliseconds since 1970'),
+  // Clients of the existing product expect a number in any case.
+  modificationTime: EpochMillis('Milliseconds since 1970; 0 also where the store gives none'),
 })
 
 /** A store is asked over a network and given time for it. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Count, list, model, Name, Path, strict, Text, Timestamp } from './schemas.ts'
+import { Count, EpochMillis, list, model, Name, Path, strict, Text, Timestamp } from './schemas.ts'
 
 /**
  * Rules say which paths a migration leaves out (exclusions) or is confined to (inclusions). Both have the same forms,
@@ -116,11 +116,7 @@ export const ruleView = (title: string) =>
     displayUnit: Type.Optional(ruleForms.fileSize.unit),
     maxBytesFormatted: Type.Optional(Type.String({ maxLength: 40, description: 'The same for people' })),
     beforeDateEpochMillis: Type.Optional(
-      Type.Integer({
-        minimum: Number.MIN_SAFE_INTEGER,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Files that were changed before match; milliseconds since 1970',
-      }),
+      EpochMillis('Files that were changed before match; milliseconds since 1970'),
     ),
     beforeDateUtc: Type.Optional(Timestamp('The same as text')),
     timeValue: Type.Optional(ruleForms.age.timeValue),

@@ -103,6 +103,10 @@ export const Timestamp = (description: string) =>
 export const Count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description })
 
+/** Milliseconds since 1970 of any moment; what counts from now on or back is a `Count`. */
+export const EpochMillis = (description: string) =>
+  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
+
 /** Counts by their names, with their descriptions. */
 export const countFields = <C extends string>(descriptions: Readonly<Record<C, string>>) =>
   Object.fromEntries(

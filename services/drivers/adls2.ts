@@ -113,7 +113,6 @@ export class Adls2Driver implements Driver {
       name: path.subarray(path.lastIndexOf('/') + 1),
       type: 'folder',
       sizeBytes: 0,
-      modifiedMs: 0,
     } as const
     if (blob === '') {
       await this.#container.check(what)
@@ -133,7 +132,7 @@ export class Adls2Driver implements Driver {
     if (blob === undefined) return undefined
     const found = blob === '' ? undefined : await this.#container.properties(blob, what)
     if (found !== undefined) return found.attributes
-    return blob === '' || (await this.#hasChildren(blob, what)) ? { modifiedMs: 0 } : undefined
+    return blob === '' || (await this.#hasChildren(blob, what)) ? {} : undefined
   }
 
   async open(path: StorePath): Promise<SourceFile> {
@@ -159,7 +158,7 @@ export class Adls2Driver implements Driver {
     return refuseName(path)
   }
 
-  async makeFolder(path: StorePath, attributes: Partial<FileAttributes>): Promise<Losses> {
+  async makeFolder(path: StorePath, attributes: FileAttributes): Promise<Losses> {
     const what = this.#what('make folder', path)
     if (path.length === 0) {
       await this.#container.check(what)

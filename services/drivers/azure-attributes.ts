@@ -19,27 +19,24 @@ const header = {
 const typeBits = { file: 0o100000, folder: 0o040000 }
 const permissionBits = 0o7777
 
-/** RFC 3339 has years of four digits only; a time outside of them is not kept, nor 0, which says that there is none. */
+/** RFC 3339 has years of four digits only; a time outside of them is not kept. */
 const earliestMs = Date.parse('0000-01-01T00:00:00Z')
 const latestMs = Date.parse('9999-12-31T23:59:59Z')
+const isInCalendar = (ms: number): boolean => ms >= earliestMs && ms <= latestMs
 
 /** Headers that store the attributes with a file. */
 export const fileMetadata = (attributes: FileAttributes): Record<string, string> =>
   storedAttributes(attributes, typeBits.file)
 
 /** Headers that make an empty blob the marker of a folder. */
-export const folderMetadata = (attributes: Partial<FileAttributes>): Record<string, string> => ({
+export const folderMetadata = (attributes: FileAttributes): Record<string, string> => ({
   [header.folder]: 'true',
   ...storedAttributes(attributes, typeBits.folder),
 })
 
-function storedAttributes(
-  { modifiedMs = 0, mode, owner }: Partial<FileAttributes>,
-  type: number,
-): Record<string, string> {
+function storedAttributes({ modifiedMs, mode, owner }: FileAttributes, type: number): Record<string, string> {
   const metadata: Record<string, string> = {}
-  if (modifiedMs !== 0 && modifiedMs >= earliestMs && modifiedMs <= latestMs)
-    metadata[header.mtime] = formatTime(modifiedMs)
+  if (modifiedMs !== undefined && isInCalendar(modifiedMs)) metadata[header.mtime] = formatTime(modifiedMs)
   if (mode !== undefined) metadata[header.permissions] = String(type | (mode & permissionBits))
   if (owner !== undefined) {
     metadata[header.uid] = String(owner.uid)
@@ -49,9 +46,9 @@ function storedAttributes(
 }
 
 /** What of attributes no metadata keep. */
-export function lossesOf({ modifiedMs, extended }: Partial<FileAttributes>): Losses {
+export function lossesOf({ modifiedMs, extended }: FileAttributes): Losses {
   const losses: Loss[] = []
-  if (modifiedMs !== undefined && (modifiedMs < earliestMs || modifiedMs > latestMs)) losses.push('time')
+  if (modifiedMs !== undefined && !isInCalendar(modifiedMs)) losses.push('time')
   if (extended !== undefined && (extended.all.length > 0 || !extended.isComplete)) losses.push('attributes')
   return losses.length === 0 ? nothingLost : losses
 }
@@ -71,7 +68,7 @@ export function readAttributes(
   const uid = parseNumber(metadata['posix_owner'])
   const gid = parseNumber(metadata['posix_group'])
   return {
-    modifiedMs: Number.isNaN(modifiedMs) ? 0 : modifiedMs,
+    ...(!Number.isNaN(modifiedMs) && { modifiedMs }),
     ...(mode !== undefined && { mode: mode & permissionBits }),
     ...(uid !== undefined && gid !== undefined && { owner: { uid, gid } }),
   }

@@ -1,6 +1,6 @@
-import { isFolderMarker, readAttributes, storeTimes } from './azure-attributes.ts'
+import { isFolderMarker, readAttributes, storeTimes, type StoreTimes } from './azure-attributes.ts'
 import type { ListPage, ListedBlob } from './azure-xml.ts'
-import type { Entry } from './driver.ts'
+import type { Entry, FileAttributes } from './driver.ts'
 
 /**
  * Makes the entries of one folder out of the pages of its listing. A folder may show as a marker blob `a`, as the prefix
@@ -53,7 +53,7 @@ export class Folding {
       : { name: Buffer.from(name), type: 'other', sizeBytes: 0, ...attributes }
   }
 
-  #folder(name: string, attributes = { modifiedMs: 0 }): Entry | undefined {
+  #folder(name: string, attributes: FileAttributes & StoreTimes = {}): Entry | undefined {
     if (this.#folders.has(name)) return undefined
     this.#folders.add(name)
     return {

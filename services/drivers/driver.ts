@@ -26,8 +26,8 @@ export interface Entry {
   readonly type: 'file' | 'folder' | 'symlink' | 'other'
   /** 0 for anything but a file. */
   readonly sizeBytes: number
-  /** Milliseconds since 1970 with fraction, as exact as the store gives it; 0 when it gives none. */
-  readonly modifiedMs: number
+  /** Milliseconds since 1970 with fraction, below 0 before it, as exact as the store gives it; where it gives one. */
+  readonly modifiedMs?: number
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
   readonly owner?: Owner
@@ -51,7 +51,8 @@ export interface ExtendedAttribute {
 
 /** What of the metadata of a file or folder is carried to the target, as far as the target can hold it. */
 export interface FileAttributes {
-  readonly modifiedMs: number
+  /** As that of an entry. */
+  readonly modifiedMs?: number
   readonly mode?: number
   /** Where the store has owners. */
   readonly owner?: Owner
@@ -170,7 +171,7 @@ export interface Driver {
   /**
    * Makes the folder; no error when it is there already. Where a folder's time moves, only the mode is given to it, and what
    * else belongs to it later by `setAttributes`. The parent is there. Throws `unsupported` where a file stands. */
-  makeFolder(path: StorePath, attributes: Partial<FileAttributes>): Promise<Losses>
+  makeFolder(path: StorePath, attributes: FileAttributes): Promise<Losses>
 
   /**
    * Writes a whole file: it appears under its name complete and verified, or not at all. An existing file is
@@ -204,8 +205,8 @@ export interface Driver {
   persist?(path: StorePath): Promise<void>
 
   /**
-   * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given (a time
-   * of 0 says that there is none) is left. Throws `gone` when nothing is there, `unsupported` for a symbolic link.
+   * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given is left.
+   * Throws `gone` when nothing is there, `unsupported` for a symbolic link.
    */
   setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses>
 

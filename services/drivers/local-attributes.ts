@@ -2,6 +2,7 @@ import { fchmodSync, fchownSync, fstatSync, futimesSync, type Stats } from 'node
 import { nothingLost, type FileAttributes, type Loss, type Losses, type Owner } from './driver.ts'
 import { isErrno } from './local-errors.ts'
 import { extendedNames, writeExtended } from './local-extended.ts'
+import { permittedOn } from './local-rights.ts'
 
 export const permissionBits = 0o777
 /** Set-user-id, set-group-id and sticky. The first two mean nothing good without the owner that they belong to. */
@@ -22,7 +23,7 @@ export interface Present {
 export const ownerOf = ({ uid, gid }: Stats): Owner => ({ uid, gid })
 
 /** A look at what there is; extended attributes are asked for only if some are to be given. */
-export function presentOf(fd: number, { extended }: Partial<FileAttributes>): Present {
+export function presentOf(fd: number, { extended }: FileAttributes): Present {
   const { uid, gid, mode } = fstatSync(fd)
   return {
     owner: { uid, gid },
@@ -48,7 +49,7 @@ export function bornWith(fd: number, attributes: FileAttributes): Present {
  */
 export function dress(
   fd: number,
-  { modifiedMs = 0, mode, owner, extended }: Partial<FileAttributes>,
+  { modifiedMs, mode, owner, extended }: FileAttributes,
   present: Present,
   isFolder = false,
 ): Losses {
@@ -57,7 +58,11 @@ export function dress(
   const isOwned = owner !== undefined && give(fd, owner, present)
   if (owner !== undefined && !isOwned) lose('owner')
   if (extended !== undefined) {
-    const isWhole = writeExtended(fd, extended, present.extended)
+    const isWhole = permittedOn(
+      fd,
+      () => writeExtended(fd, extended, present.extended),
+      (isDone) => !isDone,
+    )
     if (!isWhole || !extended.isComplete) lose('attributes')
   }
   if (mode !== undefined) {
@@ -66,7 +71,7 @@ export function dress(
     const isTaken = kept === has || attempt(() => fchmodSync(fd, kept))
     if (!isTaken || kept !== (mode & (permissionBits | specialBits))) lose('mode')
   }
-  if (modifiedMs !== 0 && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')
+  if (modifiedMs !== undefined && !attempt(() => setModified(fd, modifiedMs), isFolder)) lose('time')
   return losses
 }
 

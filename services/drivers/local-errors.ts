@@ -65,3 +65,16 @@ export function locally<T>(work: () => T): T {
     throw localError(error)
   }
 }
+
+/** What work comes to; the other thing where nothing is, as below what is not there and below a file. */
+export function orGone<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
+    throw localError(error)
+  }
+}
+
+/** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
+export const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')

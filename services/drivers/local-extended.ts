@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { StoreError, type ExtendedAttribute, type FileAttributes } from './driver.ts'
+import { permittedOn } from './local-rights.ts'
 import { systemCalls } from './system-calls.ts'
 
 /** XATTR_LIST_MAX and XATTR_SIZE_MAX of Linux: no list and no value is longer. */
@@ -21,6 +22,14 @@ export function readExtended(fd: number): Extended {
   if (systemCalls() === undefined) return unreadable
   const names = extendedNames(fd)
   if (names.length === 0) return none
+  return permittedOn(
+    fd,
+    () => valuesOf(fd, names),
+    ({ isComplete }) => !isComplete,
+  )
+}
+
+function valuesOf(fd: number, names: readonly string[]): Extended {
   const all: ExtendedAttribute[] = []
   let isComplete = true
   for (const name of names) {

@@ -16,6 +16,7 @@ import {
 import { StoreError, type FileAttributes, type Losses, nothingLost, type Owner } from './driver.ts'
 import { dress, permissionBits, type Present, presentOf, secondsOf } from './local-attributes.ts'
 import { isErrno, localError } from './local-errors.ts'
+import { permitted } from './local-rights.ts'
 
 /**
  * Content is read, written, read back and compared in chunks of this size: small enough to stay in the processor's caches
@@ -36,16 +37,15 @@ const chunk = Buffer.allocUnsafeSlow(chunkBytes)
 const chunkBack = Buffer.allocUnsafeSlow(chunkBytes)
 
 /** Opens for reading without following a link. Throws system errors, ELOOP for a symbolic link. */
-export const openForReading = (path: Buffer): number => openSync(path, readFlags)
+export const openForReading = (path: Buffer): number => permitted(() => openSync(path, readFlags), path)
 
 /** Opens a file of ours for writing and reading back. */
-export const openForRewriting = (path: Buffer): number => openSync(path, rewriteFlags)
+export const openForRewriting = (path: Buffer): number => permitted(() => openSync(path, rewriteFlags), path)
 
 /** Makes a new file for writing and reading back, with exactly these permission bits, or with the process's usual ones. */
 export function createFile(path: Buffer, mode: number | undefined): number {
-  if (mode === undefined) return openSync(path, createFlags, 0o666)
-  const fd = openSync(path, createFlags, mode & permissionBits)
-  if ((mode & umask & permissionBits) !== 0) fchmodSync(fd, mode & permissionBits)
+  const fd = permitted(() => openSync(path, createFlags, (mode ?? 0o666) & permissionBits))
+  if (mode !== undefined && (mode & umask & permissionBits) !== 0) fchmodSync(fd, mode & permissionBits)
   return fd
 }
 
@@ -102,7 +102,7 @@ export function replaceFile(
     } finally {
       closeSync(fd)
     }
-    renameSync(temporary, path)
+    permitted(() => renameSync(temporary, path))
     return losses
   } catch (error) {
     removeFile(temporary)
@@ -134,14 +134,17 @@ export function replaceLink(
   temporary: Buffer,
   path: Buffer,
   target: Buffer,
-  { owner, modifiedMs = 0 }: Partial<FileAttributes> = {},
+  { owner, modifiedMs }: FileAttributes = {},
 ): Losses {
-  symlinkSync(target, temporary)
+  permitted(() => symlinkSync(target, temporary))
   try {
     let losses = nothingLost
     if (owner !== undefined && !isLinkGiven(temporary, owner)) losses = ['owner']
-    if (modifiedMs !== 0) lutimesSync(temporary, secondsOf(modifiedMs), secondsOf(modifiedMs))
-    renameSync(temporary, path)
+    if (modifiedMs !== undefined) {
+      const time = secondsOf(modifiedMs)
+      permitted(() => lutimesSync(temporary, time, time))
+    }
+    permitted(() => renameSync(temporary, path))
     return losses
   } catch (error) {
     removeFile(temporary)
@@ -151,7 +154,7 @@ export function replaceLink(
 
 function isLinkGiven(path: Buffer, { uid, gid }: Owner): boolean {
   try {
-    lchownSync(path, uid, gid)
+    permitted(() => lchownSync(path, uid, gid))
     return true
   } catch (error) {
     if (isErrno(error, 'EPERM') || isErrno(error, 'EINVAL')) return false
@@ -172,7 +175,7 @@ export function setFileAttributes(path: Buffer, attributes: FileAttributes): Los
 /** Removes a temporary file; what cannot be removed is found by a sweep later. */
 export function removeFile(path: Buffer): void {
   try {
-    unlinkSync(path)
+    permitted(() => unlinkSync(path))
   } catch {
     // The failure that led here is the one to report.
   }

@@ -1,6 +1,7 @@
 import { lstatSync, opendirSync, type Dir, type Dirent, type Stats } from 'node:fs'
 import type { Entry } from './driver.ts'
 import { ownerOf } from './local-attributes.ts'
+import { permitted } from './local-rights.ts'
 import { FolderPaths } from './local-root.ts'
 
 /** Most entries in one batch of a listing, as the driver interface promises. */
@@ -12,7 +13,8 @@ const bufferedEntries = 1024
 /** Opens a folder to list names as bytes; `rawName` gives them. */
 export function openFolder(absolutePath: Buffer): Dir {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types leave out 'buffer', which node:fs takes
-  return opendirSync(absolutePath, { encoding: 'buffer' as BufferEncoding, bufferSize: bufferedEntries })
+  const encoding = 'buffer' as BufferEncoding
+  return permitted(() => opendirSync(absolutePath, { encoding, bufferSize: bufferedEntries }))
 }
 
 /** The name of an entry of an opened folder. */
@@ -44,10 +46,10 @@ export function* listFolder(absoluteFolder: Buffer): Generator<Entry[]> {
 function entryOf(dirent: Dirent, paths: FolderPaths): Entry | undefined {
   const name = rawName(dirent)
   if (dirent.isFile() || dirent.isDirectory()) {
-    const stat = lstatSync(paths.of(name), { throwIfNoEntry: false })
+    const stat = permitted(() => lstatSync(paths.of(name), { throwIfNoEntry: false }))
     return stat === undefined ? undefined : statEntry(name, stat)
   }
-  return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0, modifiedMs: 0 }
+  return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0 }
 }
 
 /** The entry that a look at it found. */

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { isErrno } from './local-errors.ts'
 import { removeFile } from './local-file.ts'
+import { permitted } from './local-rights.ts'
 import { nameOf } from './local-root.ts'
 import { bootId, constructionOf, partsName } from './local-temporary.ts'
 
@@ -28,7 +29,8 @@ export const isShared = (temporary: Buffer): boolean =>
 
 /** Begins the account of a file under construction without any part. Throws system errors. */
 export function beginParts(temporary: Buffer): void {
-  const fd = openSync(partsName(temporary), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode)
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
+  const fd = permitted(() => openSync(partsName(temporary), flags, mode))
   try {
     writeSync(fd, isShared(temporary) ? sharedHeader : header, 0, header.length, 0)
   } finally {
@@ -40,7 +42,7 @@ export function beginParts(temporary: Buffer): void {
 export function markPart(temporary: Buffer, index: number): void {
   let fd: number
   try {
-    fd = openSync(partsName(temporary), constants.O_WRONLY | constants.O_NOFOLLOW)
+    fd = permitted(() => openSync(partsName(temporary), constants.O_WRONLY | constants.O_NOFOLLOW))
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return
     throw error
@@ -66,7 +68,7 @@ export function readParts(temporary: Buffer): number[] | undefined {
 
 function contentOf(path: Buffer): Buffer | undefined {
   try {
-    return readFileSync(path)
+    return permitted(() => readFileSync(path))
   } catch {
     return undefined
   }
@@ -74,8 +76,8 @@ function contentOf(path: Buffer): Buffer | undefined {
 
 /** Gives a file under construction, with its account, the name of another writer. Throws system errors. */
 export function renameConstruction(from: Buffer, to: Buffer): void {
-  renameSync(from, to)
-  renameSync(partsName(from), partsName(to))
+  permitted(() => renameSync(from, to))
+  permitted(() => renameSync(partsName(from), partsName(to)))
 }
 
 /** Removes the account; what cannot be removed is found by a sweep later. */

@@ -1,4 +1,5 @@
 import { closeSync, constants, fsyncSync, lstatSync, openSync } from 'node:fs'
+import { permitted } from './local-rights.ts'
 import { parentOf } from './local-root.ts'
 
 /**
@@ -13,7 +14,7 @@ export function persistEntry(absolutePath: Buffer): void {
 }
 
 function sync(path: Buffer): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  const fd = permitted(() => openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW), path)
   try {
     fsyncSync(fd)
   } finally {

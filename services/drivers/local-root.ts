@@ -16,9 +16,12 @@ export const nameOf = (path: StorePath): Buffer => path.subarray(path.lastIndexO
 export class LocalRoot {
   /** Absolute, without a slash at its end unless it is `/` itself. */
   readonly folder: Buffer
+  /** Whether we may give ourselves rights to what is ours in it (`local-rights.ts`): never at a source. */
+  readonly mayLend: boolean
   readonly #prefix: Buffer
 
-  constructor(folder: Buffer) {
+  constructor(folder: Buffer, mayLend = false) {
+    this.mayLend = mayLend
     let end = folder.length
     while (end > 1 && folder[end - 1] === slash) end--
     this.folder = Buffer.from(folder.subarray(0, end))

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { threadId, workerData } from 'node:worker_threads'
 import { isErrno } from './local-errors.ts'
 import { openFolder, rawName } from './local-list.ts'
+import { permitted } from './local-rights.ts'
 import { FolderPaths } from './local-root.ts'
 
 /**
@@ -125,7 +126,7 @@ export function sweepTemporaryFiles(
     const construction = constructionOf(name)
     if (construction !== undefined && !isOver(construction)) continue
     try {
-      unlinkSync(paths.of(name))
+      permitted(() => unlinkSync(paths.of(name)))
       removed++
     } catch (error) {
       if (!isErrno(error, 'ENOENT')) throw error
@@ -174,7 +175,7 @@ function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[])
     if (itsIncarnation === incarnation) return !liveThreads.includes(thread)
     if (pid === process.pid || !isRunning(pid)) return true
   }
-  const stat = lstatSync(path, { throwIfNoEntry: false })
+  const stat = permitted(() => lstatSync(path, { throwIfNoEntry: false }))
   return stat !== undefined && Date.now() - stat.mtimeMs > abandonedAfterMs
 }
 

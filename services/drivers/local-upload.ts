@@ -13,6 +13,7 @@ import { dress, presentOf } from './local-attributes.ts'
 import { isErrno } from './local-errors.ts'
 import { createFile, openForRewriting, removeFile, writeVerified } from './local-file.ts'
 import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './local-parts.ts'
+import { lending, permitted } from './local-rights.ts'
 import { FolderPaths, nameOf, parentOf, type LocalRoot } from './local-root.ts'
 import {
   abandonedNames,
@@ -138,6 +139,8 @@ export function removeConstruction(temporary: Buffer): void {
 }
 
 interface UploadPaths {
+  /** The folder that it is in, relative to the root. */
+  readonly folder: StorePath
   /** Absolute, as the file will be named. */
   readonly path: Buffer
   /** Absolute, as it is named while it is written. */
@@ -158,7 +161,8 @@ function readToken(root: LocalRoot, token: string): UploadPaths | undefined {
   const temporary = Buffer.from(name, 'latin1')
   // Whoever could change a token must not get a file of the user's written over or removed.
   if (!isTemporaryName(temporary) || path.length === 0 || problemOfPath(path) !== undefined) return undefined
-  return { path: root.absolute(path), temporary: root.absolute(join(parentOf(path), temporary)), inode }
+  const folder = parentOf(path)
+  return { folder, path: root.absolute(path), temporary: root.absolute(join(folder, temporary)), inode }
 }
 
 export const join = (folder: Buffer, name: Buffer) =>
@@ -181,22 +185,26 @@ export function writePart(
   { index, offset }: { readonly index: number; readonly offset: number },
   bytes: Buffer,
 ): void {
-  const { temporary } = uploadPaths(root, upload)
-  const fd = openUpload(temporary)
-  try {
-    writeVerified(fd, bytes, offset)
-    if (isShared(temporary)) fdatasyncSync(fd)
-    markPart(temporary, index)
-  } finally {
-    closeSync(fd)
-  }
+  const { folder, temporary } = uploadPaths(root, upload)
+  lending(root, [folder], () => {
+    const fd = openUpload(temporary)
+    try {
+      writeVerified(fd, bytes, offset)
+      if (isShared(temporary)) fdatasyncSync(fd)
+      markPart(temporary, index)
+    } finally {
+      closeSync(fd)
+    }
+  })
 }
 
 /** Parts of an upload that are written; undefined when it is over. */
 export function writtenParts(root: LocalRoot, upload: Upload): readonly number[] | undefined {
-  const { temporary } = uploadPaths(root, upload)
-  if (lstatSync(temporary, { throwIfNoEntry: false }) === undefined) return undefined
-  return readParts(temporary) ?? []
+  const { folder, temporary } = uploadPaths(root, upload)
+  return lending(root, [folder], () => {
+    const stat = permitted(() => lstatSync(temporary, { throwIfNoEntry: false }))
+    return stat === undefined ? undefined : (readParts(temporary) ?? [])
+  })
 }
 
 /**
@@ -204,7 +212,11 @@ export function writtenParts(root: LocalRoot, upload: Upload): readonly number[]
  * Throws `corrupt` for a wrong size, `io` when the file under construction is gone, and system errors.
  */
 export function commitUpload(root: LocalRoot, upload: Upload, attributes: FileAttributes): Losses {
-  const { path, temporary, inode } = uploadPaths(root, upload)
+  const paths = uploadPaths(root, upload)
+  return lending(root, [paths.folder], () => commit(paths, upload, attributes))
+}
+
+function commit({ path, temporary, inode }: UploadPaths, upload: Upload, attributes: FileAttributes): Losses {
   let fd: number
   try {
     fd = openForRewriting(temporary)
@@ -222,13 +234,13 @@ export function commitUpload(root: LocalRoot, upload: Upload, attributes: FileAt
   } finally {
     closeSync(fd)
   }
-  renameSync(temporary, path)
+  permitted(() => renameSync(temporary, path))
   endParts(temporary)
   return losses
 }
 
 function isCommitted(path: Buffer, inode: string, sizeBytes: number): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true })
+  const stat = permitted(() => lstatSync(path, { throwIfNoEntry: false, bigint: true }))
   return (
     stat !== undefined && stat.isFile() && stat.ino.toString() === inode && stat.size === BigInt(sizeBytes)
   )
@@ -237,5 +249,5 @@ function isCommitted(path: Buffer, inode: string, sizeBytes: number): boolean {
 /** Removes the temporary file; does nothing for what is no upload of ours or is gone. */
 export function abortUpload(root: LocalRoot, upload: Upload): void {
   const paths = readToken(root, upload.token)
-  if (paths !== undefined) removeConstruction(paths.temporary)
+  if (paths !== undefined) lending(root, [paths.folder], () => removeConstruction(paths.temporary))
 }

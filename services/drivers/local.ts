@@ -15,13 +15,14 @@ import type {
   StorePath,
   Upload,
 } from './driver.ts'
-import { isErrno, localError, locally } from './local-errors.ts'
+import { isNoFolder, localError, locally, orGone } from './local-errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './local-file.ts'
 import { checkRootFolder, dressFolder, makeFolder } from './local-folder.ts'
 import { followLink, openSource, readLink } from './local-links.ts'
 import { listFolder, statEntry } from './local-list.ts'
 import { persistEntry } from './local-persist.ts'
 import { removeEntry, removeVersion } from './local-remove.ts'
+import { lending, permitted } from './local-rights.ts'
 import { LocalRoot, nameOf, parentOf } from './local-root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './local-source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './local-temporary.ts'
@@ -50,11 +51,14 @@ export class LocalDriver implements Driver {
   readonly #root: LocalRoot
   #confined: { folder: StorePath; untilMs: number } | undefined
 
-  /** Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none. */
-  constructor(options: FilesystemOptions<'local'>) {
+  /**
+   * Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none.
+   * @param mayLend whether what is ours in it may be given rights that its mode denies: of targets alone
+   */
+  constructor(options: FilesystemOptions<'local'>, mayLend = false) {
     refuseProperties(options.additionalProperties)
     const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
-    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]))
+    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend)
     this.features = {
       localRoot: this.#root.folder,
       symlinks: true,
@@ -78,37 +82,45 @@ export class LocalDriver implements Driver {
 
   async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
     signal.throwIfAborted()
+    const batches = listFolder(this.#root.absolute(folder))
     try {
-      this.#root.confine(folder)
-      for (const batch of listFolder(this.#root.absolute(folder))) {
+      lending(this.#root, [folder], () => permitted(() => this.#root.confine(folder)))
+      for (;;) {
+        const { value: batch } = lending(this.#root, [folder], () => batches.next())
         signal.throwIfAborted()
+        if (batch === undefined) return
         yield batch
       }
     } catch (error) {
       throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
+    } finally {
+      batches.return(undefined)
     }
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
     return orGone(undefined, () => {
-      const stat = lstatSync(this.#confine(path), { throwIfNoEntry: false })
+      const stat = this.#at(path, (absolute) => lstatSync(absolute, { throwIfNoEntry: false }))
       return stat === undefined ? undefined : statEntry(nameOf(path), stat)
     })
   }
 
   async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
-    return locally(() => {
-      this.#confine(path)
-      return new LocalSourceFile(openSource(this.#root, path, follow), extended)
-    })
+    return locally(
+      () =>
+        new LocalSourceFile(
+          this.#at(path, () => openSource(this.#root, path, follow)),
+          extended,
+        ),
+    )
   }
 
   async attributesOf(
     path: StorePath,
     { extended = false, follow = false }: ReadOptions = {},
   ): Promise<FileAttributes | undefined> {
-    return orGone(undefined, () => {
-      const stat = lstatSync(this.#confine(path), { bigint: true })
+    const attributes = (absolute: Buffer) => {
+      const stat = lstatSync(absolute, { bigint: true })
       if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
       const fd = openSource(this.#root, path, follow)
       try {
@@ -116,7 +128,8 @@ export class LocalDriver implements Driver {
       } finally {
         closeSync(fd)
       }
-    })
+    }
+    return orGone(undefined, () => this.#at(path, attributes))
   }
 
   refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
@@ -130,31 +143,32 @@ export class LocalDriver implements Driver {
     return undefined
   }
 
-  async makeFolder(path: StorePath, { mode }: Partial<FileAttributes>): Promise<Losses> {
+  async makeFolder(path: StorePath, { mode }: FileAttributes): Promise<Losses> {
     locally(() => {
       // The root is its owner's: it must be there, and its mode is left alone.
       if (path.length === 0) checkRootFolder(this.#root.folder)
-      else makeFolder(this.#confine(path), mode)
+      else this.#at(path, (absolute) => makeFolder(absolute, mode))
     })
     return nothingLost
   }
 
   async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
-    return locally(() => {
-      const temporary = this.#beside(path, temporaryName(putTag))
-      return replaceFile(temporary, this.#confine(path), timed(attributes), (fd) =>
-        writeVerified(fd, bytes, 0),
-      )
-    })
+    const write = (fd: number) => writeVerified(fd, bytes, 0)
+    return locally(() =>
+      this.#at(path, (absolute) => {
+        const temporary = this.#beside(path, temporaryName(putTag))
+        return replaceFile(temporary, absolute, timed(attributes), write)
+      }),
+    )
   }
 
   async remove(path: StorePath): Promise<boolean> {
     if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
-    return orGone(false, () => removeEntry(this.#confine(path)))
+    return orGone(false, () => this.#at(path, removeEntry))
   }
 
   async version(path: StorePath): Promise<string | undefined> {
-    const look = () => orGone(undefined, () => lookAtVersion(this.#confine(path)))
+    const look = () => orGone(undefined, () => this.#at(path, lookAtVersion))
     const seen = look()
     if (seen?.isFresh !== true) return seen?.version
     await delay(tickMs)
@@ -162,22 +176,21 @@ export class LocalDriver implements Driver {
   }
 
   async removeVersion(path: StorePath, version: string): Promise<boolean> {
-    return orGone(false, () => removeVersion(this.#confine(path), version))
+    return orGone(false, () => this.#at(path, (absolute) => removeVersion(absolute, version)))
   }
 
   async persist(path: StorePath): Promise<void> {
-    locally(() => persistEntry(this.#confine(path)))
+    locally(() => this.#at(path, persistEntry))
   }
 
   async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
     // The root is its owner's.
     if (path.length === 0) return nothingLost
-    return locally(() => {
-      const absolute = this.#confine(path)
-      return lstatSync(absolute).isDirectory()
+    const set = (absolute: Buffer) =>
+      lstatSync(absolute).isDirectory()
         ? dressFolder(absolute, attributes)
         : setFileAttributes(absolute, attributes)
-    })
+    return locally(() => this.#at(path, set))
   }
 
   async beginUpload(
@@ -186,16 +199,15 @@ export class LocalDriver implements Driver {
     tag: string,
     continuation?: Continuation,
   ): Promise<Upload> {
-    return locally(() => {
-      this.#confine(path)
-      const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
-      return continuation?.shared === undefined
+    const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
+    const begin = () =>
+      continuation?.shared === undefined
         ? beginUpload(this.#root, path, plan, continuation)
         : beginSharedUpload(this.#root, path, plan, {
             version: continuation.version,
             generation: continuation.shared.generation,
           })
-    })
+    return locally(() => this.#at(path, begin))
   }
 
   async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
@@ -215,28 +227,35 @@ export class LocalDriver implements Driver {
   }
 
   async readLink(path: StorePath): Promise<Buffer> {
-    return locally(() => readLink(this.#confine(path)))
+    return locally(() => this.#at(path, readLink))
   }
 
   async makeLink(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses> {
     return locally(() =>
-      replaceLink(this.#beside(path, temporaryName(putTag)), this.#confine(path), target, attributes),
+      this.#at(path, (absolute) =>
+        replaceLink(this.#beside(path, temporaryName(putTag)), absolute, target, attributes),
+      ),
     )
   }
 
   async followLink(path: StorePath): Promise<Entry> {
-    return locally(() => {
-      this.#confine(path)
-      return statEntry(nameOf(path), followLink(this.#root, path).stat)
-    })
+    return locally(() => this.#at(path, () => statEntry(nameOf(path), followLink(this.#root, path).stat)))
   }
 
   async rename(path: StorePath, to: StorePath): Promise<void> {
-    locally(() => renameSync(this.#confine(path), this.#confine(to)))
+    const folders = [parentOf(path), parentOf(to)]
+    const move = () => renameSync(this.#confine(path), this.#confine(to))
+    // A folder that gets another one above it is written to as well.
+    locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
   }
 
   async close(): Promise<void> {
     this.#confined = undefined
+  }
+
+  /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
+  #at<T>(path: StorePath, work: (absolute: Buffer) => T): T {
+    return lending(this.#root, [parentOf(path)], () => permitted(() => work(this.#confine(path))))
   }
 
   /** The absolute path, its folder known to lie inside the root. */
@@ -259,22 +278,9 @@ export class LocalDriver implements Driver {
   }
 }
 
-/** What work comes to; the other thing where nothing is, as below what is not there and below a file. */
-function orGone<T>(otherwise: T, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
-    throw localError(error)
-  }
-}
-
-/** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
-const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
-
-/** A store that gives no time says 0; the file is as old as its copy then. */
+/** A file of which the source gives no time is as old as its copy. */
 const timed = (attributes: FileAttributes): FileAttributes =>
-  attributes.modifiedMs === 0 ? { ...attributes, modifiedMs: Date.now() } : attributes
+  attributes.modifiedMs === undefined ? { ...attributes, modifiedMs: Date.now() } : attributes
 
 function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
   const names = Object.keys(given)

@@ -93,7 +93,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',
           length: entry.sizeBytes,
-          modificationTime: Math.max(0, Math.round(entry.modifiedMs)),
+          modificationTime: Math.round(entry.modifiedMs ?? 0),
         }))
       } catch (error) {
         if (error instanceof StoreError && error.failure === 'gone') {

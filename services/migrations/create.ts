@@ -54,7 +54,7 @@ export const creator =
     const pathMappings = mappingsOfNew(allMappings, others, asked)
     await asInOrder([
       requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
-      requireOwnTarget(dependencies, others, { ...asked, pathMappings, targetMatch }),
+      requireOwnTarget(dependencies, others, { ...asked, kind, pathMappings, targetMatch }),
     ])
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()

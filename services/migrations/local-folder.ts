@@ -3,6 +3,7 @@ import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
 import { type Entry, openDriver, type StorePath } from '../drivers/index.ts'
 import { LocalRoot, nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
+import { hostFolder, type HostFolder } from './host-folder.ts'
 
 /** Why a filesystem cannot hold something by its own rules; undefined when it can. */
 export async function refusalAt(
@@ -19,16 +20,16 @@ export async function refusalAt(
 }
 
 /**
- * The folder of this host that a path of a filesystem is, symbolic links resolved as far as it is there; undefined for a
- * filesystem that has none.
+ * The folder of this host that a path of a filesystem is, symbolic links resolved as far as it is there, and mounts;
+ * undefined for a filesystem that has none.
  */
-export async function localFolder(spec: FilesystemSpec, path: string): Promise<Buffer | undefined> {
+export async function localFolder(spec: FilesystemSpec, path: string): Promise<HostFolder | undefined> {
   const driver = await openDriver(spec)
   try {
     const { localRoot } = driver.features
     return localRoot === undefined
       ? undefined
-      : resolved(new LocalRoot(localRoot).absolute(pathFromText(path)))
+      : hostFolder(resolved(new LocalRoot(localRoot).absolute(pathFromText(path))))
   } finally {
     await driver.close()
   }

@@ -1,5 +1,6 @@
 import { pathFromText } from '../drivers/path-text.ts'
 import { isWithin } from './engine/paths.ts'
+import { type HostFolder, holds } from './host-folder.ts'
 import type { PlaceDependencies } from './places.ts'
 
 /** Where a path of a filesystem is, by what it really is. */
@@ -7,8 +8,8 @@ export interface StorePlace {
   /** Equal for equal stores, as far as that is known. */
   readonly store: string
   readonly path: Buffer
-  /** Of a host, links resolved. */
-  readonly folder: Buffer | undefined
+  /** Of this host, whatever leads to it. */
+  readonly folder: HostFolder | undefined
 }
 
 type Asked = Pick<PlaceDependencies, 'localFolder' | 'storeName'>
@@ -25,8 +26,7 @@ export const storePlace = async (
 
 /** Whether one of two places is the other, or in it. */
 export function areNested(one: StorePlace, other: StorePlace): boolean {
-  const either = (a: Buffer, b: Buffer) => isWithin(a, b) || isWithin(b, a)
   if (one.folder !== undefined && other.folder !== undefined)
-    return either(one.folder.subarray(1), other.folder.subarray(1))
-  return one.store === other.store && either(one.path, other.path)
+    return holds(one.folder, other.folder) || holds(other.folder, one.folder)
+  return one.store === other.store && (isWithin(one.path, other.path) || isWithin(other.path, one.path))
 }

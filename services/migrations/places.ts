@@ -1,4 +1,5 @@
 import { GantryError } from '../../subjects/errors.ts'
+import { type HostFolder, holds } from './host-folder.ts'
 import { invalidField } from './invalid.ts'
 import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
 import type { MigrationRecord } from './record.ts'
@@ -18,8 +19,8 @@ export interface PlaceDependencies {
   readonly sources: () => Promise<string[]>
   /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
   readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
-  /** The folder of this host that a path of a filesystem is, links resolved; undefined where it is none. */
-  readonly localFolder: (fileSystemId: string, path: string) => Promise<Buffer | undefined>
+  /** The folder of this host that a path of a filesystem is, whatever leads to it; undefined where it is none. */
+  readonly localFolder: (fileSystemId: string, path: string) => Promise<HostFolder | undefined>
   /** What the store of a filesystem is called, whatever the filesystem is; undefined for a folder of a host. */
   readonly storeName: (fileSystemId: string) => Promise<string | undefined>
 }
@@ -74,7 +75,7 @@ export function requireUnique(
  * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
  */
 export async function requireApart(
-  { localFolder }: PlaceDependencies,
+  { localFolder }: Pick<PlaceDependencies, 'localFolder'>,
   asked: Pick<MigrationRecord, 'path' | 'source' | 'target'> & { readonly targets: readonly string[] },
 ): Promise<void> {
   const { path, source, target, targets } = asked
@@ -90,24 +91,12 @@ export async function requireApart(
 }
 
 function refuseNested(
-  { from, path, source }: { from: Buffer; path: string; source: string },
-  { to, there, target }: { to: Buffer; there: string; target: string },
+  { from, path, source }: { from: HostFolder; path: string; source: string },
+  { to, there, target }: { to: HostFolder; there: string; target: string },
 ): void {
-  const relation = from.equals(to)
-    ? 'is the same folder as'
-    : contains(from, to)
-      ? 'lies inside'
-      : contains(to, from)
-        ? 'contains'
-        : undefined
-  if (relation === undefined) return
+  const [isIn, contains] = [holds(from, to), holds(to, from)]
+  if (!isIn && !contains) return
+  const relation = isIn && contains ? 'is the same folder as' : isIn ? 'lies inside' : 'contains'
   const problem = `must be apart from the source: ${there} in ${target} ${relation} ${path} in ${source}`
   throw invalidField('target', problem)
-}
-
-const slash = Buffer.from('/')
-
-const contains = (folder: Buffer, other: Buffer): boolean => {
-  const prefix = folder.equals(slash) ? folder : Buffer.concat([folder, slash])
-  return other.subarray(0, prefix.length).equals(prefix)
 }

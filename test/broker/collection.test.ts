@@ -170,7 +170,8 @@ test('a watcher is told of what is there and of each change, until it stops', as
   expect(told).toHaveLength(4)
 })
 
-test.each([1, 50, 200])(
+// Side by side: what was asked of a broker that dies waits for its answer for five seconds.
+test.concurrent.each([1, 50, 200])(
   'kill -9 after %i acknowledged values: those are all there, and a fact of each that is there is told once',
   async (killAfter) => {
     await using broker = await startTestBroker()
@@ -195,7 +196,7 @@ test.each([1, 50, 200])(
   },
 )
 
-test.each([1, 25, 75])(
+test.concurrent.each([1, 25, 75])(
   'kill -9 after %i updates of one value by many: each that was acknowledged is in it, and none twice',
   async (killAfter) => {
     await using broker = await startTestBroker()
@@ -216,56 +217,62 @@ test.each([1, 25, 75])(
   },
 )
 
-test('a watcher hears over three kills what others change meanwhile, and in the order of the changes', async () => {
-  await using broker = await startTestBroker()
-  const connection = await broker.connect('PLATFORM')
-  const things = await open(connection)
-  const watched = await open(await broker.connect('PLATFORM', 'watcher'))
-  const now = new Map<string, number | undefined>()
-  const told: number[] = []
-  await watched.watch((token, thing) => {
-    now.set(token, thing?.n)
-    if (thing !== undefined) told.push(thing.n)
-  })
-  let n = 0
-  const put = (id: string) => insist(() => things.put(id, { id, n: ++n }))
-  for (const id of ['a', 'b', 'c']) {
-    await put('often')
-    const back = reconnected(connection)
-    const allBack = broker.kill()
-    await back
-    // The watcher may be back already, or not yet.
-    await put('often')
-    await put(id)
-    await allBack
-  }
-  await insist(() => things.delete('a'))
-  await put('end')
-  await until('the end is told', () => now.has('end'))
-  const stored = await things.list()
-  expect(now).toEqual(new Map([['a', undefined], ...stored.map(({ id, n }) => [id, n] as const)]))
-  // Nothing comes twice, and nothing old after something new.
-  expect(told).toEqual([...new Set(told)].toSorted((a, b) => a - b))
-})
+test.concurrent(
+  'a watcher hears over three kills what others change meanwhile, and in the order of the changes',
+  async () => {
+    await using broker = await startTestBroker()
+    const connection = await broker.connect('PLATFORM')
+    const things = await open(connection)
+    const watched = await open(await broker.connect('PLATFORM', 'watcher'))
+    const now = new Map<string, number | undefined>()
+    const told: number[] = []
+    await watched.watch((token, thing) => {
+      now.set(token, thing?.n)
+      if (thing !== undefined) told.push(thing.n)
+    })
+    let n = 0
+    const put = (id: string) => insist(() => things.put(id, { id, n: ++n }))
+    for (const id of ['a', 'b', 'c']) {
+      await put('often')
+      const back = reconnected(connection)
+      const allBack = broker.kill()
+      await back
+      // The watcher may be back already, or not yet.
+      await put('often')
+      await put(id)
+      await allBack
+    }
+    await insist(() => things.delete('a'))
+    await put('end')
+    await until('the end is told', () => now.has('end'))
+    const stored = await things.list()
+    expect(now).toEqual(new Map([['a', undefined], ...stored.map(({ id, n }) => [id, n] as const)]))
+    // Nothing comes twice, and nothing old after something new.
+    expect(told).toEqual([...new Set(told)].toSorted((a, b) => a - b))
+  },
+)
 
-test('a writer dies before it could tell, and the broker too: the next start tells, and once', async () => {
-  await using broker = await startTestBroker()
-  const connection = await broker.connect('PLATFORM')
-  const events = await Events.open(connection, smallLimits)
-  const dying = await openDying(connection)
-  await dying.create('a', { id: 'a', n: 1 }, [factOf('a', 1)])
-  await dying.update(
-    'a',
-    (thing) => ({ ...thing, n: 2 }),
-    ({ n }) => [factOf('a', n)],
-  )
-  await broker.kill()
-  await insist(() => open(connection, { events }))
-  expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
-  await broker.kill()
-  await insist(() => open(connection, { events }))
-  expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
-})
+test.concurrent(
+  'a writer dies before it could tell, and the broker too: the next start tells, and once',
+  async () => {
+    await using broker = await startTestBroker()
+    const connection = await broker.connect('PLATFORM')
+    const events = await Events.open(connection, smallLimits)
+    const dying = await openDying(connection)
+    await dying.create('a', { id: 'a', n: 1 }, [factOf('a', 1)])
+    await dying.update(
+      'a',
+      (thing) => ({ ...thing, n: 2 }),
+      ({ n }) => [factOf('a', n)],
+    )
+    await broker.kill()
+    await insist(() => open(connection, { events }))
+    expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
+    await broker.kill()
+    await insist(() => open(connection, { events }))
+    expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
+  },
+)
 
 test.each(['update', 'delete'] as const)(
   'what the last writer did not live to tell is told by who does the next %s',
@@ -363,4 +370,18 @@ test('a record that is none is set aside, whoever finds it, and the others are t
   await until('the watcher goes on', () => told.includes('d'))
   expect(await namesSetAside(connection)).toEqual(['things.b', 'things.c', 'things.d'])
   await watch.stop()
+})
+
+test('all values are told, few and many, changed ones as they are, deleted ones not', async () => {
+  await using broker = await startTestBroker({ messaging: smallLimits })
+  const connection = await broker.connect('PLATFORM')
+  for (const count of [0, 1, 100, 101, 250]) {
+    const things = await open(connection, { bucket: `things-${count}` })
+    const ids = upTo(count).map((n) => `${n}`.padStart(3, '0'))
+    await Promise.all(ids.map((id) => things.create(id, { id, n: 0 })))
+    await things.create('deleted', { id: 'deleted', n: 0 })
+    await things.delete('deleted')
+    if (count > 0) await things.update('000', (thing) => ({ ...thing, n: 1 }))
+    expect(await things.all()).toEqual(ids.map((id, index) => ({ id, n: index === 0 ? 1 : 0 })))
+  }
 })

@@ -110,7 +110,8 @@ test('other limits at the next start keep the facts', async () => {
   expect((await storageUse(connection)).fileBytes).toBeGreaterThan(0)
 })
 
-test.each([1, 50, 150])(
+// Side by side: what was asked of a broker that dies waits for its answer for five seconds.
+test.concurrent.each([1, 50, 150])(
   'kill -9 after %i of 200 facts: all are there once, and a follower hears each once, in order',
   async (killAfter) => {
     await using broker = await startTestBroker()

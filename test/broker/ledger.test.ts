@@ -74,7 +74,8 @@ test('a page can begin at a moment, and be of all books', async () => {
   expect(await pageSince(since)).toEqual([3])
 })
 
-test.each([1, 50, 150])(
+// Side by side: what was asked of a broker that dies waits for its answer for five seconds.
+test.concurrent.each([1, 50, 150])(
   'kill -9 after %i of 200 entries: every caller is answered, and each entry is there once',
   async (killAfter) => {
     await using broker = await startTestBroker()

@@ -52,9 +52,29 @@ test('a first start writes the defaults, everything on loopback', () => {
   expect(loadMessagingConfig(home)).toEqual(config)
 })
 
-test('only the sizes are needed', () => {
-  write(right)
-  expect(loadMessagingConfig(home)).toMatchObject({ port: 4222, websocketPort: 9222, host: '127.0.0.1' })
+test.each([
+  [{}, {}],
+  [right, { maxMemBytes: 64 * MiB, maxFileBytes: 256 * MiB }],
+  [
+    { port: 4322, websocket_port: 9322 },
+    { port: 4322, websocketPort: 9322 },
+  ],
+  [{ max_mem: '64MiB' }, { maxMemBytes: 64 * MiB }],
+  [{ max_file: '256MiB' }, { maxFileBytes: 256 * MiB }],
+])('what %j leaves out is as on a first start, and the file stays as it is', (file, expected) => {
+  const defaults = loadMessagingConfig(home)
+  write(file)
+  const before = readFileSync(path, 'utf8')
+  expect(loadMessagingConfig(home)).toEqual({ ...defaults, ...expected })
+  expect(readFileSync(path, 'utf8')).toBe(before)
+})
+
+test('max_file is half of a small disk when the file does not say it', () => {
+  // A disk of its own, in memory, smaller than that of the configuration.
+  const { blocks, bsize } = statfsSync('/dev/shm')
+  write({ store_dir: '/dev/shm/gantry/not/made/yet' })
+  const maxFileBytes = Math.min(10 * 2 ** 30, Math.floor((blocks * bsize) / 2))
+  expect(loadMessagingConfig(home)).toMatchObject({ maxFileBytes })
 })
 
 test('every field is honoured', () => {
@@ -136,8 +156,7 @@ test.each([
   expect(refusal({ ...right, [field]: value })).toContain(field)
 })
 
-test('a field that is missing or in another spelling is named', () => {
-  expect(refusal({ max_mem: '64MiB' })).toContain('max_file is required')
+test('a field in another spelling is named', () => {
   expect(refusal({ ...right, Port: 1 })).toContain('did you mean port?')
 })
 

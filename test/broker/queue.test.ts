@@ -116,7 +116,8 @@ test('a queue that is deleted is not an empty one, takes nothing, and can be del
   expect(await Queue.names(connection)).toEqual([])
 })
 
-test.each([1, 50, 150])(
+// Side by side: what was asked of a broker that dies waits for its answer for five seconds.
+test.concurrent.each([1, 50, 150])(
   'kill -9 after %i of 200 publications: every caller is answered, and each item is there once',
   async (killAfter) => {
     await using broker = await startTestBroker()
@@ -143,21 +144,24 @@ test.each([1, 50, 150])(
   },
 )
 
-test('workers go on by themselves over three kills, and what was done is not handed out again', async () => {
-  await using broker = await startTestBroker()
-  const queue = await open(await broker.connect('PLATFORM'))
-  await Promise.all(upTo(1_000).map((n) => put(queue, `${n}`)))
-  const worker = working(queue)
-  for (const killAfter of [1, 300, 600]) {
-    await until('it is time', () => worker.done.length >= killAfter)
-    await broker.kill()
-  }
-  await until('all are done', isEmpty(queue))
-  await until('all workers know', () => worker.done.length >= 1_000)
-  expect(worker.done.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(1_000))
-  expect(worker.names).toHaveLength(1_000)
-  await worker.stop()
-})
+test.concurrent(
+  'workers go on by themselves over three kills, and what was done is not handed out again',
+  async () => {
+    await using broker = await startTestBroker()
+    const queue = await open(await broker.connect('PLATFORM'))
+    await Promise.all(upTo(1_000).map((n) => put(queue, `${n}`)))
+    const worker = working(queue)
+    for (const killAfter of [1, 300, 600]) {
+      await until('it is time', () => worker.done.length >= killAfter)
+      await broker.kill()
+    }
+    await until('all are done', isEmpty(queue))
+    await until('all workers know', () => worker.done.length >= 1_000)
+    expect(worker.done.map(Number).toSorted((a, b) => a - b)).toEqual(upTo(1_000))
+    expect(worker.names).toHaveLength(1_000)
+    await worker.stop()
+  },
+)
 
 test('a worker and the broker die with items in hand: who takes the queue back gets all of them, and once', async () => {
   await using broker = await startTestBroker()

@@ -1,43 +1,59 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 import { begin, gantry } from './support.ts'
 
-const watch = ({ home }: TestPlatform, ...args: string[]) =>
-  gantry(['watch', ...args], { env: { GANTRY_HOME: home } })
+/** Of all but what restarts one. */
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
 
-async function createSource(platform: TestPlatform, names: readonly string[], content = 'x'.repeat(1024)) {
+const watch = (...args: string[]) => gantry(['watch', ...args], { env: { GANTRY_HOME: platform.home } })
+
+/** The source and the target of a migration, which are called after it. */
+async function createSource(
+  on: TestPlatform,
+  migrationId: string,
+  names: readonly string[],
+  content = 'x'.repeat(1024),
+) {
   const folder = createFolder('from', 'to')
   for (const name of names) writeFileSync(join(folder.from, name), content)
-  await addLocal(platform, 'from', 'source', folder.from)
-  await addLocal(platform, 'to', 'target', folder.to)
+  await addLocal(on, `${migrationId} from`, 'source', folder.from)
+  await addLocal(on, `${migrationId} to`, 'target', folder.to)
   return folder
 }
 
-const create = (platform: TestPlatform, migrationId: string, autoStart: boolean) =>
-  platform.call(migrations.create, { migrationId, path: '/', source: 'from', target: 'to', autoStart })
+const create = (on: TestPlatform, migrationId: string, autoStart: boolean) =>
+  on.call(migrations.create, {
+    migrationId,
+    path: '/',
+    source: `${migrationId} from`,
+    target: `${migrationId} to`,
+    autoStart,
+  })
 
 test('a migration that is completed without failures is exit code 0', async () => {
-  await using platform = await startTestPlatform()
-  using _ = await createSource(platform, ['a', 'b', 'c'])
+  using _ = await createSource(platform, 'all of it', ['a', 'b', 'c'])
   await create(platform, 'all of it', true)
-  const { code, out, err } = await watch(platform, 'all of it')
+  const { code, out, err } = await watch('all of it')
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toMatch(/all of it {2}COMPLETED {2}100 % {2}3 of 3 files {2}3\.0 KiB of 3\.0 KiB\n/)
   expect(out).toMatch(/all of it is completed: 3 files \(3\.0 KiB\) copied, in \d+ s\n$/)
 })
 
 test('failures are exit code 1, and it says how to list them', async () => {
-  await using platform = await startTestPlatform()
-  using folder = await createSource(platform, ['a'])
+  using folder = await createSource(platform, 'nightly', ['a'])
   execFileSync('mkfifo', [join(folder.from, 'pipe')])
   await create(platform, 'nightly', true)
-  const { code, out } = await watch(platform, 'nightly')
+  const { code, out } = await watch('nightly')
   expect(code).toBe(1)
   expect(out).toMatch(
     /nightly is completed with 1 failure: .*list them with: gantry migrations failures nightly\n$/,
@@ -49,10 +65,9 @@ test('failures are exit code 1, and it says how to list them', async () => {
 })
 
 test('one that was not started, or is stopped, is exit code 1, and it says how to go on', async () => {
-  await using platform = await startTestPlatform()
-  using _ = await createSource(platform, ['a'])
+  using _ = await createSource(platform, 'later', ['a'])
   await create(platform, 'later', false)
-  const { code, out } = await watch(platform, 'later')
+  const { code, out } = await watch('later')
   expect(code).toBe(1)
   expect(out).toMatch(/later was not started; start it with: gantry migrations start later\n$/)
 })
@@ -62,7 +77,7 @@ test('a restart of the platform in the middle is waited for', { timeout: 60_000 
   // More than the platform copies before it stops.
   const names = Array.from({ length: 10_000 }, (_, index) => `file ${index}`)
   await using first = await startTestPlatform({ home: home.path })
-  using folder = await createSource(first, names, '')
+  using folder = await createSource(first, 'nightly', names, '')
   await create(first, 'nightly', true)
   const watching = begin(['watch', 'nightly'], { env: { GANTRY_HOME: home.path } })
   await until('some files have arrived', () => readdirSync(folder.to).length > 100)
@@ -81,24 +96,21 @@ const disposableFolder = (path: string) => ({
 })
 
 test('with --json each line is the reply of migrations progress', async () => {
-  await using platform = await startTestPlatform()
-  using _ = await createSource(platform, ['a'])
+  using _ = await createSource(platform, 'm', ['a'])
   await create(platform, 'm', true)
-  const { code, out } = await watch(platform, 'm', '--json')
+  const { code, out } = await watch('m', '--json')
   expect(code).toBe(0)
   const lines = out.trimEnd().split('\n')
   expect(JSON.parse(lines.at(-1)!)).toEqual(await platform.call(migrations.progress, { migrationId: 'm' }))
 })
 
 test('without a name it watches those that are running; there may be none', async () => {
-  await using platform = await startTestPlatform()
-  const { code, out, err } = await watch(platform)
+  const { code, out, err } = await watch()
   expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'No migration is running.\n' })
 })
 
 test('one that does not exist is an error', async () => {
-  await using platform = await startTestPlatform()
-  const { code, err } = await watch(platform, 'nobody')
+  const { code, err } = await watch('nobody')
   expect(code).toBe(1)
   expect(err).toMatch(/^error: there is no migration nobody \(NOT_FOUND, request \w+\)\n$/)
 })

@@ -5,8 +5,8 @@ import { failureOf, pattern, type Suite } from './driver-store.ts'
 const ours = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
 
 /** Compared to a microsecond, which is what stores keep. */
-const usOf = (attributes: { readonly modifiedMs: number } | undefined) =>
-  Math.round((attributes?.modifiedMs ?? 0) * 1_000)
+const usOf = (attributes: { readonly modifiedMs?: number } | undefined) =>
+  Math.round((attributes?.modifiedMs ?? NaN) * 1_000)
 
 export function attributesAreKept({ driver, folder }: Suite): void {
   describe('attributes', () => {
@@ -42,14 +42,35 @@ export function attributesAreKept({ driver, folder }: Suite): void {
       expect(found).toMatchObject({ mode: attributes.mode, owner: ours })
     })
 
-    test('a time of 0 says that there is none, and leaves what there was', async () => {
+    test('are as exact for 1970, before it and between milliseconds', async () => {
+      const { at, put } = await folder()
+      for (const modifiedMs of [0, -1, -5_500.25, 0.5, -2_082_844_800_000]) {
+        const time = { modifiedMs }
+        for (const name of ['put', 'upload', 'set', 'folder']) await driver().remove(at(name))
+        const lost = [await driver().put(at('put'), pattern(10), time)]
+        const upload = await driver().beginUpload(at('upload'), 10, 'test-tag')
+        await driver().writePart(upload, 0, 0, pattern(10))
+        lost.push(await driver().commitUpload(upload, 1, time))
+        await put('set', 'x', attributes)
+        lost.push(await driver().setAttributes(at('set'), time))
+        await driver().makeFolder(at('folder'), {})
+        lost.push(await driver().setAttributes(at('folder'), time))
+        expect(lost.flat()).toEqual([])
+        for (const name of ['put', 'upload', 'set', 'folder']) {
+          expect(usOf(await driver().attributesOf(at(name))), name).toBe(usOf(time))
+          expect(usOf(await driver().stat(at(name))), name).toBe(usOf(time))
+        }
+      }
+    })
+
+    test('that are given without a time leave that which there was', async () => {
       const { at, put } = await folder()
       await driver().makeFolder(at('folder'), {})
       await driver().setAttributes(at('folder'), attributes)
-      await driver().setAttributes(at('folder'), { modifiedMs: 0 })
+      await driver().setAttributes(at('folder'), {})
       expect(usOf(await driver().attributesOf(at('folder')))).toBe(usOf(attributes))
       await put('file', 'x', attributes)
-      await driver().setAttributes(at('file'), { modifiedMs: 0, mode: 0o600 })
+      await driver().setAttributes(at('file'), { mode: 0o600 })
       const found = await driver().attributesOf(at('file'))
       expect(usOf(found)).toBe(usOf(attributes))
       expect(found?.mode).toBe(0o600)

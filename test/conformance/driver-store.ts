@@ -31,7 +31,7 @@ export interface TestFolder {
   readonly put: (
     name: string | Buffer,
     content: string | Buffer,
-    attributes?: Partial<FileAttributes>,
+    attributes?: FileAttributes,
   ) => Promise<void>
   /** Content of a file, read at once. */
   readonly content: (...segments: Segments) => Promise<Buffer>
@@ -56,7 +56,7 @@ export async function testFolder(driver: Driver, name: string): Promise<TestFold
     names: async (...segments) =>
       (await entries(...segments)).map((entry) => entry.name.toString('latin1')).toSorted(),
     put: async (name, content, attributes = {}) => {
-      await driver.put(at(name), Buffer.from(content), { modifiedMs: 0, ...attributes })
+      await driver.put(at(name), Buffer.from(content), attributes)
     },
     content: (...segments) => contentOf(driver, at(...segments)),
   }

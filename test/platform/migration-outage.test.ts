@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 test('a target that goes away in the middle is waited for', { timeout: 120_000 }, async () => {
   using folder = createFolder('from', 'store')
-  makeTree(folder.from, { seed: 6, files: 2_000, isPortable: true })
+  makeTree(folder.from, { seed: 6, files: 500, isPortable: true })
   const place = { folder: folder.store, port: await freePort() }
   const first = await startAzurite(place)
   await first.createContainer('there')

@@ -113,8 +113,20 @@ test('a migration deletes nothing that another one brings to the same place', as
     status: 400,
     message: 'input: targetMatch would delete what second brings to the same place',
   })
-  // Of one source, both are sure to have it.
+  const live = 'path=/data&source=from&target=to&scanOnlyMigration=false'
+  expect(await put('live', live)).toEqual({
+    status: 400,
+    message:
+      'input: target must be apart from that of second: a live migration deletes what its own source has not',
+  })
   await platform.call(migrations.delete, { migrationId: 'second' })
+  expect(await put('live', live)).toMatchObject({ status: 201 })
+  expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual({
+    status: 400,
+    message: refused.message.replace(migrationId, 'live'),
+  })
+  await platform.call(migrations.delete, { migrationId: 'live' })
+  // Of one source, both are sure to have it.
   expect(await put('whole', 'path=/&source=from&target=to')).toMatchObject({ status: 201 })
   expect(await put(migrationId, 'path=/data&source=from&target=to&targetMatch=true')).toMatchObject({
     status: 201,

@@ -59,11 +59,13 @@ export function digestOfFile(path: Buffer | string, sizeBytes: number): string {
  * What differs between two trees, in words: names, types, contents by digest, links' targets, permission bits, and files'
  * times of last change in microseconds. (A folder's time is that of the last entry made in it, and not copied.)
  * @param expectMissing whether a path of `a` may be missing in `b`
+ * @param withOwners whether owners are to be the same
  */
 export function compareTrees(
   a: string,
   b: string,
   expectMissing: (path: Buffer) => boolean = () => false,
+  withOwners = true,
 ): string[] {
   const differences: string[] = []
   const there = new Map<string, TreeEntry>()
@@ -75,7 +77,7 @@ export function compareTrees(
     if (other === undefined) {
       if (!expectMissing(entry.path)) differences.push(`${textFromPath(entry.path)} is missing`)
     } else {
-      const problem = differenceOf(a, b, entry, other)
+      const problem = differenceOf(a, b, entry, other, withOwners)
       if (problem !== undefined) differences.push(`${textFromPath(entry.path)}: ${problem}`)
     }
     if (differences.length >= maxDifferences) return differences
@@ -89,6 +91,7 @@ function differenceOf(
   b: string,
   { path, stat }: TreeEntry,
   { stat: other }: TreeEntry,
+  withOwners: boolean,
 ): string | undefined {
   const [type, itsType] = [typeOf(stat), typeOf(other)]
   if (type !== itsType) return `${type} became ${itsType}`
@@ -100,7 +103,7 @@ function differenceOf(
   const [mode, itsMode] = [stat, other].map((one) => Number(one.mode) & 0o7777)
   if (mode !== itsMode) return `mode ${mode!.toString(8)} became ${itsMode!.toString(8)}`
   const [owner, itsOwner] = [stat, other].map(({ uid, gid }) => `${uid}:${gid}`)
-  if (owner !== itsOwner) return `owner ${owner} became ${itsOwner}`
+  if (withOwners && owner !== itsOwner) return `owner ${owner} became ${itsOwner}`
   const laterNs = Number(other.mtimeNs - stat.mtimeNs)
   if (Math.abs(laterNs) >= nsInUs) return `its time moved by ${laterNs} ns`
   if (type !== 'file') return undefined

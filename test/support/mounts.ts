@@ -34,6 +34,12 @@ export function mountMemory(sizeBytes: number): Mount {
   }
 }
 
+/** Shows a folder at another place as well (`mount --bind`), until the end of the scope. */
+export function mountAgain(folder: string, at: string): Disposable {
+  execFileSync('mount', ['--bind', folder, at], { stdio: 'pipe' })
+  return { [Symbol.dispose]: () => void execFileSync('umount', ['--lazy', at], { stdio: 'pipe' }) }
+}
+
 /** Why this process cannot mount, or undefined when it can. */
 export function whyNoMount(): string | undefined {
   if (process.platform !== 'linux') return 'only Linux has tmpfs'

@@ -96,7 +96,9 @@ export class Agent {
         attempt = 0
       } catch (error) {
         if (isGantryError(error, 'DENIED')) throw error
-        log.warn({ err: error }, 'The platform does not answer the agent; asking again.')
+        // Whoever has any other token may ask for this, and reaches nobody.
+        const why = revision === '' ? ': it is not ready, or the token is not that of a transfer agent' : ''
+        log.warn({ err: error }, `The platform does not answer the agent${why}; asking again.`)
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       }
     }

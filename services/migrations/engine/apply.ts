@@ -8,7 +8,7 @@ import type { How, Place } from './compared.ts'
 import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
-import { makeFolder, makeParents, makeRealFolders } from './folders.ts'
+import { isFolder, makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import { inTheWay, mayReplace } from './in-the-way.ts'
 import type { ChangedFolder } from './items.ts'
 import { judgeFolder } from './judge.ts'
@@ -91,9 +91,9 @@ export class Applying {
       const path = joinPath(place.path, name)
       const found = await run.source.stat(path)
       const isGone = found === undefined
-      // What is below it, and goes elsewhere by a path mapping, is gone with it.
-      const brought = isGone ? await broughtFrom(run, path) : []
-      for (const gone of brought.filter(({ at }) => !at.origin.equals(path)))
+      // With a folder goes what path mappings have led elsewhere from it.
+      const brought = isFolder(run, found) ? [] : await broughtFrom(run, path)
+      for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
         this.#removals.push({ place, name, gone, may: mayRemoveOwn(run), isGone: false })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
@@ -272,7 +272,8 @@ export class Applying {
     await this.#removeTree(gone, may)
     if (!isWatched(run)) return
     // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    if ((await run.source.stat(joinPath(place.path, name))) !== undefined)
+    const now = await run.source.stat(gone.at.origin)
+    if (now !== undefined && (now.type === 'folder' || gone.entry.type !== 'folder'))
       this.#account.again(place.folder, name)
   }
 

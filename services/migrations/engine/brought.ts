@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { concurrently } from './concurrently.ts'
+import { isFolder } from './folders.ts'
 import { mappedIn } from './mappings.ts'
 import { joinPath, relativePath } from './paths.ts'
 import type { Removed } from './remove-tree.ts'
@@ -27,8 +28,8 @@ export async function broughtFrom(run: Run, path: StorePath): Promise<Brought[]>
 }
 
 /**
- * Entries of a folder that mappings lead elsewhere, or something below them, and that the source no longer has: neither
- * its listing nor that of the folder's counterpart tells of them. Throws StoreErrors.
+ * Entries of a folder that mappings lead elsewhere, or something below them, and that are no folders of the source any more:
+ * neither its listing nor that of the folder's counterpart tells of what they have brought. Throws StoreErrors.
  * @param folder in the source
  */
 export async function goneMapped(run: Run, folder: StorePath): Promise<Buffer[]> {
@@ -42,7 +43,7 @@ export async function goneMapped(run: Run, folder: StorePath): Promise<Buffer[]>
   }
   const gone: Buffer[] = []
   await concurrently(names.values(), concurrencyOf(run), async (name) => {
-    if ((await run.source.stat(joinPath(folder, name))) === undefined) gone.push(name)
+    if (!isFolder(run, await run.source.stat(joinPath(folder, name)))) gone.push(name)
   })
   return gone
 }

@@ -12,6 +12,7 @@ import {
   replaceLink,
 } from '../../drivers/local-file.ts'
 import { followLink, readLink } from '../../drivers/local-links.ts'
+import { lending, permitted } from '../../drivers/local-rights.ts'
 import { FolderPaths, type LocalRoot } from '../../drivers/local-root.ts'
 import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
 import { temporaryName } from '../../drivers/local-temporary.ts'
@@ -32,6 +33,8 @@ export class LocalCopy {
   readonly #options: ReturnType<typeof readOptions>
   readonly #folder: StorePath
   readonly #sourceRoot: LocalRoot
+  readonly #targetRoot: LocalRoot
+  readonly #there: readonly [StorePath]
   readonly #source: FolderPaths
   readonly #target: FolderPaths
   readonly #temporary: FolderPaths
@@ -57,7 +60,7 @@ export class LocalCopy {
       throw localError(error, 'source')
     }
     try {
-      targetRoot.confine(there)
+      lending(targetRoot, [there], () => permitted(() => targetRoot.confine(there)))
     } catch (error) {
       throw targetError(localError(error))
     }
@@ -66,6 +69,8 @@ export class LocalCopy {
     this.#options = readOptions(run.spec)
     this.#folder = folder
     this.#sourceRoot = sourceRoot
+    this.#targetRoot = targetRoot
+    this.#there = [there]
     this.#source = new FolderPaths(sourceRoot.absolute(folder))
     this.#target = new FolderPaths(targetRoot.absolute(there))
     this.#temporary = new FolderPaths(targetRoot.absolute(there))
@@ -84,7 +89,9 @@ export class LocalCopy {
       if (!found.isFile()) throw new StoreError('unsupported', 'source: this is no longer a file')
       const attributes = this.#attributesOf(found, fd)
       const fill = (to: number) => this.#fill(fd, to, found)
-      const losses = replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, fill, this.#look)
+      const losses = this.#atTarget(() =>
+        replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, fill, this.#look),
+      )
       countLosses(this.#counts, losses)
       countNames(this.#counts, found.nlink)
       return found.size
@@ -115,7 +122,11 @@ export class LocalCopy {
     try {
       if (link === undefined) return this.#emptyFile(name, found)
       const attributes = this.#attributesOf(found)
-      countLosses(this.#counts, replaceLink(this.#temporaryPath(), this.#target.of(name), link, attributes))
+      const target = link
+      const losses = this.#atTarget(() =>
+        replaceLink(this.#temporaryPath(), this.#target.of(name), target, attributes),
+      )
+      countLosses(this.#counts, losses)
       return undefined
     } catch (error) {
       throw targetError(localError(error))
@@ -145,9 +156,11 @@ export class LocalCopy {
 
   #emptyFile(name: Buffer, found: Stats): number {
     const attributes = this.#attributesOf(found)
-    const losses =
-      makeEmptyFile(this.#target.of(name), attributes, this.#look) ??
-      replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, () => undefined, this.#look)
+    const losses = this.#atTarget(
+      () =>
+        makeEmptyFile(this.#target.of(name), attributes, this.#look) ??
+        replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, () => undefined, this.#look),
+    )
     countLosses(this.#counts, losses)
     countNames(this.#counts, found.nlink)
     return 0
@@ -163,6 +176,10 @@ export class LocalCopy {
 
   readonly #look = (fd: number, attributes: FileAttributes): Present =>
     (this.#born ??= bornWith(fd, attributes))
+
+  #atTarget<T>(work: () => T): T {
+    return lending(this.#targetRoot, this.#there, work)
+  }
 
   readonly #checkStop = () => this.#run.stop.check()
 

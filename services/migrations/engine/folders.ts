@@ -15,7 +15,7 @@ export async function makeFolder(run: Run, path: StorePath, mode: number | undef
   const attributes = target.features.folderTimesMove
     ? undefined
     : await source.attributesOf(path, readOptions(spec))
-  const kept = carried(spec, { modifiedMs: 0, ...(mode !== undefined && { mode }), ...attributes })
+  const kept = carried(spec, { ...(mode !== undefined && { mode }), ...attributes })
   const { mode: itsMode, ...others } = kept
   const keepsMode = itsMode !== undefined && target.features.modes
   return atTarget(

@@ -7,6 +7,17 @@ import type { Entry } from '../../drivers/driver.ts'
  */
 export const exactMs = 0.0015
 
+/**
+ * Whether two entries were changed last at the same time; undefined where a store gives none.
+ * @param grainMs times that differ by no more are the same
+ */
+export const isSameTime = (
+  { modifiedMs }: Pick<Entry, 'modifiedMs'>,
+  { modifiedMs: itsMs }: Pick<Entry, 'modifiedMs'>,
+  grainMs = exactMs,
+): boolean | undefined =>
+  modifiedMs === undefined || itsMs === undefined ? undefined : Math.abs(modifiedMs - itsMs) <= grainMs
+
 type Seen = Pick<Entry, 'type' | 'sizeBytes' | 'modifiedMs'>
 
 /**
@@ -26,8 +37,7 @@ export function isKnown(
     case 'SkipIfSizeMatch':
       return true
     case 'SkipIfSizeAndTimeMatch':
-      // A store that gives no time says 0.
-      return source.modifiedMs !== 0 && Math.abs(source.modifiedMs - target.modifiedMs) <= grainMs
+      return isSameTime(source, target, grainMs) === true
     case 'SkipIfDigestMatch':
       return 'unread'
   }

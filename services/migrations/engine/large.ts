@@ -4,6 +4,7 @@ import { localError } from '../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
 import { markPart } from '../../drivers/local-parts.ts'
+import { lending } from '../../drivers/local-rights.ts'
 import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
 import { versionOf } from '../../drivers/local-source-file.ts'
 import { copySparseRange, isSparse } from '../../drivers/local-sparse.ts'
@@ -16,14 +17,14 @@ import type { Large } from './items.ts'
 import { bytesOf, type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
 import { isWatched, isYoung } from './live.ts'
 import { targetPath } from './mappings.ts'
-import { matchFolder } from './match-folder.ts'
+import { matchAfterKill, matchFolder } from './match-folder.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { unlessOvertaken } from './overtaken.ts'
 import { joinPath, relativePath } from './paths.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { isWorthSharing } from './spread.ts'
-import { atTarget, isLocal, policyOf, storePath, sweep, type MoveSpec, type Run } from './run.ts'
+import { atTarget, isLocal, policyOf, storePath, sweep, targetRoot, type MoveSpec, type Run } from './run.ts'
 
 /** Less than what is read and written at once anyway would only be more steps. */
 const minPieceBytes = chunkBytes
@@ -53,6 +54,7 @@ async function begin(
 ): Promise<LargeCopy> {
   const { target, spec } = run
   sweep(run, parentOf(path))
+  await matchAfterKill(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
   const file = await openLarge(run, path)
   try {
@@ -101,10 +103,10 @@ export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<
   const offset = index * copy.partBytes
   const length = bytesOf(copy, index)
   const sourceRoot = run.source.features.localRoot
-  const targetRoot = run.target.features.localRoot
+  const root = targetRoot(run)
   // What is shared is known to be of the version before it is written: whoever was thought dead may write after the commit.
-  if (sourceRoot !== undefined && targetRoot !== undefined && !copy.isShared) {
-    await copyPartLocally(run, copy, [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)], index)
+  if (sourceRoot !== undefined && root !== undefined && !copy.isShared) {
+    await copyPartLocally(run, copy, [new LocalRoot(sourceRoot), root], index)
     return
   }
   await run.pace.pay(length)
@@ -199,7 +201,7 @@ async function withVersion(
 async function copyPartLocally(
   run: Run,
   copy: PartsOf,
-  [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
+  [sourceRoot, root]: readonly [LocalRoot, LocalRoot],
   index: number,
 ): Promise<void> {
   const path = Buffer.from(copy.path)
@@ -212,8 +214,8 @@ async function copyPartLocally(
   })
   try {
     const { blocks } = inSource(() => statOfVersion(from, copy))
-    const { temporary } = uploadPaths(targetRoot, copy.upload)
-    const to = openUpload(temporary)
+    const { folder, temporary } = uploadPaths(root, copy.upload)
+    const to = lending(root, [folder], () => openUpload(temporary))
     try {
       for (let done = 0; done < length;) {
         // All of it without a limit; one may be set, lifted or changed meanwhile.
@@ -229,7 +231,7 @@ async function copyPartLocally(
       closeSync(to)
     }
     inSource(() => statOfVersion(from, copy))
-    markPart(temporary, index)
+    lending(root, [folder], () => markPart(temporary, index))
   } catch (error) {
     throw error instanceof StoreError ? error : targetError(localError(error))
   } finally {

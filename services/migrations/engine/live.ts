@@ -1,4 +1,5 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
+import { isSameTime } from './known.ts'
 import { targetPath } from './mappings.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from './run.ts'
 import { defaultMetadata } from '../../../subjects/migration-terms.ts'
@@ -45,12 +46,12 @@ export const isYoung = (
 ): boolean => {
   const tick = tickOf(source, target)
   // A time to come was set by somebody, and says nothing about the last write.
-  return modifiedMs + tick > atMs && modifiedMs <= Date.now()
+  return modifiedMs !== undefined && modifiedMs + tick > atMs && modifiedMs <= Date.now()
 }
 
-/** Whether two entries have the same time; a store that gives none says 0. */
-export const hasTime = (run: Run, { modifiedMs }: Entry, { modifiedMs: itsMs }: Entry): boolean =>
-  modifiedMs === 0 || itsMs === 0 || Math.abs(modifiedMs - itsMs) <= grainMsOf(run)
+/** Whether two entries have the same time, as far as the stores give one. */
+export const hasTime = (run: Run, source: Entry, target: Entry): boolean =>
+  isSameTime(source, target, grainMsOf(run)) !== false
 
 /**
  * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
@@ -135,7 +136,7 @@ export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): P
 export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
   run.spec.policy !== 'Overwrite' &&
   source.sizeBytes === target.sizeBytes &&
-  source.modifiedMs < (run.spec.live?.startedMs ?? 0) &&
+  (source.modifiedMs === undefined || source.modifiedMs < (run.spec.live?.startedMs ?? 0)) &&
   !isOwn(run, target)
 
 /**
@@ -146,7 +147,7 @@ const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, ste
 
 /** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
 export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
-  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes) return 0
+  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
   const ageMs = Date.now() - modifiedMs
   const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
   // A time to come was set by somebody.

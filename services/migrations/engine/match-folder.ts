@@ -1,6 +1,6 @@
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
 import { parentOf } from '../../drivers/local-root.ts'
-import type { Counts } from './counts.ts'
+import { type Counts, noCounts } from './counts.ts'
 import { hasAttributes, hasTime } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
@@ -36,6 +36,17 @@ export async function matchFolder(run: Run, path: StorePath, counts: Counts): Pr
     const isGone = failure === 'gone' || (cause instanceof StoreError && cause.failure === 'gone')
     if (!isGone) counts.timesNotKept++
   }
+}
+
+/**
+ * The same for a folder and those above it, where whoever had an item before may have been killed while it had lent itself
+ * rights to them (`local-rights.ts`): of an item that tries a failure again, no folder is finished.
+ * @param path in the source
+ */
+export async function matchAfterKill(run: Run, path: StorePath): Promise<void> {
+  if (run.liveThreads === undefined) return
+  for (let at = path; at.length > 0 && at.length >= run.spec.root.length; at = parentOf(at))
+    await matchFolder(run, at, noCounts())
 }
 
 /** Folders whose time moved when a folder was made together with those above it, the uppermost of them `made`. */

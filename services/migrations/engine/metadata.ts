@@ -25,7 +25,8 @@ export function carried(
   { modifiedMs, mode, owner, extended }: FileAttributes,
 ): FileAttributes {
   // One by one: spread together, they would cost each of a million files a microsecond.
-  const attributes: Writable<FileAttributes> = { modifiedMs }
+  const attributes: Writable<FileAttributes> = {}
+  if (modifiedMs !== undefined) attributes.modifiedMs = modifiedMs
   if (metadata.modes && mode !== undefined) attributes.mode = mode
   if (metadata.owners && owner !== undefined) attributes.owner = owner
   if (metadata.attributes && extended !== undefined) attributes.extended = extended

@@ -1,5 +1,5 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
-import { openDriver, type Driver } from '../../drivers/index.ts'
+import { openDriver, type Driver, type Side } from '../../drivers/index.ts'
 
 /** Drivers kept open in one thread; more only while that many are in use at once. */
 const maxIdleDrivers = 16
@@ -9,15 +9,15 @@ interface OpenDriver {
   users: number
 }
 
-/** The drivers of a thread: one for each filesystem, opened at its first use, the longest unused closed when they are many. */
+/** The drivers of a thread: one for each filesystem and side, opened at its first use, the longest unused closed when they are many. */
 export class OpenDrivers {
   /** In the order of last use. */
   readonly #drivers = new Map<string, OpenDriver>()
 
   /** Runs work with the driver of a filesystem. Throws what `openDriver` and the work throw. */
-  async use<T>(spec: FilesystemSpec, work: (driver: Driver) => Promise<T>): Promise<T> {
-    const key = JSON.stringify(spec)
-    const open = this.#drivers.get(key) ?? { driver: openDriver(spec), users: 0 }
+  async use<T>(spec: FilesystemSpec, side: Side, work: (driver: Driver) => Promise<T>): Promise<T> {
+    const key = JSON.stringify([side, spec])
+    const open = this.#drivers.get(key) ?? { driver: openDriver(spec, side), users: 0 }
     this.#drivers.delete(key)
     this.#drivers.set(key, open)
     open.users++

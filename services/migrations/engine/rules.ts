@@ -101,7 +101,7 @@ export class Rules {
 
 const prefixOf = (folder: StorePath): string => (folder.length === 0 ? '' : textFromPath(folder))
 
-const someFolder: Judged = { type: 'folder', sizeBytes: 0, modifiedMs: 0 }
+const someFolder: Judged = { type: 'folder', sizeBytes: 0 }
 
 /** `/`, `/a`, `/a/b` for a/b. */
 function withParents(path: StorePath): string[] {
@@ -173,14 +173,17 @@ class Matcher {
       }
       case 'date': {
         const beforeMs = Date.parse(rule.beforeIsoDateTime)
-        this.#ofFiles.push({ rule: index, matches: (file) => isDated(file) && file.modifiedMs < beforeMs })
+        this.#ofFiles.push({
+          rule: index,
+          matches: ({ modifiedMs }) => modifiedMs !== undefined && modifiedMs < beforeMs,
+        })
         break
       }
       case 'age': {
         const ageMs = rule.timeValue * ageUnits[rule.timeUnit]
         this.#ofFiles.push({
           rule: index,
-          matches: (file) => isDated(file) && Date.now() - file.modifiedMs < ageMs,
+          matches: ({ modifiedMs }) => modifiedMs !== undefined && Date.now() - modifiedMs < ageMs,
         })
       }
     }
@@ -196,9 +199,6 @@ class Matcher {
     this.#above.add('/')
   }
 }
-
-/** A store that gives no time says 0; nothing is decided by that. */
-const isDated = ({ modifiedMs }: Judged): boolean => modifiedMs !== 0
 
 /** A pattern for each of the leading folders of a glob, and whether more may follow. */
 interface Leading {

@@ -1,6 +1,7 @@
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
 import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { Driver, StorePath } from '../../drivers/driver.ts'
+import { lending, permitted } from '../../drivers/local-rights.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../drivers/local-temporary.ts'
 import { isErrno, localError } from '../../drivers/local-errors.ts'
@@ -92,6 +93,12 @@ export const concurrencyOf = ({ source, target }: Run): number =>
 /** Whether a store is a folder of this host. */
 export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
 
+/** The target as a folder of this host, if it is one. */
+export function targetRoot({ target }: Run): LocalRoot | undefined {
+  const { localRoot } = target.features
+  return localRoot === undefined ? undefined : new LocalRoot(localRoot, true)
+}
+
 /** Whether files go from a folder of this host to another. */
 export const isLocal = ({ source, target }: Pick<Run, 'source' | 'target'>): boolean =>
   isFolderHere(source) && isFolderHere(target)
@@ -128,14 +135,15 @@ export function sweep(
   isOver: (construction: Construction) => boolean = ({ generation }) =>
     run.spec.generation > firstGeneration && generation !== run.spec.generation,
 ): void {
-  const root = run.target.features.localRoot
+  const root = targetRoot(run)
   if (root === undefined || run.liveThreads === undefined) return
   const { liveThreads, spec } = run
-  const local = new LocalRoot(root)
   try {
     const there = targetPath(run, folder)
-    local.confine(there)
-    sweepTemporaryFiles(local.absolute(there), spec.id, liveThreads, isOver)
+    lending(root, [there], () => {
+      permitted(() => root.confine(there))
+      sweepTemporaryFiles(root.absolute(there), spec.id, liveThreads, isOver)
+    })
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.
     if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import type { Driver } from '../../drivers/driver.ts'
+import { giveBack } from '../../drivers/local-rights.ts'
 import { type ChildBatch, Children } from './children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from './item-decode.ts'
@@ -58,9 +59,11 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
   const state = { id, stop, credit: new Credit(stop.signal) }
   running.set(id, state)
   try {
-    const reply = await drivers.use(job.spec.source, (source) =>
-      drivers.use(job.spec.target, (target) => work(job, state, source, target)),
+    const done = drivers.use(job.spec.source, 'source', (source) =>
+      drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
     )
+    // Whoever hears of the end must find folders of the target with their own modes.
+    const reply = await done.finally(giveBack)
     send({ type: 'reply', id, reply })
   } catch (error) {
     send({ type: 'error', id, error: sendableError(error) })

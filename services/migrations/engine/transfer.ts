@@ -9,13 +9,13 @@ import { makeFolders, makeRealFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
-import { changedBy, matchFolder } from './match-folder.ts'
+import { changedBy, matchAfterKill, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { overtaken } from './overtaken.ts'
 import { joinPath, textFromPath } from './paths.ts'
 import { isOutage, isWorthRetry } from './retry.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
-import { concurrencyOf, policyOf, storePath, sweep, type Run } from './run.ts'
+import { concurrencyOf, policyOf, storePath, sweep, targetRoot, type Run } from './run.ts'
 import { FolderLook } from './source-look.ts'
 
 /**
@@ -26,9 +26,9 @@ import { FolderLook } from './source-look.ts'
 export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
   const progress = new Progress(run, item, isInline)
   const sourceRoot = run.source.features.localRoot
-  const targetRoot = run.target.features.localRoot
-  if (sourceRoot !== undefined && targetRoot !== undefined) {
-    const roots = [new LocalRoot(sourceRoot), new LocalRoot(targetRoot)] as const
+  const root = targetRoot(run)
+  if (sourceRoot !== undefined && root !== undefined) {
+    const roots = [new LocalRoot(sourceRoot), root] as const
     for (const group of item.groups) {
       if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }
@@ -64,6 +64,7 @@ async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<
   const folder = storePath(run, group.folder)
   try {
     sweep(run, folder)
+    await matchAfterKill(run, folder)
     if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true
   } catch (error) {

@@ -47,13 +47,16 @@ export async function targetMatchOf(
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
 
 type Written = Moved &
-  Pick<MigrationRecord, 'migrationId' | 'cleaned'> & {
+  Pick<MigrationRecord, 'migrationId' | 'kind' | 'cleaned'> & {
     readonly targetMatch?: MigrationRecord['targetMatch'] | undefined
   }
 
+/** Whether a migration removes what came to the target since it began, and its source has not. */
+const removes = ({ kind, targetMatch }: Written): boolean => kind === 'live' || targetMatch !== undefined
+
 /**
  * What one migration brings is only at the target for another, which must not delete it.
- * @throws GantryError INVALID_INPUT when a migration with `targetMatch` and another one write to the same place
+ * @throws GantryError INVALID_INPUT when a live migration, or one with `targetMatch`, and another one write to the same place
  */
 export async function requireOwnTarget(
   dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
@@ -65,7 +68,7 @@ export async function requireOwnTarget(
   const others: Written[] = all.filter(
     (other) =>
       other.migrationId !== asked.migrationId &&
-      (other.targetMatch ?? asked.targetMatch) !== undefined &&
+      (removes(other) || removes(asked)) &&
       !isOfOneTree(asked, other),
   )
   if (others.length === 0) return
@@ -74,12 +77,14 @@ export async function requireOwnTarget(
     const its = await placesOf(other)
     if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
     const { migrationId } = other
-    throw asked.targetMatch === undefined
-      ? invalidField(
-          'target',
-          `must be apart from that of ${migrationId}, which deletes what its own source has not`,
-        )
-      : invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+    if (asked.targetMatch !== undefined)
+      throw invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+    throw invalidField(
+      'target',
+      removes(other)
+        ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
+        : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`,
+    )
   }
 }
 

@@ -51,7 +51,6 @@ const folderAt = (path: Buffer): NamedEntry => ({
   name: nameOf(path),
   type: 'folder',
   sizeBytes: 0,
-  modifiedMs: 0,
 })
 
 function byRule(

@@ -181,7 +181,7 @@ test('blocks that another program left over do not stop an upload', async () => 
     await theirs.getBlockBlobClient(name).stageBlock(id, 'left over', 9)
     const upload = await driver.beginUpload(Buffer.from(name), 5, 'test-tag')
     await driver.writePart(upload, 0, 0, Buffer.from('fresh'))
-    await driver.commitUpload(upload, 1, { modifiedMs: 0 })
+    await driver.commitUpload(upload, 1, {})
     expect((await theirs.getBlobClient(name).downloadToBuffer()).toString()).toBe('fresh')
   }
   await theirs.getBlockBlobClient('short').stageBlock(Buffer.from('1').toString('base64'), 'x', 1)
@@ -194,7 +194,7 @@ test('a blob of another type is replaced by put, and stops an upload in parts wi
   await using container = await newContainer()
   const { driver, theirs } = container
   await theirs.getAppendBlobClient('log').create()
-  await driver.put(Buffer.from('log'), Buffer.from('block'), { modifiedMs: 0 })
+  await driver.put(Buffer.from('log'), Buffer.from('block'), {})
   expect((await theirs.getBlobClient('log').getProperties()).blobType).toBe('BlockBlob')
   await theirs.getAppendBlobClient('append').create()
   const attempt = async () => {
@@ -209,7 +209,7 @@ test('a blob under lease is not ours to touch', async () => {
   const { driver, theirs } = container
   await write(theirs, 'leased', 'x')
   await theirs.getBlobClient('leased').getBlobLeaseClient().acquireLease(15)
-  const put = driver.put(Buffer.from('leased'), Buffer.from('y'), { modifiedMs: 0 })
+  const put = driver.put(Buffer.from('leased'), Buffer.from('y'), {})
   expect(await failureOf(put)).toBe('permission')
 })
 

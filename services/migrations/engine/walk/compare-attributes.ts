@@ -1,6 +1,6 @@
 import type { Entry, ExtendedAttribute, FileAttributes, Owner, StorePath } from '../../../drivers/driver.ts'
 import { defaultMetadata } from '../../../../subjects/migration-terms.ts'
-import { exactMs } from '../known.ts'
+import { isSameTime } from '../known.ts'
 import { linksOf, readOptions } from '../metadata.ts'
 import { atTarget, type Run } from '../run.ts'
 
@@ -19,14 +19,17 @@ const comparedModeBits = 0o777
 
 /** Times of the last change of two files that differ, for a person; undefined when they do not, or a store gives none. */
 export const timeDifference = (source: Entry, target: Entry): string | undefined => {
-  if (source.modifiedMs === 0 || target.modifiedMs === 0) return undefined
-  if (Math.abs(source.modifiedMs - target.modifiedMs) <= exactMs) return undefined
+  if (isSameTime(source, target) !== false) return undefined
   return `${momentOf(source)} at the source, ${momentOf(target)} at the target`
 }
 
-/** A store that gives no time says 0. */
-export const momentOf = (entry: Entry | undefined): string | undefined =>
-  entry === undefined || entry.modifiedMs === 0 ? undefined : new Date(entry.modifiedMs).toISOString()
+/** When it was changed last, for a person; undefined where the store gives no time. */
+export function momentOf(entry: Entry | undefined): string | undefined {
+  if (entry?.modifiedMs === undefined) return undefined
+  const date = new Date(entry.modifiedMs)
+  // Some file systems have years that no date has: seconds since 1970 then, as `touch -d` takes them.
+  return Number.isNaN(date.getTime()) ? `@${entry.modifiedMs / 1_000}` : date.toISOString()
+}
 
 /**
  * What of the metadata is different, for a person: of files all but their times, which are a difference of their own; of

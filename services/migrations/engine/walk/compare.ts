@@ -96,7 +96,7 @@ export class Comparer implements Judge {
   #isIgnored({ source, target }: Pair): boolean {
     const { ignoreAfterMs } = this.#comparison
     if (ignoreAfterMs === undefined || isFolder(source) || isFolder(target)) return false
-    return Math.max(source?.modifiedMs ?? 0, target?.modifiedMs ?? 0) > ignoreAfterMs
+    return isLater(source, ignoreAfterMs) || isLater(target, ignoreAfterMs)
   }
 
   async #verdict(pair: Pair, path: StorePath, found: Collected): Promise<Verdict> {
@@ -169,6 +169,9 @@ export class Comparer implements Judge {
 }
 
 const typeNames = { file: 'FILE', folder: 'DIRECTORY', symlink: 'LINK', other: 'OTHER' } as const
+
+const isLater = (entry: Entry | undefined, ms: number): boolean =>
+  entry?.modifiedMs !== undefined && entry.modifiedMs > ms
 
 const isFolder = (entry: Entry | undefined): boolean => entry?.type === 'folder'
 

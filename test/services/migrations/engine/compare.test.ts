@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newBucket, setRates } from '../../../../services/migrations/engine/bucket.ts'
 import { packRules } from '../../../../services/migrations/engine/rules.ts'
+import { momentOf } from '../../../../services/migrations/engine/walk/compare-attributes.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
@@ -42,6 +43,14 @@ test('what was copied is the same at every level', async () => {
       bytesOnTarget: 22,
     })
   }
+})
+
+test.each([
+  [0, '1970-01-01T00:00:00.000Z'],
+  [-5_500.25, '1969-12-31T23:59:54.500Z'],
+  [9_999_999_999_999_000, '@9999999999999'],
+])('a time of %d ms is told as %s', (modifiedMs, text) => {
+  expect(momentOf({ name: Buffer.from('a'), type: 'file', sizeBytes: 0, modifiedMs })).toBe(text)
 })
 
 test('each level finds what it looks at, and only digests read content', async () => {

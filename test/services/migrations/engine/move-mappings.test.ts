@@ -8,13 +8,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EngineMapping } from '../../../../services/migrations/engine/mappings.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
-import { azuriteOptions } from '../../../support/azure-driver.ts'
-import { startAzurite } from '../../../support/azurite.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
-import { createMove } from './move-folder.ts'
+import { sharedMoves } from './move-folder.ts'
+import { sharedTargets, targetKinds } from './targets.ts'
+
+const createMove = sharedMoves()
+const targets = sharedTargets()
 
 const bytes = (text: string) => Buffer.from(text)
 /** In the order in which they are given, which is that of the longest first. */
@@ -59,69 +61,77 @@ test('the root goes elsewhere, with all of it', async () => {
   expect(bySize.counts).toMatchObject({ filesMigrated: 0, filesSkipped: 4 })
 })
 
-test('all of a store goes into a folder', async () => {
-  await using move = createMove(mapped(['', 'all/of it']))
-  fill(move.from, 'a', 'b/c')
-  const { failures } = await move.run()
-  expect(failures).toEqual([])
-  expect(arrivedIn(move.to)).toEqual({ 'all/of it/a': 'a', 'all/of it/b/c': 'b/c' })
-})
+describe.each(targetKinds)('to a %s', (to) => {
+  test('all of a store goes into a folder', async () => {
+    await using target = await targets.create(to)
+    await using move = createMove({ target: target.spec, ...mapped(['', 'all/of it']) })
+    fill(move.from, 'a', 'b/c')
+    const { failures } = await move.run()
+    expect(failures).toEqual([])
+    expect(await target.contents()).toEqual({ 'all/of it/a': 'a', 'all/of it/b/c': 'b/c' })
+  })
 
-test('several folders of one migration go elsewhere, the longest prefix wins', async () => {
-  const pairs = mapped(['a/b/c', 'deep'], ['a/b', 'there/b2'], ['', ''])
-  await using move = createMove(pairs)
-  fill(move.from, 'a/1', 'a/b/2', 'a/b/c/3', 'a/b/cc/4', 'a/bb/5')
-  const { failures } = await move.run()
-  expect(failures).toEqual([])
-  expect(arrivedIn(move.to)).toEqual({
-    'a/1': 'a/1',
-    'a/bb/5': 'a/bb/5',
-    'there/b2/2': 'a/b/2',
-    'there/b2/cc/4': 'a/b/cc/4',
-    'deep/3': 'a/b/c/3',
+  test('several folders of one migration go elsewhere, the longest prefix wins', async () => {
+    const pairs = mapped(['a/b/c', 'deep'], ['a/b', 'there/b2'], ['', ''])
+    await using target = await targets.create(to)
+    await using move = createMove({ target: target.spec, ...pairs })
+    fill(move.from, 'a/1', 'a/b/2', 'a/b/c/3', 'a/b/cc/4', 'a/bb/5')
+    const { failures } = await move.run()
+    expect(failures).toEqual([])
+    expect(await target.contents()).toEqual({
+      'a/1': 'a/1',
+      'a/bb/5': 'a/bb/5',
+      'there/b2/2': 'a/b/2',
+      'there/b2/cc/4': 'a/b/cc/4',
+      'deep/3': 'a/b/c/3',
+    })
+  })
+
+  test('two folders change places', async () => {
+    await using target = await targets.create(to)
+    await using move = createMove({ target: target.spec, ...mapped(['a', 'b'], ['b', 'a'], ['', '']) })
+    fill(move.from, 'a/1', 'b/2')
+    const { failures } = await move.run()
+    expect(failures).toEqual([])
+    expect(await target.contents()).toEqual({ 'b/1': 'a/1', 'a/2': 'b/2' })
+  })
+
+  test('what would land where a mapping leads is a failure, and the rest arrives', async () => {
+    await using target = await targets.create(to)
+    await using move = createMove({ target: target.spec, ...mapped(['a', 'x/y'], ['', '']) })
+    fill(move.from, 'a/1', 'x/2', 'x/y/3', 'z')
+    const { counts, failures } = await move.run()
+    expect(failures).toMatchObject([
+      {
+        path: '/x/y',
+        failure: 'collision',
+        attempts: 1,
+        message: expect.stringContaining('leads /a of the source'),
+      },
+    ])
+    expect(await target.contents()).toEqual({ 'x/y/1': 'a/1', 'x/2': 'x/2', z: 'z' })
+    expect(counts).toMatchObject({ foldersScanned: 4, foldersMigrated: 3, filesScanned: 3, filesMigrated: 3 })
+  })
+
+  test('a file in the way of a folder that a mapping makes is a failure, and so is a mapping of a file', async () => {
+    await using target = await targets.create(to)
+    await using move = createMove({
+      target: target.spec,
+      ...mapped(['file', 'elsewhere'], ['a', 'x/y'], ['', '']),
+    })
+    fill(move.from, 'a/1', 'x', 'file')
+    const { counts, failures } = await move.run()
+    expect(failures.map(({ path, failure }) => `${path} ${failure}`).toSorted()).toEqual([
+      '/file unsupported',
+      '/x collision',
+    ])
+    expect(await target.contents()).toEqual({ 'x/y/1': 'a/1' })
+    expect(counts).toMatchObject({ filesScanned: 3, filesMigrated: 1, failures: 2 })
   })
 })
 
-test('two folders change places', async () => {
-  await using move = createMove(mapped(['a', 'b'], ['b', 'a'], ['', '']))
-  fill(move.from, 'a/1', 'b/2')
-  const { failures } = await move.run()
-  expect(failures).toEqual([])
-  expect(arrivedIn(move.to)).toEqual({ 'b/1': 'a/1', 'a/2': 'b/2' })
-})
-
-test('what would land where a mapping leads is a failure, and the rest arrives', async () => {
-  await using move = createMove(mapped(['a', 'x/y'], ['', '']))
-  fill(move.from, 'a/1', 'x/2', 'x/y/3', 'z')
-  const { counts, failures } = await move.run()
-  expect(failures).toMatchObject([
-    {
-      path: '/x/y',
-      failure: 'collision',
-      attempts: 1,
-      message: expect.stringContaining('leads /a of the source'),
-    },
-  ])
-  expect(arrivedIn(move.to)).toEqual({ 'x/y/1': 'a/1', 'x/2': 'x/2', z: 'z' })
-  expect(counts).toMatchObject({ foldersScanned: 4, foldersMigrated: 3, filesScanned: 3, filesMigrated: 3 })
-})
-
-test('a file in the way of a folder that a mapping makes is a failure, and so is a mapping of a file', async () => {
-  await using move = createMove(mapped(['file', 'elsewhere'], ['a', 'x/y'], ['', '']))
-  fill(move.from, 'a/1', 'x', 'file')
-  const { counts, failures } = await move.run()
-  expect(failures.map(({ path, failure }) => `${path} ${failure}`).toSorted()).toEqual([
-    '/file unsupported',
-    '/x collision',
-  ])
-  expect(arrivedIn(move.to)).toEqual({ 'x/y/1': 'a/1' })
-  expect(counts).toMatchObject({ filesScanned: 3, filesMigrated: 1, failures: 2 })
-})
-
-test('to Azure', async () => {
-  await using azurite = await startAzurite()
-  await azurite.createContainer('mapped')
-  const target = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'mapped') } as const
+test('to Azure: all kinds of files, and folders that are empty', async () => {
+  const { spec: target, client } = await targets.createContainer()
   await using move = createMove({ target, ...mapped(['a/b', 'x/y'], ['', 'all']) })
   fill(move.from, 'a/1', 'a/b/2')
   mkdirSync(move.at('from', 'a', 'b', 'empty'))
@@ -130,6 +140,6 @@ test('to Azure', async () => {
   const { failures } = await move.run()
   expect(failures).toEqual([])
   const names: string[] = []
-  for await (const { name } of azurite.service.getContainerClient('mapped').listBlobsFlat()) names.push(name)
+  for await (const { name } of client.listBlobsFlat()) names.push(name)
   expect(names.toSorted()).toEqual(['all', 'all/a', 'all/a/1', 'x', 'x/y', 'x/y/2', 'x/y/empty', 'x/y/large'])
 })

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { exactMs, isKnown } from '../../../../services/migrations/engine/known.ts'
 import { type ActionPolicy, actionPolicyNames } from '../../../../subjects/migration-terms.ts'
-import { azuriteOptions } from '../../../support/azure-driver.ts'
-import { startAzurite } from '../../../support/azurite.ts'
-import { createMove } from './move-folder.ts'
+import { sharedMoves } from './move-folder.ts'
+import { sharedTargets, type TargetKind, targetKinds } from './targets.ts'
+
+const createMove = sharedMoves()
+const targets = sharedTargets()
 
 const timeMs = 1_700_000_000_000
-const file = (sizeBytes: number, modifiedMs = timeMs) => ({ type: 'file', sizeBytes, modifiedMs }) as const
+const timeless = (sizeBytes: number) => ({ type: 'file', sizeBytes }) as const
+const file = (sizeBytes: number, modifiedMs = timeMs) => ({ ...timeless(sizeBytes), modifiedMs }) as const
 
 /** By policy: Overwrite, SkipIfSizeMatch, SkipIfSizeAndTimeMatch, SkipIfDigestMatch. */
 test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnown>[2], unknown[]]>([
@@ -17,7 +20,12 @@ test.each<[what: string, Parameters<typeof isKnown>[1], Parameters<typeof isKnow
   ['another size', file(1), file(2), [false, false, false, false]],
   ['a microsecond later', file(1), file(1, timeMs + 0.001), [false, true, true, 'unread']],
   ['two microseconds earlier', file(1), file(1, timeMs - 0.002), [false, true, false, 'unread']],
-  ['no time', file(1, 0), file(1, 0), [false, true, false, 'unread']],
+  ['both of 1970', file(1, 0), file(1, 0), [false, true, true, 'unread']],
+  ['one of 1970', file(1, 0), file(1), [false, true, false, 'unread']],
+  ['seconds before 1970', file(1, -5_500.25), file(1, -5_500.25), [false, true, true, 'unread']],
+  ['no time', timeless(1), timeless(1), [false, true, false, 'unread']],
+  ['a time at the source alone', file(1, 0), timeless(1), [false, true, false, 'unread']],
+  ['a time at the target alone', timeless(1), file(1, 0), [false, true, false, 'unread']],
   ['a folder there', file(1), { ...file(1), type: 'folder' }, [false, false, false, false]],
   ['a link', { ...file(0), type: 'symlink' }, { ...file(0), type: 'symlink' }, [false, false, false, false]],
 ])('%s', (_, source, target, expected) => {
@@ -50,45 +58,50 @@ const files: [name: string, from: string, to: string | undefined, laterS: number
   ['large, edited', 'x'.repeat(17 * 2 ** 20), `${'x'.repeat(17 * 2 ** 20 - 1)}y`, 0],
 ]
 
-test.each<[policy: ActionPolicy, skipped: string[]]>([
+/** Of more than the engine moves in one piece; a folder's alone, as it takes a container its time to have them. */
+const isLarge = (name: string) => name.startsWith('large')
+
+const skippedBy: [policy: ActionPolicy, skipped: string[]][] = [
   ['Overwrite', []],
   ['SkipIfSizeMatch', ['same', 'touched', 'edited', 'edited, time kept', 'empty', 'large', 'large, edited']],
   ['SkipIfSizeAndTimeMatch', ['same', 'edited, time kept', 'large, edited']],
   ['SkipIfDigestMatch', ['same', 'touched', 'empty', 'large']],
-])('%s leaves alone what it says', async (policy, skipped) => {
-  await using move = createMove({ policy })
-  const times = new Map<string, number>()
-  mkdirSync(move.at('from', 'folder'))
-  mkdirSync(move.at('to', 'folder'))
-  for (const [name, from, to, laterS] of files) {
-    const path = move.at('from', 'folder', name)
-    writeFileSync(path, from)
-    utimesSync(path, 1_700_000_000.123456, 1_700_000_000.123456)
-    if (to === undefined) continue
-    writeFileSync(move.at('to', 'folder', name), to)
-    const seconds = 1_700_000_000.123456 + laterS
-    utimesSync(move.at('to', 'folder', name), seconds, seconds)
-    times.set(name, laterS)
-  }
-  const { counts, failures } = await move.run()
-  expect(failures).toEqual([])
-  expect(counts).toMatchObject({ filesSkipped: skipped.length, filesMigrated: files.length - skipped.length })
-  for (const [name, from, to] of files) {
-    const expected = skipped.includes(name) ? to : from
-    expect(readFileSync(move.at('to', 'folder', name), 'utf8') === expected, name).toBe(true)
-  }
-  // What was copied has the time of the source.
-  if (policy === 'SkipIfDigestMatch') return
-  const again = await move.run()
-  expect(again.counts.filesMigrated).toBe(policy === 'Overwrite' ? files.length : 0)
-})
+]
+
+const rows = skippedBy.flatMap(([policy, skipped]) => targetKinds.map((to) => ({ policy, to, skipped })))
+
+test.each<{ policy: ActionPolicy; to: TargetKind; skipped: string[] }>(rows)(
+  '$policy leaves alone what it says, in a $to',
+  async ({ policy, to, skipped }) => {
+    await using target = await targets.create(to)
+    await using move = createMove({ policy, target: target.spec })
+    const isHere = (name: string) => to === 'folder' || !isLarge(name)
+    const all = files.filter(([name]) => isHere(name))
+    const same = skipped.filter(isHere)
+    const atMs = 1_700_000_000_123.456
+    mkdirSync(move.at('from', 'folder'))
+    for (const [name, from, there, laterS] of all) {
+      const path = move.at('from', 'folder', name)
+      writeFileSync(path, from)
+      utimesSync(path, atMs / 1_000, atMs / 1_000)
+      if (there !== undefined) await target.put(`folder/${name}`, there, atMs + laterS * 1_000)
+    }
+    const { counts, failures } = await move.run()
+    expect(failures).toEqual([])
+    expect(counts).toMatchObject({ filesSkipped: same.length, filesMigrated: all.length - same.length })
+    const contents = await target.contents()
+    for (const [name, from, there] of all)
+      expect(contents[`folder/${name}`] === (same.includes(name) ? there : from), name).toBe(true)
+    // What was copied has the time of the source.
+    if (policy === 'SkipIfDigestMatch') return
+    const again = await move.run()
+    expect(again.counts.filesMigrated).toBe(policy === 'Overwrite' ? all.length : 0)
+  },
+)
 
 test('Azure: a digest that the store keeps is taken, content without one is read', async () => {
-  await using azurite = await startAzurite()
-  await azurite.createContainer('skipped')
-  const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'skipped') } as const
-  await using move = createMove({ target: azure })
-  const container = azurite.service.getContainerClient('skipped')
+  const { spec: target, client: container } = await targets.createContainer()
+  await using move = createMove({ target })
   for (const name of ['same', 'other', 'no digest', 'a wrong digest']) {
     writeFileSync(move.at('from', name), 'content')
     const there = name === 'other' ? 'CONTENT' : 'content'

@@ -1,17 +1,24 @@
-import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRegion } from '../../../../services/migrations/engine/items.ts'
+import type { Counts } from '../../../../services/migrations/engine/counts.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
-import type { Rule } from '../../../../subjects/rules.ts'
-import { azuriteOptions } from '../../../support/azure-driver.ts'
-import { startAzurite } from '../../../support/azurite.ts'
+import { patternTypes, type Rule, ruleTypes } from '../../../../subjects/rules.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
-import { createMove } from './move-folder.ts'
+import { sharedMoves } from './move-folder.ts'
+import { sharedTargets, targetKinds } from './targets.ts'
+
+const createMove = sharedMoves()
+const targets = sharedTargets()
 
 const glob = (regex: string): Rule => ({ id: regex, type: 'regex', patternType: 'GLOB', regex })
 const java = (regex: string): Rule => ({ id: regex, type: 'regex', regex })
+const automaton = (regex: string): Rule => ({ id: regex, type: 'regex', patternType: 'AUTOMATA', regex })
+const over1Kb: Rule = { id: 'size', type: 'fileSize', value: 1, unit: 'KB' }
+const before2010: Rule = { id: 'date', type: 'date', beforeIsoDateTime: '2010-01-01T00:00:00Z' }
+const youngerThanADay: Rule = { id: 'age', type: 'age', timeValue: 1, timeUnit: 'Days' }
 const paths = (...list: string[]): Rule => ({ id: 'list', type: 'paths', paths: list })
 
 const files = [
@@ -58,7 +65,7 @@ const everything = [
 ]
 const without = (...left: string[]) => everything.filter((path) => !left.includes(path))
 
-/** One source and one mover for all of the table. */
+/** One source for all of the table. */
 let shared: ReturnType<typeof createMove>
 beforeAll(() => {
   shared = createMove()
@@ -66,11 +73,17 @@ beforeAll(() => {
 })
 afterAll(() => shared[Symbol.asyncDispose]())
 
-test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: object]>([
+const table: [what: string, rules: Partial<RuleLists>, arrived: string[], counts: Partial<Counts>][] = [
   ['nothing', {}, everything, { filesExcluded: 0, foldersExcluded: 0 }],
   [
     'a name',
     { exclusions: [glob('*.tmp')] },
+    without('/keep/b.tmp'),
+    { filesExcluded: 1, bytesExcluded: 10 },
+  ],
+  [
+    'a name, by an automaton',
+    { exclusions: [automaton('/(keep|none)/[a-c]\\.tmp')] },
     without('/keep/b.tmp'),
     { filesExcluded: 1, bytesExcluded: 10 },
   ],
@@ -82,18 +95,13 @@ test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: o
   ],
   [
     'size and date',
-    {
-      exclusions: [
-        { id: 'size', type: 'fileSize', value: 1, unit: 'KB' },
-        { id: 'date', type: 'date', beforeIsoDateTime: '2010-01-01T00:00:00Z' },
-      ],
-    },
+    { exclusions: [over1Kb, before2010] },
     without('/deep/1/d.bin', '/top'),
     { filesExcluded: 2, bytesExcluded: 2_003 },
   ],
   [
     'age',
-    { exclusions: [{ id: 'age', type: 'age', timeValue: 1, timeUnit: 'Days' }] },
+    { exclusions: [youngerThanADay] },
     everything.filter((path) => path.endsWith('/') || path === '/top'),
     { filesExcluded: 7, filesMigrated: 1 },
   ],
@@ -110,6 +118,18 @@ test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: o
     { filesMigrated: 2, filesExcluded: 6 },
   ],
   [
+    'all but what is large or old',
+    { inclusions: [over1Kb, before2010] },
+    ['/deep/', '/deep/1/', '/deep/1/d.bin', '/top'],
+    { filesMigrated: 2, filesExcluded: 6 },
+  ],
+  [
+    'all but what is young',
+    { inclusions: [youngerThanADay] },
+    without('/empty/', '/top'),
+    { filesMigrated: 7, filesExcluded: 1 },
+  ],
+  [
     'all but a folder and a list',
     { inclusions: [glob('/deep/*/2'), paths('/odd/%FF')] },
     ['/deep/', '/deep/1/', '/deep/1/2/', '/deep/1/2/c.csv', '/odd/', '/odd/%FF'],
@@ -121,16 +141,32 @@ test.each<[what: string, rules: Partial<RuleLists>, arrived: string[], counts: o
     ['/deep/', '/deep/1/', '/deep/1/d.bin', '/keep/', '/keep/a.csv'],
     { filesMigrated: 2 },
   ],
-])('left out: %s', async (_, lists, arrived, expected) => {
-  const rules = packRules({ exclusions: [], inclusions: [], ...lists })
-  const fsRoot = mkdtempSync(shared.at('to-'))
-  const target = { kind: 'local', options: { fsRoot } } as const
-  const { counts, failures } = await shared.run({}, { target, ...(rules && { rules }) })
-  expect(failures).toEqual([])
-  expect(pathsIn(fsRoot)).toEqual(arrived)
-  expect(counts).toMatchObject(expected)
-  expect(counts.filesScanned).toBe(counts.filesMigrated)
-  expect(counts.foldersScanned).toBe(counts.foldersMigrated)
+]
+
+/** A name that is no text, which Azure cannot have. */
+const notText = '/odd/%FF'
+
+test.each(targetKinds.flatMap((to) => table.map((row) => [to, ...row] as const)))(
+  'to a %s, left out: %s',
+  async (to, _, lists, arrived, expected) => {
+    const rules = packRules({ exclusions: [], inclusions: [], ...lists })
+    await using target = await targets.create(to)
+    const { counts, failures } = await shared.run({}, { target: target.spec, ...(rules && { rules }) })
+    const lost = to === 'container' && arrived.includes(notText) ? [notText] : []
+    expect(failures.map(({ path, failure }) => [path, failure])).toEqual(lost.map((path) => [path, 'name']))
+    expect(await target.paths()).toEqual(arrived.filter((path) => !lost.includes(path)))
+    const { filesMigrated = counts.filesMigrated + lost.length } = expected
+    expect(counts).toMatchObject({ ...expected, filesMigrated: filesMigrated - lost.length })
+    expect(counts.filesScanned).toBe(counts.filesMigrated + lost.length)
+    expect(counts.foldersScanned).toBe(counts.foldersMigrated)
+  },
+)
+
+test('the table has all forms of rules, and all kinds of patterns', () => {
+  const rules = table.flatMap(([, { exclusions = [], inclusions = [] }]) => [...exclusions, ...inclusions])
+  const patterns = rules.flatMap((rule) => (rule.type === 'regex' ? [rule.patternType ?? 'JAVA_PCRE'] : []))
+  expect(new Set(rules.map(({ type }) => type))).toEqual(new Set(ruleTypes))
+  expect(new Set(patterns)).toEqual(new Set(patternTypes))
 })
 
 test('a folder that is scanned again by itself is left out with the one above it', async () => {
@@ -154,18 +190,15 @@ test('rules go before the policy, and a rule that is taken away lets its files i
 })
 
 test('from and to Azure', async () => {
-  await using azurite = await startAzurite()
-  for (const name of ['there', 'back']) await azurite.createContainer(name)
-  const azure = (name: string) =>
-    ({ kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) }) as const
+  const { spec: container } = await targets.createContainer()
   const rules = packRules({ exclusions: [glob('*.tmp')], inclusions: [glob('/keep'), glob('*.bin')] })
   if (rules === undefined) expect.unreachable()
   await using move = createMove({ rules })
   fill(move.from)
-  const there = await move.run({}, { target: azure('there') })
+  const there = await move.run({}, { target: container })
   expect(there.counts).toMatchObject({ filesMigrated: 2 })
   const onTheSource = packRules({ exclusions: [glob('/deep')], inclusions: [] })
   if (onTheSource === undefined) expect.unreachable()
-  await move.run({}, { source: azure('there'), rules: onTheSource })
+  await move.run({}, { source: container, rules: onTheSource })
   expect(pathsIn(move.to)).toEqual(['/keep/', '/keep/a.csv'])
 })

@@ -587,6 +587,29 @@ describe('what a migration is told to do', () => {
     })
   }
 
+  for (const [how, replaced] of [
+    ['a told name', changed('', { names: ['a', 'b', 'c'] })],
+    ['a comparison', everything],
+  ] as const) {
+    test(`what mappings led elsewhere goes when something else took the place of its folders, by ${how}`, async () => {
+      const mapping = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) })
+      const mappings = [mapping('a/1', 'x'), mapping('b/2', 'y'), mapping('c', 'z'), mapping('', '')]
+      using move = createLiveMove({ mappings })
+      for (const path of ['a/1/file', 'b/2/file', 'c/file', 'stays']) {
+        mkdirSync(move.from(dirname(path)), { recursive: true })
+        writeFileSync(move.from(path), path)
+      }
+      await move.apply(everything)
+      for (const path of ['a', 'b', 'c']) rmSync(move.from(path), { recursive: true })
+      writeFileSync(move.from('a'), 'a file')
+      symlinkSync('nowhere', move.from('b'))
+      writeFileSync(move.from('c'), 'a file with a mapping of its own')
+      const { failures } = await move.apply(replaced)
+      expect(failures).toMatchObject([{ path: '/c', failure: 'unsupported' }])
+      expect(move.listed()).toEqual(['a', 'b', 'stays'])
+    })
+  }
+
   test('what mappings led elsewhere stays when it is older, and when the source is empty', async () => {
     const mappings = [
       { from: Buffer.from('a'), to: Buffer.from('m') },

@@ -16,12 +16,7 @@ import { createRun } from './runs.ts'
 class WithVanishing extends RemoteFolder {
   override async *list(path: StorePath): AsyncGenerator<Entry[]> {
     for await (const batch of super.list(path, new AbortController().signal)) {
-      const bare = batch.map(({ name, type, sizeBytes, modifiedMs }) => ({
-        name,
-        type,
-        sizeBytes,
-        modifiedMs,
-      }))
+      const bare = batch.map(({ name, type, sizeBytes }) => ({ name, type, sizeBytes }))
       const [first] = bare
       yield first === undefined ? bare : [...bare, { ...first, name: Buffer.from('vanished') }]
     }

@@ -34,6 +34,7 @@ function verdict(lists: Partial<RuleLists>, text: string, entry: Partial<NamedEn
 const size: Rule = { id: 'size', type: 'fileSize', value: 99, unit: 'B' }
 const kilobyte: Rule = { id: 'kilobyte', type: 'fileSize', value: 1, unit: 'KB' }
 const before: Rule = { id: 'date', type: 'date', beforeIsoDateTime: '2020-01-01T00:00:00.000Z' }
+const before1970: Rule = { id: '1970', type: 'date', beforeIsoDateTime: '1970-01-01T00:00:00.000Z' }
 const young: Rule = { id: 'age', type: 'age', timeValue: 2, timeUnit: 'Days' }
 const old = Date.parse('2019-12-31T23:59:59.999Z')
 
@@ -54,8 +55,10 @@ test.each<[rule: Rule, path: string, entry: Partial<NamedEntry>, expected: strin
   [before, '/a', { modifiedMs: old }, 'date'],
   [before, '/a', { modifiedMs: old + 1 }, 'taken'],
   [before, '/a/', { modifiedMs: old }, 'taken'],
-  // A store that gives no time.
-  [before, '/a', { modifiedMs: 0 }, 'taken'],
+  [before, '/a', { modifiedMs: 0 }, 'date'],
+  [before, '/a', { modifiedMs: -0.5 }, 'date'],
+  [before1970, '/a', { modifiedMs: 0 }, 'taken'],
+  [before1970, '/a', { modifiedMs: -0.5 }, '1970'],
   [young, '/a', {}, 'age'],
   [young, '/a', { modifiedMs: Date.now() - 3 * day }, 'taken'],
   [young, '/a', { modifiedMs: 0 }, 'taken'],
@@ -65,6 +68,13 @@ test.each<[rule: Rule, path: string, entry: Partial<NamedEntry>, expected: strin
   [paths('/a/b'), '/a/bc', {}, 'taken'],
 ])('exclusion %o: %s %o is %s', (rule, path, entry, expected) => {
   expect(verdict({ exclusions: [rule] }, path, entry)).toBe(expected)
+})
+
+test('no date and no age matches a file of which the store gives no time', () => {
+  const { verdict: decide } = new Rules({ exclusions: [before, young], inclusions: [] }).inFolder(
+    Buffer.alloc(0),
+  )
+  expect(decide({ name: Buffer.from('a'), type: 'file', sizeBytes: 100 })).toBe('taken')
 })
 
 test('the first exclusion that matches decides, whatever its form', () => {
@@ -126,7 +136,7 @@ test('patterns that others take for ever on take no time, alone and with others'
   const exclusions = hostile.map(java)
   const rules = new Rules({ exclusions, inclusions: [] })
   const { verdict: decide } = rules.inFolder(Buffer.alloc(0))
-  const entry = { type: 'file', sizeBytes: 0, modifiedMs: 0 } as const
+  const entry = { type: 'file', sizeBytes: 0 } as const
   const beganMs = performance.now()
   for (const character of ['a', 'x', '/a']) {
     expect(decide({ name: Buffer.from(character.repeat(255)), ...entry })).toBe('taken')
