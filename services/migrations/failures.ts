@@ -2,6 +2,9 @@ import { hash } from 'node:crypto'
 import { Ledger, LedgerNotes } from '../../broker/ledger.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { roots } from '../../subjects/names.ts'
+import { GantryError } from '../../subjects/errors.ts'
+import type { StorePath } from '../drivers/driver.ts'
+import { pathFromText } from '../drivers/path-text.ts'
 import type { Failure } from './engine/counts.ts'
 
 /** A path that did not arrive, and when it was given up (milliseconds since 1970). */
@@ -48,3 +51,13 @@ export const noteFailure = (
     `${migration}.${item}.${hash('sha256', failure.path, 'base64url')}`,
     signal,
   )
+
+/** The path in the store of a failure; undefined for a name that no path can have. */
+export function pathOfFailure(text: string): StorePath | undefined {
+  try {
+    return pathFromText(text)
+  } catch (error) {
+    if (error instanceof GantryError) return undefined
+    throw error
+  }
+}

@@ -3,7 +3,7 @@ import { QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import type { QueueWork } from '../../broker/queue-work.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
-import type { MetFailures } from './changes/met-failures.ts'
+import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
 import { kindOf, notBeforeOf } from './engine/items.ts'
 import type { Meter } from './engine/meter.ts'
@@ -91,7 +91,7 @@ export class ItemLoop {
     const { isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
-    const met = changes?.failures.meet(item.data)
+    using work = changes?.failures.begin(item.data)
     const flight = flights.begin(workId)
     try {
       if (lane === lastLane && (await isTooEarly())) {
@@ -101,16 +101,18 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item, flight.meter, met)
-        await this.#record(lane, item, result, met)
+        result = await this.#move(lane, item, flight.meter, work)
+        await this.#record(lane, item, result, work)
       }
       flight.end()
       await item.done()
+      this.putOffs.settle(item.messageId)
       book.acked(item.sequence)
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
+      this.putOffs.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
       flight.end()
@@ -133,7 +135,7 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, meter: Meter, met: MetFailures | undefined): Promise<ItemResult> {
+  #move(lane: Lane, item: QueueItem, meter: Meter, work: ItemInHand | undefined): Promise<ItemResult> {
     const { mover, room, hasHelp, signal } = this.#options
     const spec = { ...this.#options.spec, meter }
     if (lane === 'transfer' || lane === 'update') {
@@ -145,7 +147,7 @@ export class ItemLoop {
     if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
-      met?.handOn([...children.transfers, ...children.regions])
+      work?.handOn([...children.transfers, ...children.regions])
       await room(to.transfers, signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
@@ -178,14 +180,17 @@ export class ItemLoop {
     lane: Lane,
     item: QueueItem,
     result: ItemResult,
-    met: MetFailures | undefined,
+    work: ItemInHand | undefined,
   ): Promise<void> {
     const { failures, retry, putOff, counts } = result
     const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
     const retried = retriedFailure(item.messageId)
     const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
-    if (changes === undefined) await noteFailures(ledger, workId, noted, signal)
-    else await changes.failures.settle(noted, result, met, signal)
+    if (changes === undefined || work === undefined) await noteFailures(ledger, workId, noted, signal)
+    else {
+      const again = await changes.failures.settle(noted, result, work, signal)
+      result.again = [...(result.again ?? []), ...again]
+    }
     // Not by its content, which has the time of the next try in it.
     const retryId = retried === undefined ? `${item.sequence}.retry` : retryMessageId(retried, item.sequence)
     if (retry !== undefined) {
@@ -197,7 +202,6 @@ export class ItemLoop {
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
-    this.putOffs.settle(item.messageId)
     this.putOffs.settle(lane)
     if (putOff !== undefined) {
       // A live migration's own tries are items of their own: the next in the lane says how it goes.

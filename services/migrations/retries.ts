@@ -1,11 +1,10 @@
 import type { FailureClass } from '../../subjects/failure-classes.ts'
-import { GantryError } from '../../subjects/errors.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import { nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { type ChangedFolder, encodeItem, startRegion } from './engine/items.ts'
 import { relativePath } from './engine/paths.ts'
-import type { FailureLedger, RecordedFailure } from './failures.ts'
+import { type FailureLedger, pathOfFailure, type RecordedFailure } from './failures.ts'
 
 /** Which failures are to be tried again. */
 export interface Retry {
@@ -89,15 +88,8 @@ export async function* retryItems(
 }
 
 /** Names that no path can have stay in the list: there is nothing to be asked for. */
-function isRetryable({ entry }: { entry: RecordedFailure }): boolean {
-  try {
-    pathFromText(entry.path)
-    return true
-  } catch (error) {
-    if (error instanceof GantryError) return false
-    throw error
-  }
-}
+const isRetryable = ({ entry }: { entry: RecordedFailure }): boolean =>
+  pathOfFailure(entry.path) !== undefined
 
 /** As a second try: the folders above are made where they are missing. What stands there now, a look at it will tell. */
 const fileItem = (path: Buffer): Uint8Array =>

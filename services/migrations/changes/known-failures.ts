@@ -1,11 +1,12 @@
 import type { StorePath } from '../../drivers/driver.ts'
 import { concurrently } from '../engine/concurrently.ts'
 import type { Failure, ItemResult } from '../engine/counts.ts'
-import { decodeItem } from '../engine/item-decode.ts'
-import { looksOf } from '../engine/looks.ts'
-import { joinPath, textFromPath } from '../engine/paths.ts'
-import { type FailureLedger, noteFailure } from '../failures.ts'
-import { MetFailures } from './met-failures.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { ChangedNames } from '../engine/changed-folders.ts'
+import { relativePath } from '../engine/paths.ts'
+import { type FailureLedger, noteFailure, pathOfFailure } from '../failures.ts'
+import { DealtPaths, folderOf, isWithin } from './dealt-paths.ts'
+import { ItemInHand, type Touched } from './item-in-hand.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
 const maxKnown = 10_000
@@ -39,6 +40,7 @@ export class KnownFailures {
   readonly #inFolder = new Map<string, Set<string>>()
   /** How many have failed. */
   #failures = 0
+  readonly #inHand = new Set<ItemInHand>()
   /** Paths by the sequence of their entry. */
   readonly #paths = new Map<number, string>()
   /** Paths that failed since everything is being compared; undefined when that is not so, or they were too many. */
@@ -63,7 +65,8 @@ export class KnownFailures {
   }
 
   /**
-   * Notes what is not in the list; what is there for another reason is replaced. Resolves when it is stored.
+   * Notes what is not in the list; what is there for another reason is replaced. Resolves when it is stored, with what
+   * was not in the list.
    * @param noted `retried`: the entry that was tried again, and is replaced if it failed
    */
   async note(
@@ -73,8 +76,9 @@ export class KnownFailures {
       readonly retried?: number | undefined
     },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Failure[]> {
     const { item, failures, retried } = noted
+    const listed = failures.filter(({ path }) => !this.#known.has(path))
     const note = async (failure: Failure) => {
       const { path } = failure
       this.#hasFailed(path)
@@ -93,6 +97,7 @@ export class KnownFailures {
       if (before?.sequence !== undefined) await this.forget(before.sequence)
     }
     await Promise.all(failures.map(note))
+    return listed
   }
 
   /** Takes an entry out of the list. */
@@ -103,42 +108,51 @@ export class KnownFailures {
     await this.#ledger.forget(sequence)
   }
 
-  /** Takes out what is at these paths of the source, or below them: they are gone. */
-  async gone(paths: readonly string[]): Promise<void> {
-    if (paths.length === 0) return
-    const all = new Set(paths)
-    await this.#remove((path) => isWithin(all, path))
-  }
-
   /** An item that tried an entry again is done: unless the path is known, nobody else would take the entry out. */
   async retried(sequence: number): Promise<void> {
     if (!this.#paths.has(sequence)) await this.#ledger.forget(sequence)
   }
 
-  /** An item is being worked on. Returns the failures that it may mend; undefined without any. */
-  meet(item: Uint8Array): MetFailures | undefined {
-    const paths = new Map(this.#touched(item).map((path) => [path, this.#known.get(path)?.failedAt ?? 0]))
-    return paths.size === 0 ? undefined : new MetFailures(paths, (other) => this.#touched(other))
+  /** An item is being worked on, until what comes back is disposed of. */
+  begin(item: Uint8Array): ItemInHand {
+    return new ItemInHand(item, this.#failures, this.#inHand, (other) => this.#touched(other))
   }
 
-  /** What came of an item: notes what failed, and takes out what is gone and what is mended. Resolves when it is stored. */
+  /**
+   * What came of an item: notes what failed, and takes out what is gone or mended. Who saw a path last is known only where
+   * one item was begun after the other had been done: what failed while another dealt with it is looked at once more.
+   * Resolves when it is stored.
+   * @returns items that look again
+   */
   async settle(
     noted: Parameters<KnownFailures['note']>[0],
     result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'putOff'>,
-    met: MetFailures | undefined,
+    work: ItemInHand,
     signal: AbortSignal,
-  ): Promise<void> {
-    await this.gone(result.gone ?? [])
-    await this.note(noted, signal)
+  ): Promise<Uint8Array[]> {
+    const { gone = [], vanished = [], retry, again = [], putOff } = result
+    work.handOn([...(retry === undefined ? [] : [retry]), ...again])
+    work.done(gone)
+    const failed = new Set(noted.failures.map(({ path }) => path))
+    const unlisted = noted.failures.filter(({ isFolder }) => isFolder === true).map(({ path }) => path)
+    const notSeen = new Set([...vanished, ...unlisted])
     // Of an empty source nothing was compared.
-    if (met === undefined || result.putOff?.reason === 'SOURCE_EMPTY') return
-    met.handOn([...(result.retry === undefined ? [] : [result.retry]), ...(result.again ?? [])])
-    const notSeen = new Set(result.vanished)
-    for (const { path, isFolder } of noted.failures) if (isFolder === true) notSeen.add(path)
-    // Whatever failed since then, here or elsewhere, is no older than what was seen of it.
-    const isMended = (path: string) =>
-      !isWithin(notSeen, path) && this.#known.get(path)?.failedAt === met.failedAt.get(path)
-    await this.#forgetAll([...met.failedAt.keys()].filter(isMended))
+    const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.item)
+    const arrived = [...seen.paths].filter((path) => !isWithin(notSeen, path))
+    const over = new Set([...this.#below(gone), ...arrived])
+    const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path) || vanished.includes(path)
+    const { mended = [], late = [] } = Object.groupBy(
+      [...over].filter((path) => !isOwn(path)),
+      (path) => (this.#isOlder(path, work) ? 'mended' : 'late'),
+    )
+    await this.#forgetAll(mended)
+    const listed = await this.note(noted, signal)
+    const overtaken = work.overtaken(
+      listed.map(({ path, isFolder = false }) => ({ path, isFolder })),
+      this.#root,
+    )
+    const lost = this.#lost(seen, work).filter((path) => !isWithin(failed, path))
+    return this.#lookAgain([...new Set([...late, ...overtaken, ...lost])])
   }
 
   /** Everything begins to be compared. */
@@ -192,18 +206,57 @@ export class KnownFailures {
     return { text: textOf(failure), isFolder, failedAt: ++this.#failures, sequence }
   }
 
-  /** Known failures of what an item deals with. */
-  #touched(item: Uint8Array): string[] {
-    if (this.#known.size === 0) return []
-    return looksOf(decodeItem(item)).flatMap(({ folder, names, isListed, hasAll }) => {
-      const at = joinPath(this.#root, folder)
-      const listed = textFromPath(at)
-      const own = isListed && this.#known.get(listed)?.isFolder === true ? [listed] : []
-      const inIt = this.#inFolder.get(listed)
-      if (inIt === undefined) return own
-      const named = hasAll ? [...inIt] : names.map((name) => textFromPath(joinPath(at, name)))
-      return [...own, ...named.filter((path) => this.#known.get(path)?.isFolder === false)]
-    })
+  #touched(item: Uint8Array): Touched {
+    if (this.#known.size === 0) return nothing
+    const dealt = new DealtPaths(item, this.#root)
+    const paths = new Set<string>()
+    for (const folder of dealt.folders) {
+      for (const path of [folder, ...(this.#inFolder.get(folder) ?? [])]) {
+        const known = this.#known.get(path)
+        if (known !== undefined && dealt.has(path, known.isFolder)) paths.add(path)
+      }
+    }
+    const folders = [...this.#inFolder.keys()].filter((folder) => dealt.has(folder, false))
+    return { paths, trees: dealt.trees, folders }
+  }
+
+  /**
+   * Known failures that nobody was told of, and that may be over: in folders that an item was told of, which may be open
+   * by now; and below folders that it compared as a whole, in such as it has found no work in: those are gone. When
+   * everything is compared, these go by themselves.
+   */
+  #lost({ paths, trees, folders }: Touched, { handedTrees }: ItemInHand): string[] {
+    const isBelow = (path: string) => !paths.has(path) && !trees.includes(path)
+    const below = this.#below(this.#failed === undefined ? [...folders, ...trees] : folders)
+    return below.filter((path) => isBelow(path) && !isWithin(handedTrees, path))
+  }
+
+  /** Known failures of these paths, and below them. */
+  #below(paths: readonly string[]): string[] {
+    if (paths.length === 0 || this.#known.size === 0) return []
+    const all = new Set(paths)
+    const own = paths.filter((path) => this.#known.has(path))
+    // Fewer folders have failures than there are failures.
+    const inThem = [...this.#inFolder].flatMap(([folder, its]) => (isWithin(all, folder) ? [...its] : []))
+    return [...new Set([...own, ...inThem])]
+  }
+
+  /** Whether a failure is in the list since before an item was begun. */
+  #isOlder(path: string, { begunAt }: ItemInHand): boolean {
+    const known = this.#known.get(path)
+    return known !== undefined && known.failedAt <= begunAt && known.sequence !== undefined
+  }
+
+  /** The root is compared as a whole from time to time; names that no path can have nobody can be asked for. */
+  #lookAgain(paths: readonly string[]): Uint8Array[] {
+    const names = new ChangedNames()
+    for (const text of paths) {
+      const path = pathOfFailure(text)
+      if (path === undefined || path.length <= this.#root.length) continue
+      const relative = relativePath(this.#root, path)
+      names.add(parentOf(relative), nameOf(relative), true)
+    }
+    return names.items()
   }
 
   async #remove(isMeant: (path: string) => boolean): Promise<void> {
@@ -216,15 +269,7 @@ export class KnownFailures {
   }
 }
 
+const nothing: Touched = { paths: new Set(), trees: [], folders: [] }
+
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`
-
-const folderOf = (path: string): string => path.slice(0, Math.max(1, path.lastIndexOf('/')))
-
-/** Whether a path, or a folder that it is in, is among some. */
-function isWithin(paths: ReadonlySet<string>, path: string): boolean {
-  if (paths.has(path) || paths.has('/')) return true
-  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
-    if (paths.has(path.slice(0, at))) return true
-  return false
-}

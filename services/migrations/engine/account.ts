@@ -29,7 +29,7 @@ export class Account {
     return this.#outcome.counts
   }
 
-  /** @param path of the source where nothing is any more, and nothing is left to be removed at the target */
+  /** @param path of the source where no folder is (any more) */
   gone(path: StorePath): void {
     this.#gone.push(textFromPath(path))
   }

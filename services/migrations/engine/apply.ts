@@ -45,7 +45,7 @@ export class Applying {
   readonly #account: Account
   readonly #copies: Copies
   /** Removed once all is copied: after a renaming, the content is then never away from the target. */
-  readonly #removals: { place: Place; name: Buffer; gone: Brought; may: MayRemove; isGone: boolean }[] = []
+  readonly #removals: { place: Place; name: Buffer; gone: Brought; may: MayRemove }[] = []
   /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
@@ -91,10 +91,12 @@ export class Applying {
       const path = joinPath(place.path, name)
       const found = await run.source.stat(path)
       const isGone = found === undefined
+      const isNoFolder = !isFolder(run, found)
+      if (isNoFolder) this.#account.gone(path)
       // With a folder goes what path mappings have led elsewhere from it.
-      const brought = isFolder(run, found) ? [] : await broughtFrom(run, path)
+      const brought = isNoFolder ? await broughtFrom(run, path) : []
       for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
-        this.#removals.push({ place, name, gone, may: mayRemoveOwn(run), isGone: false })
+        this.#removals.push({ place, name, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
       if (entry !== undefined)
@@ -104,8 +106,8 @@ export class Applying {
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
       if (isToGo && !this.#isExcluded(place, { ...there, name })) {
         const gone = { at: comingFrom(run, path), entry: there }
-        this.#removals.push({ place, name, gone, may: mayRemoveAll(run), isGone })
-      } else if (isGone) this.#account.gone(path)
+        this.#removals.push({ place, name, gone, may: mayRemoveAll(run) })
+      }
     })
   }
 
@@ -161,11 +163,8 @@ export class Applying {
     const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
-    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, name, gone, may, isGone }) =>
-      this.#account.trying(place.folder, name, true, async () => {
-        await this.#remove(place, name, gone, may)
-        if (isGone) this.#account.gone(joinPath(place.path, name))
-      }),
+    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, name, gone, may }) =>
+      this.#account.trying(place.folder, name, true, () => this.#remove(place, name, gone, may)),
     )
     for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
     this.#children.items({

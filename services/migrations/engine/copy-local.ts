@@ -19,7 +19,7 @@ import { temporaryName } from '../../drivers/local-temporary.ts'
 import type { Counts } from './counts.ts'
 import { targetPath } from './mappings.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
-import { targetError } from './outcome.ts'
+import { targetError, writingError } from './outcome.ts'
 import { joinPath } from './paths.ts'
 import type { Run } from './run.ts'
 
@@ -96,7 +96,7 @@ export class LocalCopy {
       countNames(this.#counts, found.nlink)
       return found.size
     } catch (error) {
-      throw error instanceof StoreError ? error : targetError(localError(error))
+      throw writingError(error)
     } finally {
       closeSync(fd)
     }

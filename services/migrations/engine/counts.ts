@@ -104,8 +104,8 @@ export interface ItemResult {
   /** Final ones, for the ledger. At most as many as the item has names. */
   failures: Failure[]
   /**
-   * Of a live migration: paths, as failures have them, that somebody was told of and that are not at the source. One whose
-   * removal at the target failed is not among them.
+   * Of a live migration: paths, as failures have them, that somebody was told of and where the source has no folder, so that
+   * nothing is below them. One whose copy or removal at the target failed is among the failures too.
    */
   gone?: string[]
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync } from 'node:fs'
-import { StoreError, type SourceFile, type StorePath } from '../../drivers/driver.ts'
+import type { SourceFile, StorePath } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local-file.ts'
 import { openSource } from '../../drivers/local-links.ts'
@@ -21,7 +21,7 @@ import { matchAfterKill, matchFolder } from './match-folder.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { unlessOvertaken } from './overtaken.ts'
 import { joinPath, relativePath } from './paths.ts'
-import { Outcome, storeError, targetError } from './outcome.ts'
+import { Outcome, storeError, writingError } from './outcome.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { isWorthSharing } from './spread.ts'
 import { atTarget, isLocal, policyOf, storePath, sweep, targetRoot, type MoveSpec, type Run } from './run.ts'
@@ -233,7 +233,7 @@ async function copyPartLocally(
     inSource(() => statOfVersion(from, copy))
     lending(root, [folder], () => markPart(temporary, index))
   } catch (error) {
-    throw error instanceof StoreError ? error : targetError(localError(error))
+    throw writingError(error)
   } finally {
     closeSync(from)
   }

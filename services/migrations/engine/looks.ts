@@ -12,6 +12,8 @@ interface Look {
   readonly isListed: boolean
   /** Whatever is in it is dealt with. */
   readonly hasAll: boolean
+  /** So is whatever is below that, by other items: what these are not made for is not there. */
+  readonly hasTree: boolean
 }
 
 /** What an item deals with itself; for what its listings find it makes others. */
@@ -23,6 +25,7 @@ export function looksOf(item: Item): Look[] {
         names: [],
         isListed: true,
         hasAll: false,
+        hasTree: false,
       }))
     case 'transfer':
       return item.groups.map(({ folder, files, others }) => look(folder, [...files, ...others]))
@@ -31,7 +34,8 @@ export function looksOf(item: Item): Look[] {
     case 'reconcile':
       return item.groups.map(({ folder, names, trees, scope }) => {
         const isWhole = scope !== 'names'
-        return { ...look(folder, [...names, ...trees]), isListed: isWhole, hasAll: isWhole }
+        const hasTree = scope === 'tree' || scope === 'content'
+        return { ...look(folder, [...names, ...trees]), isListed: isWhole, hasAll: isWhole, hasTree }
       })
     // A part is no file yet, and a folder that is finished was made before.
     case 'parts':
@@ -45,4 +49,5 @@ const look = (folder: StorePath, names: readonly Buffer[]): Look => ({
   names,
   isListed: false,
   hasAll: false,
+  hasTree: false,
 })

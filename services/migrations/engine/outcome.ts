@@ -1,5 +1,6 @@
 import type { PutOff } from '../../../subjects/condition-terms.ts'
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
+import { localError } from '../../drivers/local-errors.ts'
 import { noCounts, type Failure, type ItemResult } from './counts.ts'
 import { encodeItem, type Item } from './items.ts'
 import { textFromPath } from './paths.ts'
@@ -98,3 +99,10 @@ export function targetError(error: unknown): StoreError {
   const options = { cause: error, isTargets: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   return new StoreError(failure === 'gone' ? 'io' : failure, `target: ${message}`, options)
 }
+
+/**
+ * The error of work that reads a file of the source that is open, and writes it: what knows a class already says whose it
+ * is, and only the target denies anything.
+ */
+export const writingError = (error: unknown): StoreError =>
+  error instanceof StoreError && error.failure !== 'permission' ? error : targetError(localError(error))

@@ -8,21 +8,28 @@ import type { Run } from './run.ts'
 /**
  * The error of a copy from a source whose changes are told: `gone` or `changed` where it failed because the source was
  * changed meanwhile (it is not there any more, another type by now, or was a folder in between), else itself.
- * @param now what is at the source after the failure
+ * @param look says what is at the source after the failure
  */
 export async function overtaken(
   run: Run,
   path: StorePath,
   error: unknown,
-  now: Entry | undefined,
+  look: () => Entry | undefined | Promise<Entry | undefined>,
 ): Promise<StoreError> {
   const known = storeError(error)
-  if (now === undefined) return new StoreError('gone', 'source: it is no longer there', { cause: error })
-  if (known.failure !== 'unsupported' || now.type === 'other') return known
-  const isOther =
-    now.type === 'folder' ||
-    ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.features.symlinks))
-  return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
+  try {
+    const now = await look()
+    if (now === undefined) return new StoreError('gone', 'source: it is no longer there', { cause: error })
+    if (known.failure !== 'unsupported' || now.type === 'other') return known
+    const isOther =
+      now.type === 'folder' ||
+      ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.features.symlinks))
+    return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
+  } catch {
+    // What cannot be looked at failed for its own reason.
+    run.stop.check()
+    return known
+  }
 }
 
 /**
@@ -42,12 +49,12 @@ async function hasOwnFolder(run: Run, path: StorePath): Promise<boolean | undefi
   }
 }
 
-/** The result of a piece of work on a file of the source, its errors as `overtaken` has them. */
+/** The result of a piece of work on a file of the source. Throws StoreErrors, as `overtaken` has them. */
 export async function unlessOvertaken<T>(run: Run, path: StorePath, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     run.stop.check()
-    throw isWatched(run) ? await overtaken(run, path, error, await run.source.stat(path)) : error
+    throw isWatched(run) ? await overtaken(run, path, error, () => run.source.stat(path)) : storeError(error)
   }
 }

@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/driver.ts'
 import { LocalRoot, nameOf, parentOf } from '../../drivers/local-root.ts'
+import { sizeOfArrived } from './arrived.ts'
 import { ChangedNames } from './changed-folders.ts'
 import { concurrently } from './concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
@@ -94,7 +95,8 @@ async function copyGroupLocally(
   try {
     copy = new LocalCopy(run, roots, folder, progress.counts)
   } catch (error) {
-    const known = isWatched(run) ? await overtaken(run, folder, error, await run.source.stat(folder)) : error
+    const look = () => run.source.stat(folder)
+    const known = isWatched(run) ? await overtaken(run, folder, error, look) : error
     for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
   }
@@ -103,8 +105,9 @@ async function copyGroupLocally(
     run.stop.check()
     if (progress.isOver(entry)) continue
     const startedMs = Date.now()
-    const before = look?.entry(entry.name)
+    const lookAt = look && (() => look.entry(entry.name))
     try {
+      const before = lookAt?.()
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
       progress.copied(
@@ -112,12 +115,18 @@ async function copyGroupLocally(
           ? await copyPaced(run, copy, entry, progress.counts)
           : copyLocally(run, copy, entry),
       )
-      if (look !== undefined) progress.compare(entry, startedMs, before, look.entry(entry.name))
+      if (lookAt !== undefined) progress.compare(entry, startedMs, before, seen(lookAt))
     } catch (error) {
-      const now = look?.entry(entry.name)
-      const path = progress.pathOf(entry)
-      progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, now))
+      await notCopied(run, entry, progress, { error, look: lookAt })
     }
+  }
+}
+
+function seen(look: () => Entry | undefined): Entry | undefined | 'unseen' {
+  try {
+    return look()
+  } catch {
+    return 'unseen'
   }
 }
 
@@ -151,15 +160,30 @@ async function copyThroughDrivers(run: Run, entry: TransferEntry, progress: Prog
   const path = progress.pathOf(entry)
   const look = isWatched(run) ? () => run.source.stat(path) : undefined
   const startedMs = Date.now()
-  const before = await look?.()
   try {
+    const before = await look?.()
     if (progress.readsFirst && (await isSkipped(run, entry, progress))) return
     const copy = entry.isFile ? copyFile : copyOther
     progress.copied(await copy(run, path, progress.counts))
-    if (look !== undefined) progress.compare(entry, startedMs, before, await look())
+    if (look !== undefined)
+      progress.compare(entry, startedMs, before, await look().catch(() => 'unseen' as const))
   } catch (error) {
-    progress.failed(entry, look === undefined ? error : await overtaken(run, path, error, await look()))
+    await notCopied(run, entry, progress, { error, look })
   }
+}
+
+/** Finds out what it means that a name could not be copied. @param look at what the source has, if its changes are told */
+async function notCopied(
+  run: Run,
+  entry: TransferEntry,
+  progress: Progress,
+  { error, look }: { readonly error: unknown; readonly look: Parameters<typeof overtaken>[3] | undefined },
+): Promise<void> {
+  const path = progress.pathOf(entry)
+  const known = look === undefined ? storeError(error) : await overtaken(run, path, error, look)
+  const sizeBytes = await sizeOfArrived(run, path, known, progress.counts)
+  if (sizeBytes === undefined) progress.failed(entry, known)
+  else progress.skipped(sizeBytes)
 }
 
 /** Whether the target has the content of a file already, so that it is not copied. */
@@ -228,11 +252,11 @@ class Progress {
 
   /**
    * Looks at what the source had before a copy and has after it: a copy that was overtaken by a change, or by another copy,
-   * must not be what stays.
+   * must not be what stays. Why it cannot be looked at any more (`unseen`), whoever looks again finds out.
    */
-  compare({ group, name }: TransferEntry, startedMs: number, before?: Entry, now?: Entry): void {
-    const mayBeOld = now !== undefined && !this.#isInline && isYoung(this.#run, now, startedMs)
-    if (mayBeOld || !isUnchanged(before, now)) this.again(group.folder, name)
+  compare({ group, name }: TransferEntry, startedMs: number, before?: Entry, now?: Entry | 'unseen'): void {
+    const mayBeOld = typeof now === 'object' && !this.#isInline && isYoung(this.#run, now, startedMs)
+    if (now === 'unseen' || mayBeOld || !isUnchanged(before, now)) this.again(group.folder, name)
   }
 
   failed(entry: TransferEntry, error: unknown): void {

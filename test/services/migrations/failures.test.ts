@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import type { Failure } from '../../../services/migrations/engine/counts.ts'
 import { decodeItem } from '../../../services/migrations/engine/item-decode.ts'
 import { type ChangeScope, encodeItem, startRegion } from '../../../services/migrations/engine/items.ts'
+import { joinPath } from '../../../services/migrations/engine/paths.ts'
 import { KnownFailures } from '../../../services/migrations/changes/known-failures.ts'
 import { noteFailures, openFailures } from '../../../services/migrations/failures.ts'
 import { retryItems } from '../../../services/migrations/retries.ts'
 import { type FailureDependencies, failureHandlers } from '../../../services/migrations/failure-handlers.ts'
 import { contentsOf } from '../../../subjects/download.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
-import { smallLimits, startTestBroker } from '../../support/broker.ts'
+import { smallLimits, startTestBroker, type TestBroker } from '../../support/broker.ts'
 
 const failure = (path: string): Failure => ({ path, failure: 'io', message: 'broken', attempts: 3 })
 const forever = new AbortController().signal
@@ -58,7 +59,8 @@ test('a path that fails again and again is in the list of a live migration once,
   await note(known, '6', [failure('/a')])
   expect(await listed()).toMatchObject([{ path: '/b/c' }, { path: '/a', message: 'broken' }])
 
-  await known.gone(['/b', '/x'])
+  using work = known.begin(startRegion())
+  await known.settle({ item: '7', failures: [] }, { gone: ['/b', '/x'] }, work, forever)
   expect(await listed()).toMatchObject([{ path: '/a' }])
 })
 
@@ -73,22 +75,40 @@ const comparing = (folder: string, names: string[], scope: ChangeScope = 'names'
   return encodeItem({ kind: 'reconcile', attempt: 1, notBeforeMs: 0, groups: [group] })
 }
 
-test('a failure leaves the list of a live migration when an item is done that dealt with its path, and did not fail', async () => {
-  await using broker = await startTestBroker()
+/** The failures of a live migration of `/root`, and the items of work that they come of. */
+async function followFailures(broker: TestBroker) {
   const ledger = await openFailures(await broker.connect('PLATFORM'), smallLimits.maxFileBytes)
   const known = await KnownFailures.open(ledger, 'live', Buffer.from('root'))
-  const listed = async () => (await ledger.page('live', { limit: 10 })).map(({ entry }) => entry.path)
   let count = 0
-  const work = async (
-    item: Uint8Array,
-    result: Parameters<KnownFailures['settle']>[1] & { failures?: Failure[]; made?: Uint8Array[] } = {},
-  ) => {
-    const met = known.meet(item)
-    met?.handOn(result.made ?? [])
-    const noted = { item: `${++count}`, failures: result.failures ?? [] }
-    await known.settle(noted, result, met, forever)
-    return met !== undefined
+  type Result = Parameters<KnownFailures['settle']>[1] & { failures?: Failure[]; made?: Uint8Array[] }
+  /** Settling resolves with paths that are to be looked at again. */
+  const begin = (item: Uint8Array) => {
+    const work = known.begin(item)
+    return {
+      settle: async ({ failures = [], made = [], ...result }: Result = {}): Promise<string[]> => {
+        work.handOn(made)
+        using _ = work
+        const again = await known.settle({ item: `${++count}`, failures }, result, work, forever)
+        return again.flatMap(pathsOf)
+      },
+    }
   }
+  return {
+    begin,
+    work: (item: Uint8Array, result?: Result) => begin(item).settle(result),
+    listed: async () => (await ledger.page('live', { limit: 10 })).map(({ entry }) => entry.path),
+  }
+}
+
+function pathsOf(bytes: Uint8Array): string[] {
+  const item = decodeItem(bytes)
+  if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
+  return item.groups.flatMap(({ folder, trees }) => trees.map((name) => joinPath(folder, name).toString()))
+}
+
+test('a failure leaves the list of a live migration when an item is done that dealt with its path, and did not fail', async () => {
+  await using broker = await startTestBroker()
+  const { begin, work, listed } = await followFailures(broker)
   const paths = ['/root/a', '/root/in/b', '/root/in/c', '/root/in/%0A']
   const folder = { ...failure('/root/in'), isFolder: true } as const
   await work(startRegion(), { failures: [...paths.map(failure), folder] })
@@ -96,7 +116,7 @@ test('a failure leaves the list of a live migration when an item is done that de
   expect(await listed()).toEqual(all)
 
   // Others, and what is still under way or did not come to an end, stay.
-  expect(await work(comparing('other', ['b'], 'tree'))).toBe(false)
+  await work(comparing('other', ['b'], 'tree'))
   const one = comparing('in', ['b'])
   await work(one, { failures: [failure('/root/in/b')] })
   await work(one, { made: [one] })
@@ -107,9 +127,9 @@ test('a failure leaves the list of a live migration when an item is done that de
   await work(comparing('', ['in']))
   expect((await listed()).toSorted()).toEqual(all.toSorted())
   // What fails elsewhere meanwhile was perhaps seen later.
-  const met = known.meet(one)
+  const first = begin(one)
   await work(one, { failures: [failure('/root/in/b')] })
-  await known.settle({ item: 'late', failures: [] }, {}, met, forever)
+  expect(await first.settle()).toEqual(['in/b'])
   expect(await listed()).toHaveLength(all.length)
 
   await work(one)
@@ -124,6 +144,92 @@ test('a failure leaves the list of a live migration when an item is done that de
   expect(await listed()).toHaveLength(2)
   await work(copy)
   expect(await listed()).toEqual(['/root/in/c'])
+})
+
+test('a failure that is noted late, when others have dealt with its path, is looked at once more and no more', async () => {
+  await using broker = await startTestBroker()
+  const { begin, work, listed } = await followFailures(broker)
+  const pipe = failure('/root/in/pipe')
+  const [folder, its] = [comparing('', ['in']), comparing('in', [], 'tree')]
+
+  // It was seen, and then the folder went, of which is told first.
+  let late = begin(its)
+  await work(folder, { gone: ['/root/in'] })
+  expect(await late.settle({ failures: [pipe] })).toEqual(['in/pipe'])
+  expect(await listed()).toEqual(['/root/in/pipe'])
+  expect(await work(comparing('in', ['pipe']))).toEqual([])
+  expect(await listed()).toEqual([])
+
+  // It had failed, and then arrived, by an item that is done first.
+  late = begin(its)
+  await work(comparing('in', ['pipe']))
+  expect(await late.settle({ failures: [pipe] })).toEqual(['in/pipe'])
+  // It fails indeed.
+  late = begin(its)
+  expect(await work(comparing('in', ['pipe']), { failures: [pipe] })).toEqual([])
+  expect(await late.settle({ failures: [pipe] })).toEqual([])
+  expect(await listed()).toEqual(['/root/in/pipe'])
+  await work(its)
+  expect(await listed()).toEqual([])
+
+  // Others have dealt with other paths.
+  late = begin(its)
+  await work(comparing('other', ['pipe'], 'tree'), { gone: ['/root/inner', '/root/in/pi'] })
+  expect(await late.settle({ failures: [pipe] })).toEqual([])
+})
+
+test('what a folder held is not among the failures once that is gone, but what failed since somebody looked', async () => {
+  await using broker = await startTestBroker()
+  const { begin, work, listed } = await followFailures(broker)
+  const folder = comparing('', ['in'])
+  const [old, young] = [failure('/root/in/old'), failure('/root/in/young')]
+  await work(comparing('in', ['old']), { failures: [old] })
+  const removal = begin(folder)
+  // Made again after it was seen to be gone.
+  await work(comparing('in', ['young']), { failures: [young] })
+  expect(await removal.settle({ gone: ['/root/in'], failures: [failure('/root/in')] })).toEqual(['in/young'])
+  expect((await listed()).toSorted()).toEqual(['/root/in', '/root/in/young'])
+  // Its removal is tried again.
+  await work(folder, { gone: ['/root/in'], made: [folder] })
+  expect(await listed()).toEqual(['/root/in'])
+  await work(folder, { gone: ['/root/in'] })
+  expect(await listed()).toEqual([])
+})
+
+test('what failed in a folder that went unseen, as another took the place of the one it was in, is looked at again', async () => {
+  await using broker = await startTestBroker()
+  const { work, listed } = await followFailures(broker)
+  const paths = ['/root/in/gone/pipe', '/root/in/gone/deep/pipe', '/root/in/there/pipe', '/root/in/shut/pipe']
+  await work(startRegion(), { failures: [failure('/root/in'), ...paths.map(failure)] })
+  const again = await work(comparing('in', [], 'tree'), {
+    made: [comparing('in/there', [], 'tree')],
+    failures: [failure('/root/in/shut')],
+  })
+  expect(again.toSorted()).toEqual(['in/gone/deep/pipe', 'in/gone/pipe'])
+  expect(await listed()).toHaveLength(6)
+  // Nor does this one look into its folders.
+  expect(await work(comparing('in', [], 'folder'))).toHaveLength(4)
+  for (const folder of ['in/gone', 'in/gone/deep'])
+    expect(await work(comparing(folder, ['pipe']))).toEqual([])
+  expect((await listed()).toSorted()).toEqual(['/root/in', '/root/in/shut/pipe', '/root/in/there/pipe'])
+})
+
+test('what failed in a folder is looked at again when that is told of, as it may be open by now', async () => {
+  await using broker = await startTestBroker()
+  const { work } = await followFailures(broker)
+  await work(startRegion(), { failures: ['/root/in/a', '/root/in/b/c', '/root/inner/d'].map(failure) })
+  const told = comparing('', ['in'])
+  expect((await work(told)).toSorted()).toEqual(['in/a', 'in/b/c'])
+  expect(await work(told, { made: [comparing('in', [], 'tree')] })).toEqual([])
+  expect(await work(told, { failures: [failure('/root/in')] })).toEqual([])
+})
+
+test('of an item that others were done beside without number, all that fails anew is looked at again', async () => {
+  await using broker = await startTestBroker()
+  const { begin, work } = await followFailures(broker)
+  const late = begin(comparing('in', [], 'tree'))
+  for (let index = 0; index < 1_001; index++) await work(comparing('other', ['pipe']))
+  expect(await late.settle({ failures: [failure('/root/in/pipe'), failure('/root')] })).toEqual(['in/pipe'])
 })
 
 test('a failure of a live migration is tried again as a change that was told: it may be a removal that failed', async () => {

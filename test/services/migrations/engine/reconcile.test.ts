@@ -102,14 +102,22 @@ describe('names that somebody was told of', () => {
     expect(counts).toMatchObject({ filesRemoved: 4, foldersRemoved: 2, failures: 0 })
   })
 
-  testUnless(whyNotImmovable(), 'whose removal fails are a failure, and not gone', async () => {
+  testUnless(whyNotImmovable(), 'whose removal fails are a failure, and gone all the same', async () => {
     using move = createLiveMove()
     mkdirSync(move.to('folder'))
     for (const name of ['folder/stays', 'goes']) writeFileSync(move.to(name), 'x')
     using _ = immovable(move.to('folder/stays'))
     const { failures, gone } = await move.apply(changed('', { names: ['folder', 'goes', 'never was'] }))
     expect(failures).toMatchObject([{ path: '/folder' }])
-    expect(gone.toSorted()).toEqual(['/goes', '/never was'])
+    expect(gone.toSorted()).toEqual(['/folder', '/goes', '/never was'])
+  })
+
+  test('have nothing below them unless they are folders', async () => {
+    using move = createLiveMove()
+    for (const name of ['file', 'other']) writeFileSync(move.from(name), 'x')
+    mkdirSync(move.from('folder'))
+    const { gone } = await move.apply(changed('', { names: ['file', 'folder'] }))
+    expect(gone).toEqual(['/file'])
   })
 
   test('are not taken for gone when their whole folder is', async () => {

@@ -1,0 +1,72 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import { decodeItem } from '../engine/item-decode.ts'
+import { looksOf } from '../engine/looks.ts'
+import { joinPath, textFromPath } from '../engine/paths.ts'
+
+interface Dealt {
+  /** In the source. */
+  readonly folder: StorePath
+  isListed: boolean
+  hasAll: boolean
+  hasTree: boolean
+  readonly names: Buffer[]
+  /** Made of the names when somebody asks. */
+  paths?: ReadonlySet<string>
+}
+
+/** The paths that an item deals with itself, as failures have them. */
+export class DealtPaths {
+  /** By folder. */
+  readonly #dealt = new Map<string, Dealt>()
+
+  /** @param root path of the migration in its source */
+  constructor(item: Uint8Array, root: StorePath) {
+    for (const { folder: relative, names, isListed, hasAll, hasTree } of looksOf(decodeItem(item))) {
+      const folder = joinPath(root, relative)
+      const text = textFromPath(folder)
+      const dealt = this.#dealt.get(text) ?? {
+        folder,
+        names: [],
+        isListed: false,
+        hasAll: false,
+        hasTree: false,
+      }
+      this.#dealt.set(text, dealt)
+      dealt.isListed ||= isListed
+      dealt.hasAll ||= hasAll
+      dealt.hasTree ||= hasTree
+      dealt.names.push(...names)
+    }
+  }
+
+  /** Folders that it lists, or deals with something in. */
+  get folders(): Iterable<string> {
+    return this.#dealt.keys()
+  }
+
+  /** Folders that are dealt with as a whole, what is below them by other items. */
+  get trees(): string[] {
+    return [...this.#dealt].filter(([, { hasTree }]) => hasTree).map(([folder]) => folder)
+  }
+
+  /** @param isFolder it is the listing of a folder */
+  has(path: string, isFolder: boolean): boolean {
+    if (isFolder) return this.#dealt.get(path)?.isListed === true
+    const dealt = this.#dealt.get(folderOf(path))
+    if (dealt === undefined) return false
+    const { folder, names, hasAll } = dealt
+    dealt.paths ??= new Set(names.map((name) => textFromPath(joinPath(folder, name))))
+    return hasAll || dealt.paths.has(path)
+  }
+}
+
+/** The folder that a path is in, both as text. */
+export const folderOf = (path: string): string => path.slice(0, Math.max(1, path.lastIndexOf('/')))
+
+/** Whether a path, or a folder that it is in, is among some. */
+export function isWithin(paths: ReadonlySet<string>, path: string): boolean {
+  if (paths.has(path) || paths.has('/')) return true
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1))
+    if (paths.has(path.slice(0, at))) return true
+  return false
+}

@@ -1,0 +1,94 @@
+import type { StorePath } from '../../drivers/driver.ts'
+import { DealtPaths, isWithin } from './dealt-paths.ts'
+
+/**
+ * Items that are remembered as done while another is worked on, some 10 KB each. Longer than so many take only listings of
+ * very large folders, and large files; of those all that fails is looked at again.
+ */
+const maxOthers = 1_000
+
+/** An item that is done, and the paths that it found gone. */
+interface DoneItem {
+  readonly item: Uint8Array
+  readonly gone: readonly string[]
+}
+
+/** Of known failures, those that an item deals with; folders that it deals with as a whole, and others that hold some. */
+export interface Touched {
+  readonly paths: ReadonlySet<string>
+  readonly trees: readonly string[]
+  readonly folders: readonly string[]
+}
+
+/**
+ * An item while it is worked on, with what is to be known when it is done: who else has dealt with its paths meanwhile, and
+ * may have seen them later.
+ */
+export class ItemInHand implements Disposable {
+  readonly item: Uint8Array
+  /** When it was begun, as the number of failures until then. */
+  readonly begunAt: number
+  /** Known failures that other items deal with, which it has made: those tell what became of them. */
+  readonly handedOn = new Set<string>()
+  /** Folders that those deal with as a whole; none while there are no known failures. */
+  readonly handedTrees = new Set<string>()
+  readonly #touched: (item: Uint8Array) => Touched
+  readonly #inHand: Set<ItemInHand>
+  /** Undefined when they were too many. */
+  #others: DoneItem[] | undefined = []
+
+  /**
+   * @param inHand all that are; it is among them until it is disposed of
+   * @param touched known failures that an item deals with
+   */
+  constructor(
+    item: Uint8Array,
+    begunAt: number,
+    inHand: Set<ItemInHand>,
+    touched: (item: Uint8Array) => Touched,
+  ) {
+    this.item = item
+    this.begunAt = begunAt
+    this.#inHand = inHand
+    this.#touched = touched
+    inHand.add(this)
+  }
+
+  /** Other items will tell what became of what they deal with. */
+  handOn(items: readonly Uint8Array[]): void {
+    for (const item of items) {
+      const { paths, trees } = this.#touched(item)
+      for (const path of paths) this.handedOn.add(path)
+      for (const folder of trees) this.handedTrees.add(folder)
+    }
+  }
+
+  /** It is done: the others in hand have perhaps seen what it dealt with before it did. */
+  done(gone: readonly string[]): void {
+    for (const other of this.#inHand) if (other !== this) other.#remember({ item: this.item, gone })
+  }
+
+  /** Which of some paths others have dealt with meanwhile. @param root path of the migration in its source */
+  overtaken(
+    paths: readonly { readonly path: string; readonly isFolder: boolean }[],
+    root: StorePath,
+  ): string[] {
+    if (paths.length === 0) return []
+    const others = this.#others?.map(({ item, gone }) => ({
+      dealt: new DealtPaths(item, root),
+      gone: new Set(gone),
+    }))
+    const isDealtWith = (path: string, isFolder: boolean) =>
+      others?.some(({ dealt, gone }) => dealt.has(path, isFolder) || isWithin(gone, path)) ?? true
+    return paths.filter(({ path, isFolder }) => isDealtWith(path, isFolder)).map(({ path }) => path)
+  }
+
+  #remember(done: DoneItem): void {
+    if (this.#others !== undefined && this.#others.length < maxOthers) this.#others.push(done)
+    else this.#others = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.#inHand.delete(this)
+  }
+}
