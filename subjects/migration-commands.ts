@@ -15,6 +15,7 @@ import {
   recurringWindow,
 } from './migration-recurrence.ts'
 import { cleanupFields } from './source-cleanup.ts'
+import { deletionFields } from './target-match.ts'
 import { Count, list, model, Nothing, strict, Text } from './schemas.ts'
 
 const byId = strict({ migrationId })
@@ -123,7 +124,7 @@ export const migrationCommands = definitions({
   },
   update: {
     summary:
-      'Change the priority, the recurrence, the movers or the cleanup of the source of a migration; what is not given stays',
+      'Change the priority, the recurrence, the movers, the cleanup of the source or what may be deleted at the target of a migration; what is not given stays',
     description:
       'A period takes the place of a schedule, and a schedule that of a period. All of it holds at once, also for a migration that runs.',
     input: strict({
@@ -141,6 +142,7 @@ export const migrationCommands = definitions({
       recurringWindow,
       movedBy: Type.Optional(movedBy),
       ...cleanupFields,
+      ...deletionFields,
     }),
     output: Migration,
     ...command,

@@ -9,7 +9,7 @@ import { actionPolicies, actionPolicyNames } from './migration-terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
 import { Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
-import { Deletions } from './target-match.ts'
+import { Deletions, deletionView } from './target-match.ts'
 
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
@@ -102,7 +102,7 @@ export const Migration = model('Migration', {
   ruleCount: Count('Exclusions and inclusions; a list of migrations shows the first few of each'),
   pathMappings: list(PathMapping, maxPathMappings),
   failedPathCount: Count('Paths that did not arrive; see failures'),
-  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  ...deletionView,
   deletions: Type.Optional(Deletions),
   ...cleanupView,
   comparisonPeriodSeconds,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Count, model, strict, Timestamp } from './schemas.ts'
+import { Count, model, Path, strict, Timestamp } from './schemas.ts'
 
 /**
  * What is deleted without anybody's approval, unless the migration says otherwise: a number that a person can look through,
@@ -7,15 +7,18 @@ import { Count, model, strict, Timestamp } from './schemas.ts'
  */
 export const targetMatchDefaults = { maxDeletions: 1_000, maxDeletionPercent: 20 } as const
 
-const settings = {
+/** What is deleted at the target, and how. */
+export const deletionFields = {
   maxDeletions: Type.Optional(
-    Count(`Files and folders that are deleted without approval; default ${targetMatchDefaults.maxDeletions}`),
+    Count(
+      `Files and folders that are deleted without approval; of a live migration, within an hour. Default ${targetMatchDefaults.maxDeletions} with targetMatch, else no limit`,
+    ),
   ),
   maxDeletionPercent: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 100,
-      description: `The same as a share of what the target has; default ${targetMatchDefaults.maxDeletionPercent}`,
+      description: `The same as a share of what the target has; default ${targetMatchDefaults.maxDeletionPercent} with targetMatch, else no limit`,
     }),
   ),
   trash: Type.Optional(
@@ -33,18 +36,39 @@ export const targetMatchFields = {
         'Delete what is at the target only when a scan is over, but nothing that is excluded; default false',
     }),
   ),
-  ...settings,
+  ...deletionFields,
 }
 
-/** The settings of a migration that matches its target, as they are stored. */
-export const TargetMatch = strict(settings)
+/** The settings of a migration that matches its target, or of a live one, as they are stored. */
+export const DeletionSettings = strict(deletionFields)
 
-/** Deletions of a migration: those that wait for approval, or those that were made. */
+/** The settings as callers see them. */
+export const deletionView = {
+  targetMatch: Type.Boolean({ description: 'Deletes what is at the target only' }),
+  ...deletionFields,
+  entriesAtTarget: Type.Optional(
+    Count(
+      'Files and folders that the target of a live migration with maxDeletionPercent had when they were counted last; until then no share holds',
+    ),
+  ),
+}
+
+/** Deletions of a migration: those that wait for approval (of a live one, those that were met so far), or those that were made. */
 export const Deletions = model('Deletions', {
   isHeld: Type.Boolean({ description: 'Whether they wait for approve-deletions' }),
   files: Count('Files'),
   folders: Count('Folders'),
   bytes: Count('Bytes of the files'),
-  percent: Type.Number({ minimum: 0, maximum: 100, description: 'Share of what the target has' }),
+  percent: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'Share of what the target has; of a live migration only with maxDeletionPercent',
+    }),
+  ),
+  removedWithinHour: Type.Optional(
+    Count('Live migrations: files and folders removed within the hour before'),
+  ),
+  example: Type.Optional(Path('Live migrations: one of those that wait, as a path of the source')),
   time: Timestamp('When they were counted'),
 })

@@ -13,7 +13,7 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { requireApart } from './places.ts'
-import { requireMatchable, requireOwnTarget } from './plans/target-match.ts'
+import { requireMatchable, requireOwnTarget, requireTrash } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
@@ -130,7 +130,8 @@ export function commandHandlers(
       return afterTurns(migrationId)
     },
     update: async ({ migrationId, ...changes }) => {
-      await figures.record(migrationId)
+      const { target } = await figures.record(migrationId)
+      await requireTrash(dependencies, target, changes)
       await records.update(
         migrationId,
         (current) => changed(current, changes, Date.now()),

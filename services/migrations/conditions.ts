@@ -131,10 +131,11 @@ export function recordConditions(record: MigrationRecord, nowMs: number): Condit
     return [{ ...waits, since: scheduled ?? created }]
   }
   if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
-  const { files, folders, time } = deletions
+  const { files, folders, example, time } = deletions
+  const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
   return [
     {
-      ...said('WAITS_FOR_APPROVAL', `${plural(files, 'file')} and ${plural(folders, 'folder')}`),
+      ...said('WAITS_FOR_APPROVAL', example === undefined ? held : `${held}, such as ${example}`),
       since: time,
     },
   ]

@@ -13,7 +13,7 @@ import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { onlySource, requireApart, requirePlaces, requireUnique } from './places.ts'
-import { requireOwnTarget, targetMatchOf } from './plans/target-match.ts'
+import { deletionsOf, requireOwnTarget, requireTrash } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import { factOf, type MigrationRecord } from './record.ts'
 import type { Recurrence } from './recurrence.ts'
@@ -47,7 +47,10 @@ export const creator =
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
       throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
     requireMovers(kind, input.movedBy)
-    const targetMatch = await targetMatchOf(dependencies, input, kind)
+    const matching = input.targetMatch === true && { targetMatch: {} }
+    const deletions = deletionsOf(input, { kind, ...matching })
+    const { targetMatch } = deletions
+    await requireTrash(dependencies, target, input)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
     const [, , [others, allMappings]] = await asking
@@ -83,7 +86,7 @@ export const creator =
       ...ruleIds,
       pathMappings,
       pendingRegions: [],
-      ...(targetMatch === undefined ? {} : { targetMatch }),
+      ...deletions,
       ...(cleanup === undefined ? {} : { cleanup }),
     }
     await records.create(migrationId, record, [

@@ -5,8 +5,9 @@ import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
-import { kindOf, notBeforeOf } from './engine/items.ts'
 import type { Meter } from './engine/meter.ts'
+import { headOf, kindOf, notBeforeOf } from './engine/items.ts'
+import { heldForMs } from './engine/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
@@ -60,6 +61,7 @@ export class ItemLoop {
   readonly #options: ItemLoopOptions
   readonly #inHand: Set<number>
   readonly putOffs = new PutOffs()
+  readonly #begunMs = Date.now()
   #toldUntilMs = 0
 
   constructor(options: ItemLoopOptions) {
@@ -82,7 +84,7 @@ export class ItemLoop {
     const notBeforeMs = this.#notBeforeOf(item)
     // Nobody could ever work on it, and it would come back for ever.
     if (notBeforeMs === undefined) return item.done()
-    const waitMs = stillToWaitMs(notBeforeMs, Date.now())
+    const waitMs = isHeldBefore(item.data, this.#begunMs) ? 0 : stillToWaitMs(notBeforeMs, Date.now())
     if (waitMs > 0) {
       item.later(waitMs)
       return
@@ -217,6 +219,12 @@ export class ItemLoop {
     this.#toldUntilMs = performance.now() + tellEveryMs
     log.warn({ migration: workId, reason }, 'Something does not arrive at the moment, and is tried again.')
   }
+}
+
+/** Whether what an item is about was held before a moment: whoever begins anew looks at once whether it may go. */
+const isHeldBefore = (item: Uint8Array, thenMs: number): boolean => {
+  const { kind, attempt, notBeforeMs } = headOf(item)
+  return kind === 'reconcile' && attempt === 1 && notBeforeMs < thenMs + heldForMs
 }
 
 /** What was copied because it changed. */

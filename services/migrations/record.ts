@@ -8,7 +8,7 @@ import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
 import { maxRules } from '../../subjects/rules.ts'
 import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
-import { Deletions, TargetMatch } from '../../subjects/target-match.ts'
+import { DeletionSettings, Deletions } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { migrationKinds } from './states.ts'
 
@@ -86,8 +86,12 @@ export const MigrationRecord = strict({
   movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
   /** Deletes what is at the target only when a scan is over. */
-  targetMatch: Type.Optional(TargetMatch),
-  /** Of the last scan that was over. */
+  targetMatch: Type.Optional(DeletionSettings),
+  /** How a live one removes at the target what is removed at its source. */
+  removals: Type.Optional(DeletionSettings),
+  /** Of a live one, when they were counted last: a share of deletions is of these. */
+  entriesAtTarget: Type.Optional(Count('Files and folders of the target')),
+  /** Of the last scan that was over; of a live one, those that wait for approval. */
   deletions: Type.Optional(Deletions),
   /** Its source is cleaned up by itself so long after each completion. */
   cleanup: Type.Optional(strict({ afterSeconds: Count('Seconds; 0 for at once') })),
@@ -125,6 +129,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     counts: _counts,
     cutShort: wasCutShort,
     deletions: _deletions,
+    entriesAtTarget: _entries,
     cleanedAfter: _cleaned,
     approvedDeletions: _approved,
     ...record

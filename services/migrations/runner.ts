@@ -16,6 +16,8 @@ import type { ChangesView } from './changes/following.ts'
 import type { WorkState } from './conditions.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import type { Flights } from './flights.ts'
+import type { RemovalGuards } from './guards/removal-guards.ts'
+import { RemovalsHeld } from './changes/on-hold.ts'
 import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
@@ -41,6 +43,8 @@ export interface RunnerOptions extends WorkStores {
   /** Who moves the files of a migration. */
   readonly movedBy: (record: MigrationRecord) => Promise<Movers>
   readonly agents: Offers
+  /** What live migrations remove at their targets. */
+  readonly guards: RemovalGuards
   readonly onCount: CountListener
   readonly flights: Flights
   readonly log: Log
@@ -62,7 +66,7 @@ export class Runner {
   /** By internal id. */
   readonly #followed = new Map<string, Followed>()
   readonly #working = new Set<Promise<void>>()
-  /** Queues that were there when this process began: whoever worked on them is gone. */
+  /** Queues that whoever worked on them has left: those of before this process, and those of removals that are held. */
   readonly #inherited = new Set<string>()
   readonly #closing = new AbortController()
   #watch: { stop(): Promise<void> } | undefined
@@ -153,7 +157,7 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
-    const { records, resolve, changes, failures, movedBy } = this.#options
+    const { records, resolve, changes, failures, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return this.#drained(record)
     const { migrationId, target } = record
     followed.settings = settingsKey(record)
@@ -182,15 +186,27 @@ export class Runner {
       let latest = record
       const changed = (next: MigrationRecord) => {
         latest = next
+        guards.set(next)
         if (!hasUnqueued(next)) return
         queueRegions(records, next, active, failures).catch((error: unknown) => followed.halt.abort(error))
       }
       followed.work = { workId, changed }
+      await guards.begin(record)
+      const counting = new AbortController()
       // What changed while it was being opened, nobody was told.
       changed((await records.get(migrationId)) ?? record)
-      await active.run(async () => {
-        if (latest.state === 'RUNNING') await noteScanned()
-      })
+      try {
+        await active.run(async () => {
+          if (latest.state === 'RUNNING') await noteScanned()
+          void guards.count(latest, spec, AbortSignal.any([signal, counting.signal]))
+        })
+      } catch (error) {
+        if (!(error instanceof RemovalsHeld)) throw error
+        this.#inherited.add(workId)
+        return await guards.hold(record, error.held)
+      } finally {
+        counting.abort()
+      }
     } else if (await active.run()) {
       try {
         if (await matchedTarget(this.#options, record, options.spec, signal)) await noteScanned()
@@ -266,9 +282,9 @@ export class Runner {
   }
 }
 
-/** Equal for equal rules and movers. */
-const settingsKey = ({ exclusions = [], inclusions = [], movedBy }: MigrationRecord): string =>
-  JSON.stringify([exclusions, inclusions, movedBy])
+/** Equal for equal rules, movers and trash. */
+const settingsKey = ({ exclusions = [], inclusions = [], movedBy, removals }: MigrationRecord): string =>
+  JSON.stringify([exclusions, inclusions, movedBy, removals?.trash])
 
 /** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
 const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>

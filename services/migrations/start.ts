@@ -25,6 +25,7 @@ import { FailureEvents } from './failure-events.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
 import { Flights } from './flights.ts'
+import { RemovalGuards } from './guards/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
 import { Progress } from './progress.ts'
@@ -94,18 +95,13 @@ export async function startMigrations(options: MigrationsOptions) {
   }
   const flights = new Flights((moved) => stats.rolling.addMoved(moved))
   const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, flights, log })
-  const resolve = async ({
-    internalId,
-    generation,
-    cutShort = false,
-    path,
-    policy,
-    ...record
-  }: MigrationRecord) => {
+  const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
+  const resolve = async (record: MigrationRecord) => {
+    const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
     const [source, target] = await Promise.all([spec(record.source), spec(record.target)])
     const root = pathFromText(path)
     const packed = packRules(await rules.of(record))
-    const mapped = engineMappings({ path, ...record })
+    const mapped = engineMappings(record)
     return {
       id: internalId,
       generation: cutShort ? generation : 1,
@@ -115,9 +111,9 @@ export async function startMigrations(options: MigrationsOptions) {
       policy,
       ...(packed === undefined ? {} : { rules: packed }),
       ...(mapped === undefined ? {} : { mappings: mapped }),
-      metadata: record.metadata,
-      links: record.links,
-      ...(record.kind === 'live' && { live: { startedMs: startOf(record) } }),
+      metadata,
+      links,
+      ...(record.kind === 'live' && { live: { startedMs: startOf(record), ...guards.specOf(record) } }),
       limits: bandwidth.limits.of(record.migrationId, record.target),
     }
   }
@@ -144,6 +140,7 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
     agents: agents.offers,
+    guards,
     onCount,
     flights,
     log,
@@ -236,6 +233,7 @@ export async function startMigrations(options: MigrationsOptions) {
     run: async () => {
       await bandwidth.run()
       agents.run()
+      guards.start()
       await runner.start()
       conditions.start()
       await failureEvents.start()
@@ -263,6 +261,7 @@ export async function startMigrations(options: MigrationsOptions) {
         cleanups.jobs.stop(),
         plans.stop(),
       ])
+      guards.stop()
       await bandwidth.stop()
       metrics.stop()
       await stats.stop()

@@ -29,8 +29,13 @@ export function stateText(record: Told, failedPathCount: number, nowMs: number):
 }
 
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
-  if (deletions?.isHeld === true)
-    return `stopped before ${plural(deletions.files, 'file')} and ${plural(deletions.folders, 'folder')} of the target are deleted: see plan, then approve-deletions`
+  if (deletions?.isHeld === true) {
+    const { files, folders, removedWithinHour } = deletions
+    const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
+    return removedWithinHour === undefined
+      ? `stopped before ${held} of the target are deleted: see plan, then approve-deletions`
+      : `stopped before ${held} more are deleted at the target, after ${removedWithinHour} within an hour: approve-deletions goes on`
+  }
   if (!resumable) return 'stopped, and cannot go on'
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
 }

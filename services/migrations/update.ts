@@ -3,6 +3,7 @@ import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import { invalidField } from './invalid.ts'
+import { deletionsOf } from './plans/target-match.ts'
 import type { MigrationRecord } from './record.ts'
 import { planned } from './recurrence.ts'
 import { planOf } from './recurrence-input.ts'
@@ -10,7 +11,7 @@ import type { MigrationKind } from './states.ts'
 
 type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
 
-/** A record with its priority, recurrence or movers changed. @throws GantryError INVALID_INPUT */
+/** A record with its priority, recurrence, movers or deletions changed. @throws GantryError INVALID_INPUT */
 export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
   const { migrationPriority = current.priority, movedBy = current.movedBy } = changes
   requireMovers(current.kind, changes.movedBy)
@@ -22,6 +23,7 @@ export function changed(current: MigrationRecord, changes: Changes, nowMs: numbe
     ...(movedBy === undefined ? {} : { movedBy }),
     ...recurrenceOf(current, changes, nowMs),
     ...(cleanup === undefined ? {} : { cleanup }),
+    ...deletionsOf(changes, current),
   }
 }
 

@@ -108,6 +108,9 @@ export function publicMigration(
     pathMappings: record.pathMappings ?? [],
     failedPathCount: failed,
     targetMatch: record.targetMatch !== undefined,
+    ...record.targetMatch,
+    ...record.removals,
+    ...(record.entriesAtTarget === undefined ? {} : { entriesAtTarget: record.entriesAtTarget }),
     ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
   }

@@ -4,6 +4,7 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -35,8 +36,15 @@ afterAll(async () => {
 
 let count = 0
 
+interface LiveOptions {
+  readonly listens?: boolean
+  readonly actionPolicy?: 'SkipIfSizeMatch'
+  readonly maxDeletionPercent?: number
+  readonly trash?: boolean
+}
+
 /** Two folders, as source and target, and a live migration between them; not started. */
-async function createLive(options: { listens?: boolean } = {}) {
+async function createLive({ listens = true, ...options }: LiveOptions = {}) {
   const folder = createFolder('source', 'target')
   const migrationId = `live-${++count}`
   const [source, target] = [`${migrationId}-source`, `${migrationId}-target`]
@@ -45,7 +53,7 @@ async function createLive(options: { listens?: boolean } = {}) {
     fileSystemId: target,
     role: 'target',
     fsRoot: folder.target,
-    listenAndApplySourceChanges: options.listens ?? true,
+    listenAndApplySourceChanges: listens,
   })
   await platform.call(migrations.create, {
     migrationId,
@@ -53,6 +61,7 @@ async function createLive(options: { listens?: boolean } = {}) {
     source,
     target,
     scanOnlyMigration: false,
+    ...options,
   })
   const get = () => platform.call(migrations.get, { migrationId })
   const is = (state: string) => until(`it is ${state}`, async () => (await get()).state === state)
@@ -203,6 +212,51 @@ async function refused(
   await live.is('LIVE')
   return first!
 }
+
+test('more removals than the guard allows are held until somebody approves of them, and go into the trash', async () => {
+  await using live = await createLive({
+    actionPolicy: 'SkipIfSizeMatch',
+    maxDeletionPercent: 50,
+    trash: true,
+  })
+  const { migrationId } = live
+  const old = Array.from({ length: 10 }, (_, index) => `old${index}`)
+  fill(live.at)
+  // Older than the migration: it goes as it was told, a comparison would leave it.
+  for (const side of [live.at, live.there]) for (const name of old) writeFileSync(side(name), 'x')
+  await live.start()
+  await until('the target is counted', async () => (await live.get()).entriesAtTarget === 18)
+  await platform.call(migrations.update, { migrationId, maxDeletionPercent: 30 })
+  for (const path of [...old, 'a']) rmSync(live.at(path), { recursive: true })
+  await live.is('STOPPED')
+  const held = await live.get()
+  expect(held).toMatchObject({
+    resumable: true,
+    abortReason: 'AUTO_ABORTED',
+    stateText: expect.stringMatching(
+      /^stopped before \d+ files? and \d folders? more are deleted .* after 5 /,
+    ),
+    conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /') }],
+    deletions: { isHeld: true, removedWithinHour: 5, percent: (100 * 11) / 18 },
+    maxDeletionPercent: 30,
+    trash: true,
+  })
+  // Of ten old ones, and three files in three folders; the eighteen have the root and a file that stays.
+  expect(held.deletions!.files + held.deletions!.folders).toBe(16 - 5)
+
+  // What nobody approved of waits again.
+  await platform.call(migrations.resume, { migrationId })
+  await live.is('STOPPED')
+  expect((await live.get()).deletions).toMatchObject({ isHeld: true, removedWithinHour: 5 })
+  await platform.call(migrations['approve-deletions'], { migrationId })
+  const besideTrash = () => live.differences().filter((line) => !line.startsWith('/.gantry-trash'))
+  await until('all of it is removed', () => isEqual(besideTrash))
+  await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
+  await live.is('LIVE')
+  expect((await live.get()).deletions).toBeUndefined()
+  const kept = readdirSync(live.there('.gantry-trash'), { recursive: true, encoding: 'utf8' })
+  expect(kept.filter((path) => /old\d$|a\/2$|b\/3$|c\/4$/.test(path))).toHaveLength(13)
+})
 
 test('changes after the scan are not applied where the target is not to listen', async () => {
   await using live = await createLive({ listens: false })

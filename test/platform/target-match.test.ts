@@ -166,7 +166,7 @@ test('settings without a match, or without a place for the trash, are refused wi
   }
   expect(await put('maxDeletions=3')).toEqual({
     status: 400,
-    message: 'input: maxDeletions goes with targetMatch=true',
+    message: 'input: maxDeletions goes with targetMatch=true, or with a live migration',
   })
   expect(await put('targetMatch=true&maxDeletionPercent=101')).toMatchObject({ status: 400 })
   expect((await platform.rest('migrator', 'GET', '/migrations/whole/plan?planId=none')).status).toBe(404)

@@ -1,12 +1,12 @@
 import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
 import type { ItemResult } from '../engine/counts.ts'
-import { decodeItem } from '../engine/item-decode.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
-import { changedFolder, type DirtyFolder, dirtyFolder, DirtyFolders } from './dirty-folders.ts'
+import { changedFolder, type DirtyFolder, DirtyFolders, foldersOf } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
 import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
 import type { KnownFailures } from './known-failures.ts'
+import { OnHold } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
@@ -43,6 +43,7 @@ export class Changes {
     this.#wholeSinceMs ??= sinceMs
     this.#pump()
   })
+  readonly #onHold = new OnHold((error) => this.#port?.fail(error))
   /** Folders that are in the queue. */
   readonly #inQueue = new Set<string>()
   #feed: ChangeFeed | undefined
@@ -82,6 +83,7 @@ export class Changes {
     this.#port = undefined
     this.#held.close()
     this.#otherNames.close()
+    this.#onHold.close()
     const feed = this.#feed
     this.#feed = undefined
     await feed?.close()
@@ -90,7 +92,7 @@ export class Changes {
   /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
   async scanned(): Promise<boolean> {
     this.#isScanned = true
-    if (this.#isComparing) return true
+    if (this.#isComparing || this.#onHold.sinceMs !== undefined) return true
     if (this.#wholeSinceMs !== undefined) {
       await this.#compare()
       return true
@@ -117,6 +119,7 @@ export class Changes {
     const batch = this.#batches.working(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    if (result?.held !== undefined) this.#onHold.add(result.held, batch?.sinceMs ?? Date.now())
     if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? Date.now())
     if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
@@ -140,7 +143,8 @@ export class Changes {
 
   view(): ChangesView {
     const wholeSinceMs = this.#wholeSinceMs ?? this.#otherNames.sinceMs
-    const times = [this.#dirty.oldestMs, this.#held.oldestMs, this.#batches.oldestMs, wholeSinceMs]
+    const found = [this.#dirty.oldestMs, this.#held.oldestMs, wholeSinceMs]
+    const times = [...found, this.#batches.oldestMs, this.#onHold.sinceMs]
     const oldestMs = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
     return {
       detection: this.#feed?.detection ?? 'off',
@@ -287,14 +291,4 @@ export class Changes {
       await this.#port?.publish(lane, item, messageId)
     }
   }
-}
-
-/** The folders of an item that a thread gave back. */
-function foldersOf(bytes: Uint8Array, sinceMs: number): { folder: DirtyFolder; notBeforeMs: number }[] {
-  const item = decodeItem(bytes)
-  if (item.kind !== 'reconcile') return []
-  return item.groups.map((group) => ({
-    folder: dirtyFolder(group, sinceMs),
-    notBeforeMs: item.notBeforeMs,
-  }))
 }

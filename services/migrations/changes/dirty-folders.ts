@@ -1,3 +1,4 @@
+import { decodeItem } from '../engine/item-decode.ts'
 import { type ChangedFolder, type ChangeScope, widerScope } from '../engine/items.ts'
 
 /**
@@ -140,3 +141,16 @@ export const dirtyFolder = (
   scope,
   sinceMs,
 })
+
+/** The folders of an item that a thread gave back. */
+export function foldersOf(
+  bytes: Uint8Array,
+  sinceMs: number,
+): { folder: DirtyFolder; notBeforeMs: number }[] {
+  const item = decodeItem(bytes)
+  if (item.kind !== 'reconcile') return []
+  return item.groups.map((group) => ({
+    folder: dirtyFolder(group, sinceMs),
+    notBeforeMs: item.notBeforeMs,
+  }))
+}

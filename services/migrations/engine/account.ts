@@ -1,9 +1,10 @@
 import type { StoreError, StorePath } from '../../drivers/driver.ts'
 import { ChangedNames, reconcileItems } from './changed-folders.ts'
-import type { Counts, ItemResult } from './counts.ts'
+import type { Counts, HeldRemoval, ItemResult } from './counts.ts'
 import type { ChangedFolder } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath, textFromPath } from './paths.ts'
+import { heldForMs } from './removal-budget.ts'
 import { storePath, type Run } from './run.ts'
 
 /** What a comparison came to: counts, failures, and what is to be looked at again. */
@@ -15,6 +16,9 @@ export class Account {
   /** To be looked at again as soon as may be. */
   readonly #again = new ChangedNames()
   readonly #gone: string[] = []
+  /** Told names whose removal is held. */
+  readonly #waiting = new ChangedNames()
+  readonly #held: HeldRemoval[] = []
   /** Whether something was written to a file with several names. */
   hasOtherNames = false
   /** Large files that somebody writes to, by how long they are left alone. */
@@ -32,6 +36,16 @@ export class Account {
   /** @param path of the source where no folder is (any more) */
   gone(path: StorePath): void {
     this.#gone.push(textFromPath(path))
+  }
+
+  /** The budget does not allow to remove something at the target. */
+  hold(removal: HeldRemoval): void {
+    this.#held.push(removal)
+  }
+
+  /** Something of a told name is held: it stays in the queue, as a comparison would leave what is older than the migration. */
+  waits(folder: StorePath, name: Buffer, isTree: boolean): void {
+    this.#waiting.add(folder, name, isTree)
   }
 
   /** Something changed while it was worked on. @param folder relative to the migration's path */
@@ -75,7 +89,11 @@ export class Account {
   /** Items of what is to be tried again. */
   get retries(): Uint8Array<ArrayBuffer>[] {
     const head = this.#outcome.next
-    return head === undefined ? [] : reconcileItems([...this.#retry, ...this.#retryNames.groups], head)
+    const waiting = { attempt: 1, notBeforeMs: Date.now() + heldForMs }
+    return [
+      ...(head === undefined ? [] : reconcileItems([...this.#retry, ...this.#retryNames.groups], head)),
+      ...reconcileItems(this.#waiting.groups, waiting),
+    ]
   }
 
   /** @param copied what came of what was copied at once; its counts are in those of the account */
@@ -92,6 +110,7 @@ export class Account {
       failures: [...failures, ...(copied?.failures ?? [])],
       ...(this.hasOtherNames ? { hasOtherNames: true } : {}),
       ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
+      ...(this.#held.length === 0 ? {} : { held: this.#held }),
       ...(copied?.vanished === undefined ? {} : { vanished: copied.vanished }),
       ...(putOff === undefined ? {} : { putOff }),
       again: [

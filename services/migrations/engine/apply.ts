@@ -2,14 +2,12 @@ import type { Entry, StoreError, StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { Account } from './account.ts'
 import type { Beside } from './beside.ts'
-import { type Brought, broughtFrom, goneMapped } from './brought.ts'
+import { broughtFrom, goneMapped } from './brought.ts'
 import type { Children } from './children.ts'
 import type { How, Place } from './compared.ts'
-import { concurrently } from './concurrently.ts'
 import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { isFolder, makeFolder, makeParents, makeRealFolders } from './folders.ts'
-import { inTheWay, mayReplace } from './in-the-way.ts'
 import type { ChangedFolder } from './items.ts'
 import { judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
@@ -27,16 +25,11 @@ import { isMapped, targetPath } from './mappings.ts'
 import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
 import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
-import {
-  comingFrom,
-  type MayRemove,
-  mayRemoveAll,
-  mayRemoveOwn,
-  removalAtTarget,
-  removeTree,
-} from './remove-tree.ts'
-import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
+import { Removals } from './removals.ts'
+import { comingFrom, mayRemoveAll, mayRemoveOwn } from './remove-tree.ts'
+import { atTarget, storePath, type Run } from './run.ts'
 import { sizeOfSame } from './same-content.ts'
+import { isTrash } from './walk/trash.ts'
 
 /** Applies differences between source and target, and keeps account of what came of it. */
 export class Applying {
@@ -44,8 +37,7 @@ export class Applying {
   readonly #children: Children
   readonly #account: Account
   readonly #copies: Copies
-  /** Removed once all is copied: after a renaming, the content is then never away from the target. */
-  readonly #removals: { place: Place; name: Buffer; gone: Brought; may: MayRemove }[] = []
+  readonly #removals: Removals
   /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
@@ -57,6 +49,7 @@ export class Applying {
     this.#children = children
     this.#account = new Account(run, attempt)
     this.#copies = new Copies(run, children, this.#account.counts)
+    this.#removals = new Removals(run, this.#account)
   }
 
   /**
@@ -96,7 +89,7 @@ export class Applying {
       // With a folder goes what path mappings have led elsewhere from it.
       const brought = isNoFolder ? await broughtFrom(run, path) : []
       for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
-        this.#removals.push({ place, name, gone, may: mayRemoveOwn(run) })
+        this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
       if (entry !== undefined)
@@ -106,7 +99,7 @@ export class Applying {
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
       if (isToGo && !this.#isExcluded(place, { ...there, name })) {
         const gone = { at: comingFrom(run, path), entry: there }
-        this.#removals.push({ place, name, gone, may: mayRemoveAll(run) })
+        this.#removals.later({ place, name, isTree, gone, may: mayRemoveAll(run) })
       }
     })
   }
@@ -129,7 +122,7 @@ export class Applying {
     await this.#account.trying(place.folder, name, true, async () => {
       const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
       const now = await run.source.stat(at.origin)
-      if (now === undefined) await this.#remove(place, name, { at, entry }, mayRemoveOwn(run))
+      if (now === undefined) await this.#removals.remove(place, name, { at, entry }, mayRemoveOwn(run))
       // Something was made since the source was listed; a link that is left out was there all the time.
       else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep') this.#account.again(place.folder, name)
     })
@@ -140,7 +133,7 @@ export class Applying {
     for (const name of await goneMapped(this.#run, place.path)) {
       await this.#account.trying(place.folder, name, true, async () => {
         for (const gone of await broughtFrom(this.#run, joinPath(place.path, name)))
-          await this.#remove(place, name, gone, mayRemoveOwn(this.#run))
+          await this.#removals.remove(place, name, gone, mayRemoveOwn(this.#run))
       })
     }
   }
@@ -149,7 +142,9 @@ export class Applying {
   async refuseToEmpty({ path }: Place, beside: Beside | undefined): Promise<void> {
     const run = this.#run
     let isCopied = (await broughtFrom(run, path)).some(({ entry }) => isOwn(run, entry))
-    for await (const batch of beside?.rest() ?? []) isCopied ||= batch.some((entry) => isOwn(run, entry))
+    const isCopy = (entry: Entry) =>
+      isOwn(run, entry) && !isTrash(joinPath(targetPath(run, path), entry.name))
+    for await (const batch of beside?.rest() ?? []) isCopied ||= batch.some(isCopy)
     if (isCopied) this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
   }
 
@@ -163,9 +158,7 @@ export class Applying {
     const { counts } = this.#account
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
-    await concurrently(this.#removals, concurrencyOf(this.#run), ({ place, name, gone, may }) =>
-      this.#account.trying(place.folder, name, true, () => this.#remove(place, name, gone, may)),
-    )
+    await this.#removals.finish()
     for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
     this.#children.items({
       regions: this.#account.retries,
@@ -195,7 +188,7 @@ export class Applying {
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
-    if (isInTheWay && !(await this.#clear(place, { ...there, name: entry.name }))) return
+    if (isInTheWay && !(await this.#removals.clear(place, { ...there, name: entry.name }, how))) return
     const beside = isInTheWay ? undefined : there
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
@@ -254,30 +247,6 @@ export class Applying {
       // A copy needs fewer rights than a change of what is there, and says what is wrong.
       return true
     }
-  }
-
-  /** Removes a folder where something else belongs, or the other way round; false when it must stay. */
-  async #clear(place: Place, there: Entry): Promise<boolean> {
-    const run = this.#run
-    const path = joinPath(place.path, there.name)
-    if (await this.#removeTree({ at: comingFrom(run, path), entry: there }, mayReplace(run))) return true
-    this.#account.failedForGood(path, inTheWay(there))
-    return false
-  }
-
-  /** @param name of what is gone from the folder, with all that mappings have brought from it */
-  async #remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<void> {
-    const run = this.#run
-    await this.#removeTree(gone, may)
-    if (!isWatched(run)) return
-    // Made again before it was removed, and copied again meanwhile: that copy is gone now.
-    const now = await run.source.stat(gone.at.origin)
-    if (now !== undefined && (now.type === 'folder' || gone.entry.type !== 'folder'))
-      this.#account.again(place.folder, name)
-  }
-
-  #removeTree({ at, entry }: Brought, may: MayRemove): Promise<boolean> {
-    return removeTree(this.#run, removalAtTarget(may, this.#account.counts), at, entry)
   }
 
   #compare(path: StorePath): void {

@@ -98,6 +98,17 @@ export interface Failure {
   isFolder?: true
 }
 
+/** Something at the target that is not removed, as the migration's budget for removals is used up. */
+export interface HeldRemoval {
+  /** Where it would be in the source, as failures have paths. */
+  readonly path: string
+  /** What would go with it, itself included. */
+  readonly files: number
+  readonly folders: number
+  /** Of the files. */
+  readonly bytes: number
+}
+
 /** What came of a work item. */
 export interface ItemResult {
   counts: Counts
@@ -108,6 +119,8 @@ export interface ItemResult {
    * nothing is below them. One whose copy or removal at the target failed is among the failures too.
    */
   gone?: string[]
+  /** Of a live migration: what waits for an approval. Names that were told are in an item that was made of them. */
+  held?: HeldRemoval[]
   /** Of a live migration: paths, as failures have them, that went before they were copied: they have not arrived. */
   vanished?: string[]
   /** Something was written to a file with several names: the others are to be looked at too. */

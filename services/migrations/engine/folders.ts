@@ -4,6 +4,7 @@ import { inTheWay } from './in-the-way.ts'
 import { isOwn } from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
 import { carried, linksOf, readOptions } from './metadata.ts'
+import { removalAt, removeTree } from './remove-tree.ts'
 import { atTarget, storePath, type Run } from './run.ts'
 
 /**
@@ -89,8 +90,12 @@ export async function makeRealFolders(
   const found = await atTarget(run.target.stat(there))
   known.add(key)
   if (found?.type === 'folder') return above
-  if (found !== undefined && isOwn(run, found)) await atTarget(run.target.remove(there))
-  else if (found?.type === 'symlink') return above
+  if (found !== undefined && isOwn(run, found)) {
+    const removal = { ...removalAt(run), mayRemove: () => true, removed: () => undefined }
+    // Where that is held, the name of the folder is too, when it is compared.
+    if ((await removeTree(run, removal, { path: there, origin: whole }, found)) !== 'nothing')
+      throw inTheWay(found)
+  } else if (found?.type === 'symlink') return above
   else if (found !== undefined) throw inTheWay(found)
   await makeFolder(run, whole, original?.mode)
   return above ?? path

@@ -215,17 +215,18 @@ export const startRegion = (
   })
 
 const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'parts', 'folders', 'reconcile']
-const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":\d{1,6},"notBeforeMs":(\d{1,15}),/
+const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":(\d{1,6}),"notBeforeMs":(\d{1,15}),/
 /** The head of an item is shorter than this. */
 const maxHeadLength = 80
 
-function headOf(item: Uint8Array): { kind: Item['kind']; notBeforeMs: number } {
+/** What all items have, without decoding the rest. Throws INVALID_INPUT. */
+export function headOf(item: Uint8Array): Pick<Item, 'kind' | 'attempt' | 'notBeforeMs'> {
   const start = Buffer.from(item.buffer, item.byteOffset, Math.min(item.length, maxHeadLength)).toString(
     'latin1',
   )
-  const [, kind, notBefore] = headPattern.exec(start) ?? []
+  const [, kind, attempt, notBefore] = headPattern.exec(start) ?? []
   if (kind === undefined || !isKind(kind)) throw malformed('no known kind')
-  return { kind, notBeforeMs: Number(notBefore) }
+  return { kind, attempt: Number(attempt), notBeforeMs: Number(notBefore) }
 }
 
 const isKind = (text: string): text is Item['kind'] => kinds.some((kind) => kind === text)

@@ -1,13 +1,14 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { concurrently } from './concurrently.ts'
-import type { Counts } from './counts.ts'
 import { isOwn } from './live.ts'
 import { takenAt, targetPath } from './mappings.ts'
 import { storeError, targetError } from './outcome.ts'
 import { isName, joinPath } from './paths.ts'
+import { RemovalBudgetView } from './removal-budget.ts'
 import { atTarget, concurrencyOf, type Run } from './run.ts'
+import { intoTrash } from './walk/trash.ts'
 
 /** Whether an entry of a store may go; `content`: not the folder itself, but what in it may. */
 export type Removable = boolean | 'content'
@@ -59,45 +60,94 @@ export interface Removal {
   readonly takeAway?: (path: StorePath, entry: Entry) => Promise<boolean>
   /** Called for each entry that is gone because of this. */
   readonly removed: (entry: Entry, path: StorePath) => void
+  /** Each entry is charged before it goes, so that none is to be taken away with others in it. */
+  readonly budget?: RemovalBudgetView
+  /** Called for each entry that waits for a larger budget. */
+  readonly held?: (entry: Entry) => void
 }
 
-/** Counts what is removed at the target. */
-export const removalAtTarget = (mayRemove: MayRemove, counts: Counts): Removal => ({
-  side: 'target',
-  mayRemove,
-  removed: ({ type }) => counts[type === 'folder' ? 'foldersRemoved' : 'filesRemoved']++,
-})
+/** How a migration removes at its target: within its budget, and into its trash, as far as it has them. */
+export function removalAt({ spec: { live }, target }: Run): Pick<Removal, 'side' | 'budget' | 'takeAway'> {
+  const { budget, trash } = live ?? {}
+  return {
+    side: 'target',
+    ...(budget === undefined ? {} : { budget: new RemovalBudgetView(budget) }),
+    // One by one, as each is charged, and what is not the migration's own stays.
+    ...(trash === undefined ? {} : { takeAway: intoTrash(target, trash, { goesWhole: false }) }),
+  }
+}
+
+/**
+ * What is left of a tree: `held`, only what waits for a larger budget, and the folders that it is in; `kept`, something
+ * that is not to go.
+ */
+export type Left = 'nothing' | 'held' | 'kept'
 
 /**
  * Removes what stands at a path of a store, a folder with all that is in it. What may not go, or is left out by a rule,
  * stays, and so do the folders above it. Throws StoreErrors: `changed` when somebody fills the folder meanwhile.
- * @returns whether nothing is left
  */
-export async function removeTree(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<boolean> {
-  const { side, mayRemove, takeAway, removed } = removal
+export async function removeTree(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<Left> {
+  const { mayRemove, takeAway, removed } = removal
   const { path } = at
   run.stop.check()
   const may = !isLeftOut(run, at, entry) && (await mayRemove(at, entry))
-  if (may === false) return false
+  if (may === false) return 'kept'
   const isFolder = entry.type === 'folder'
   if (may === 'content') {
     if (isFolder) await emptyFolder(run, removal, at)
-    return false
+    return 'kept'
   }
-  if (await takeAway?.(path, entry)) {
-    removed(entry, path)
-    return true
+  if (isFolder) {
+    if (await takeAway?.(path, entry)) {
+      removed(entry, path)
+      return 'nothing'
+    }
+    const left = await emptyFolder(run, removal, at)
+    if (left === 'held') removal.held?.(entry)
+    if (left !== 'nothing') return left
   }
-  if (isFolder && !(await emptyFolder(run, removal, at))) return false
+  return removeEntry(run, removal, at, entry)
+}
+
+/** Removes a file or an empty folder. */
+async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<Left> {
+  const { side, takeAway, removed, budget } = removal
+  const { path } = at
+  const isFolder = entry.type === 'folder'
+  if (budget !== undefined && !(await isCharged(run, budget))) {
+    // What two came upon at once, one of them has removed.
+    if ((await run[side].stat(path)) === undefined) return 'nothing'
+    removal.held?.(entry)
+    return 'held'
+  }
+  let isRemoved = false
   try {
-    if (await run[side].remove(path)) removed(entry, path)
-    return true
+    isRemoved = (!isFolder && (await takeAway?.(path, entry)) === true) || (await run[side].remove(path))
+    if (isRemoved) removed(entry, path)
+    return 'nothing'
   } catch (error) {
     const known = storeError(error)
     if (!isFolder || known.failure !== 'unsupported') throw errorAt(side, known)
     const filled = new StoreError('changed', 'the folder was filled while it was removed', { cause: error })
     throw errorAt(side, filled)
+  } finally {
+    budget?.settle(isRemoved)
   }
+}
+
+/** Looks so often, and so long, whether what others have charged was removed: a store answers in that time. */
+const settling = { stepMs: 5, longestMs: 1_000 } as const
+
+/** Whether the budget allows it, also when what others have charged turns out to be gone already. */
+async function isCharged({ stop }: Run, budget: RemovalBudgetView): Promise<boolean> {
+  const endsMs = performance.now() + settling.longestMs
+  while (!budget.charge()) {
+    if (!budget.isUnsettled || performance.now() > endsMs) return false
+    await delay(settling.stepMs)
+    stop.check()
+  }
+  return true
 }
 
 function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {
@@ -105,19 +155,19 @@ function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {
   return typeof verdict === 'object'
 }
 
-/** Whether nothing is left in it. */
-async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed): Promise<boolean> {
-  let isEmpty = true
+/** What is left in it. */
+async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed): Promise<Left> {
+  let left: Left = 'nothing'
   for await (const batch of listThere(run, removal.side, path)) {
     await concurrently(batch, concurrencyOf(run), async (entry) => {
       const { name } = entry
       const at = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
-      const isGone = isName(name) && (await removeTree(run, removal, at(), entry))
-      isEmpty &&= isGone
+      const its = isName(name) ? await removeTree(run, removal, at(), entry) : 'kept'
+      if (its === 'kept' || left === 'nothing') left = its
     })
     await nextTurn()
   }
-  return isEmpty
+  return left
 }
 
 /** The entries of a folder; none when it is not there. */
@@ -136,4 +186,4 @@ export async function* listThere(
 
 /** The target's errors say that they are the target's. */
 const errorAt = (side: Removal['side'], error: StoreError): StoreError =>
-  side === 'target' ? targetError(error) : error
+  side === 'target' && !error.isTargets ? targetError(error) : error

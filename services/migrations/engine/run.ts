@@ -14,6 +14,7 @@ import { targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
 import { joinPath } from './paths.ts'
+import type { RemovalBudget } from './removal-budget.ts'
 import type { PackedRules, Rules } from './rules.ts'
 import type { Stop } from './stop.ts'
 
@@ -24,6 +25,10 @@ export const firstGeneration = 1
 export interface Live {
   /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
   readonly startedMs: number
+  /** What may be removed at the target; undefined for no limit. */
+  readonly budget?: RemovalBudget | undefined
+  /** Folder in the target's trash that takes what is removed; without one it is gone. */
+  readonly trash?: string | undefined
 }
 
 /** What is to be moved, from where to where. Plain data. */

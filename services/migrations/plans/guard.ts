@@ -8,11 +8,13 @@ type Planned = Pick<PlanCounts, 'filesToDelete' | 'foldersToDelete' | 'entriesAt
 export const deletionsIn = ({ filesToDelete, foldersToDelete }: Planned): number =>
   filesToDelete + foldersToDelete
 
-/** Share of the target's files and folders that would be deleted, 0 to 100. */
-export function percentIn(planned: Planned): number {
-  const deletions = deletionsIn(planned)
-  return deletions === 0 ? 0 : (100 * deletions) / Math.max(deletions, planned.entriesAtTarget)
-}
+/** Share of the target's files and folders that some are, 0 to 100. */
+export const percentOf = (deletions: number, entriesAtTarget: number): number =>
+  deletions === 0 ? 0 : (100 * deletions) / Math.max(deletions, entriesAtTarget)
+
+/** The same of those that would be deleted. */
+export const percentIn = (planned: Planned): number =>
+  percentOf(deletionsIn(planned), planned.entriesAtTarget)
 
 /** Whether somebody has to approve of so many deletions. */
 export function needsApproval(

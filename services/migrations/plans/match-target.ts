@@ -88,10 +88,11 @@ function matchedPaths({ path, targetMatch, pendingRegions }: MigrationRecord): B
 }
 
 /** Each scan has a folder of its own in the trash, so that nothing in it is in the way of what comes later. */
-const matchOf = ({ targetMatch, migrationId, generation, scheduled, created }: MigrationRecord) =>
-  targetMatch?.trash === true
-    ? { trash: `${encodeURIComponent(migrationId)}.${generation}.${Date.parse(scheduled ?? created)}` }
-    : {}
+export const trashOf = ({ migrationId, generation, scheduled, created }: MigrationRecord): string =>
+  `${encodeURIComponent(migrationId)}.${generation}.${Date.parse(scheduled ?? created)}`
+
+const matchOf = (record: MigrationRecord) =>
+  record.targetMatch?.trash === true ? { trash: trashOf(record) } : {}
 
 async function note(
   failures: FailureLedger,

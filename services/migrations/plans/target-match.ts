@@ -12,36 +12,37 @@ import { factOf, type MigrationRecord } from '../record.ts'
 import type { MigrationKind } from '../states.ts'
 import { command, entryFacts } from '../transition.ts'
 
-type Asked = Pick<
-  Input<(typeof migrations)['create']>,
-  'targetMatch' | 'maxDeletions' | 'maxDeletionPercent' | 'trash' | 'target'
->
+type Settings = Pick<Input<(typeof migrations)['create']>, 'maxDeletions' | 'maxDeletionPercent' | 'trash'>
 
-/** What is asked of the target's match; undefined for none. @throws GantryError INVALID_INPUT */
-export async function targetMatchOf(
-  { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
-  asked: Asked,
-  kind: MigrationKind,
-): Promise<MigrationRecord['targetMatch']> {
-  const { targetMatch = false, maxDeletions, maxDeletionPercent, trash } = asked
-  if (!targetMatch) {
-    const given = (['maxDeletions', 'maxDeletionPercent', 'trash'] as const).find(
-      (field) => asked[field] !== undefined,
-    )
-    if (given !== undefined) throw invalidField(given, 'goes with targetMatch=true')
-    return undefined
-  }
-  refuseLive(kind)
-  if (trash === true && (await localFolder(asked.target, '/')) === undefined)
-    throw invalidField(
-      'trash',
-      `needs a target that is a folder of a host; ${asked.target} would have to copy`,
-    )
-  return {
+/**
+ * How a migration deletes at its target, with what is asked changed: in `targetMatch` what is there only, in `removals` what
+ * a live one removes as its source does. @throws GantryError INVALID_INPUT
+ */
+export function deletionsOf(
+  { maxDeletions, maxDeletionPercent, trash }: Settings,
+  { kind, targetMatch, removals }: Pick<MigrationRecord, 'kind' | 'targetMatch' | 'removals'>,
+): Pick<MigrationRecord, 'targetMatch' | 'removals'> {
+  if (targetMatch !== undefined) refuseLive(kind)
+  const settings = {
     ...(maxDeletions === undefined ? {} : { maxDeletions }),
     ...(maxDeletionPercent === undefined ? {} : { maxDeletionPercent }),
     ...(trash === undefined ? {} : { trash }),
   }
+  if (targetMatch !== undefined) return { targetMatch: { ...targetMatch, ...settings } }
+  const [given] = Object.keys(settings)
+  if (given === undefined) return {}
+  if (kind !== 'live') throw invalidField(given, 'goes with targetMatch=true, or with a live migration')
+  return { removals: { ...removals, ...settings } }
+}
+
+/** @throws GantryError INVALID_INPUT when a target cannot keep what is deleted */
+export async function requireTrash(
+  { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
+  target: string,
+  { trash = false }: Settings,
+): Promise<void> {
+  if (trash && (await localFolder(target, '/')) === undefined)
+    throw invalidField('trash', `needs a target that is a folder of a host; ${target} would have to copy`)
 }
 
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>

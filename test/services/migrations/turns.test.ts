@@ -191,6 +191,11 @@ test('a held deletion is told in words that fit its numbers', () => {
     'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path did not arrive',
   )
   expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
+  const ofLive = { ...held, deletions: { ...deletions, removedWithinHour: 100, example: '/a/b' } }
+  expect(stateText(ofLive, 0, now)).toBe(
+    'stopped before 2 files and 1 folder more are deleted at the target, after 100 within an hour: approve-deletions goes on',
+  )
+  expect(recordConditions(ofLive, now)[0]?.message).toMatch(/: 2 files and 1 folder, such as \/a\/b$/)
 })
 
 const anyRecord = fc

@@ -4,11 +4,11 @@ import { type Failure, noCounts } from '../counts.ts'
 import { matchFolder } from '../match-folder.ts'
 import { textFromPath } from '../paths.ts'
 import { type Removed, removeTree } from '../remove-tree.ts'
-import { atTarget, storePath, type Run } from '../run.ts'
+import { storePath, type Run } from '../run.ts'
 import type { Collected } from './findings.ts'
 import { mayDelete } from './only-target.ts'
 import type { Pair } from './pairs.ts'
-import { isTrash, moveToTrash } from './trash.ts'
+import { intoTrash, isTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
 import { sideOf, type Side } from './walk-folder.ts'
 
@@ -80,14 +80,10 @@ export class Matcher implements Judge {
     const { trash } = this.#match
     // A folder goes into the trash as it is when nothing in it can be meant to stay.
     const goesWhole = (rules ?? spec.mappings) === undefined
-    const takeAway = async (at: StorePath, { type }: Entry) => {
-      if (trash === undefined || (type === 'folder' && !goesWhole)) return false
-      await atTarget(moveToTrash(target, at, trash))
-      return true
-    }
     const mayRemove = (at: Removed) => mayDelete(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
-    const removal = { side: 'target', mayRemove, takeAway, removed } as const
+    const keeping = trash === undefined ? {} : { takeAway: intoTrash(target, trash, { goesWhole }) }
+    const removal = { side: 'target', mayRemove, removed, ...keeping } as const
     await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)
   }
 }

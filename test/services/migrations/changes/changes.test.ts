@@ -6,6 +6,7 @@ import { Comparison } from '../../../../services/migrations/changes/comparison.t
 import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
 import { KnownFailures } from '../../../../services/migrations/changes/known-failures.ts'
 import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
+import { RemovalsHeld } from '../../../../services/migrations/changes/on-hold.ts'
 import { OtherNames } from '../../../../services/migrations/changes/other-names.ts'
 import { ChangedNames } from '../../../../services/migrations/engine/changed-folders.ts'
 import { noCounts } from '../../../../services/migrations/engine/counts.ts'
@@ -291,4 +292,25 @@ test('what a comparison finds no more leaves the list of failures, unless it was
   live.changes.done(second, { counts: noCounts(), failures: [], putOff: empty })
   live.changes.working(await live.next(3))
   expect(await listed()).toHaveLength(3)
+})
+
+test('removals that are held are counted once, are behind, and end the work', async () => {
+  await using live = follow()
+  await live.start()
+  writeFileSync(live.at('a/file'), 'x')
+  const item = await live.next()
+  const one = { files: 1, folders: 0, bytes: 3 }
+  const held = [
+    { path: '/a/b/c', ...one },
+    { path: '/a/b', files: 2, folders: 1, bytes: 6 },
+    { path: '/a/bc', ...one },
+  ]
+  live.changes.working(item)
+  live.changes.done(item, { counts: noCounts(), failures: [], held })
+  live.changes.done(item, { counts: noCounts(), failures: [], held: [{ path: '/a/bc', ...one }] })
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
+  expect(await live.changes.scanned()).toBe(true)
+  await until('the work has ended', () => live.failures.length === 1)
+  expect(live.failures[0]).toBeInstanceOf(RemovalsHeld)
+  expect(live.failures[0]).toMatchObject({ held: { files: 3, folders: 1, bytes: 9, example: '/a/b' } })
 })

@@ -2,12 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Entry, StorePath } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
-import { noCounts } from '../../../../services/migrations/engine/counts.ts'
-import {
-  mayRemoveOwn,
-  removalAtTarget,
-  removeTree,
-} from '../../../../services/migrations/engine/remove-tree.ts'
+import { mayRemoveOwn, removeTree } from '../../../../services/migrations/engine/remove-tree.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { RemoteFolder } from './remote-folder.ts'
 import { createRun } from './runs.ts'
@@ -34,7 +29,7 @@ test('a folder goes, though somebody removed an entry of it meanwhile', async ()
   const live = { ...run, spec: { ...spec, live: { startedMs } } }
   const old = Buffer.from('old')
   const entry = await target.stat(old)
-  const removal = removalAtTarget(mayRemoveOwn(live), noCounts())
-  expect(await removeTree(live, removal, { path: old, origin: old }, entry!)).toBe(true)
+  const removal = { side: 'target', mayRemove: mayRemoveOwn(live), removed: () => undefined } as const
+  expect(await removeTree(live, removal, { path: old, origin: old }, entry!)).toBe('nothing')
   expect(existsSync(`${folder.to}/old`)).toBe(false)
 })

@@ -1,0 +1,72 @@
+import type { HeldRemoval } from '../engine/counts.ts'
+import { folderOf, isWithin } from './dealt-paths.ts'
+import { holdingMs } from '../engine/removal-budget.ts'
+
+/** When nothing more was held for so long, all that waits is known, most often. */
+const quietMs = 250
+
+/** So many are kept apart, some 200 bytes each: a person approves of what was counted, and is asked again for more. */
+const maxHeld = 100_000
+
+/** What waits for somebody's approval, as far as it is known. */
+export interface Held extends Omit<HeldRemoval, 'path'> {
+  readonly example: string
+}
+
+/** A live migration stops, as somebody has to approve of what it would remove. */
+export class RemovalsHeld extends Error {
+  readonly held: Held
+
+  constructor(held: Held) {
+    super('there are more removals than may be made without approval')
+    this.held = held
+  }
+}
+
+/** Removals that are held: the work goes on for a moment, so that it is known how much waits, and fails then. */
+export class OnHold {
+  readonly #fail: (error: RemovalsHeld) => void
+  /** By path. */
+  readonly #held = new Map<string, HeldRemoval>()
+  #sinceMs: number | undefined
+  #endsMs: number | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(fail: (error: RemovalsHeld) => void) {
+    this.#fail = fail
+  }
+
+  /** Since when the oldest change waits that they came of; undefined without any. */
+  get sinceMs(): number | undefined {
+    return this.#sinceMs
+  }
+
+  /** @param sinceMs when the change was seen that they came of */
+  add(removals: readonly HeldRemoval[], sinceMs: number): void {
+    for (const removal of removals)
+      if (this.#held.size < maxHeld || this.#held.has(removal.path)) this.#held.set(removal.path, removal)
+    this.#sinceMs = Math.min(this.#sinceMs ?? sinceMs, sinceMs)
+    this.#endsMs ??= performance.now() + holdingMs
+    clearTimeout(this.#timer)
+    const leftMs = Math.max(0, Math.min(quietMs, this.#endsMs - performance.now()))
+    this.#timer = setTimeout(() => this.#fail(new RemovalsHeld(this.#sum())), leftMs)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** A file may be held by itself, and with a folder above it that went after it. */
+  #sum(): Held {
+    const sum = { files: 0, folders: 0, bytes: 0 }
+    let example = ''
+    for (const { path, files, folders, bytes } of this.#held.values()) {
+      if (path !== '/' && isWithin(this.#held, folderOf(path))) continue
+      example ||= path
+      sum.files += files
+      sum.folders += folders
+      sum.bytes += bytes
+    }
+    return { ...sum, example }
+  }
+}
