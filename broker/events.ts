@@ -1,8 +1,14 @@
-import { jetstream, type JetStreamClient, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream'
+import {
+  jetstream,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstreamManager,
+  RetentionPolicy,
+} from '@nats-io/jetstream'
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../subjects/contract.ts'
 import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
-import { check } from '../subjects/validate.ts'
+import { check, matches } from '../subjects/validate.ts'
 import { eventHeader } from './headers.ts'
 import { ensureStream, fileStorage } from './jetstream.ts'
 
@@ -16,9 +22,12 @@ export interface Emission {
 
 /** A fact about the object with this id. @throws GantryError INVALID_INPUT when the payload does not fit its schema */
 export function emission<E extends EventContract>(event: E, id: string, payload: Payload<E>): Emission {
-  const subject = eventSubject(event.resource, event.event, subjectToken(id))
+  const subject = subjectOf(event, id)
   return { subject, payload: check(event.payload, payload, subject) }
 }
+
+const subjectOf = ({ resource, event }: EventContract, id: string): string =>
+  eventSubject(resource, event, subjectToken(id))
 
 /**
  * Whether a message on a subject of facts is one. The broker checks the subject of a request and not the one that its
@@ -36,9 +45,11 @@ const maxBytes = 1e9
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
   readonly #js: JetStreamClient
+  readonly #manager: JetStreamManager
 
-  private constructor(js: JetStreamClient) {
+  private constructor(js: JetStreamClient, manager: JetStreamManager) {
     this.#js = js
+    this.#manager = manager
   }
 
   static async open(connection: NatsConnection, limits: { maxFileBytes: number }): Promise<Events> {
@@ -51,7 +62,7 @@ export class Events {
       max_age: maxAgeNs,
       max_bytes: Math.min(maxBytes, Math.floor(limits.maxFileBytes / 10)),
     })
-    return new Events(jetstream(connection))
+    return new Events(jetstream(connection), manager)
   }
 
   /** Publishes and waits until the fact is stored. */
@@ -62,5 +73,13 @@ export class Events {
       headers: marked,
       ...(messageId === undefined ? {} : { msgID: messageId }),
     })
+  }
+  /** What was told last of an object by such an event; undefined when that was never, or too long ago. */
+  async last<E extends EventContract>(event: E, id: string): Promise<Payload<E> | undefined> {
+    const query = { last_by_subj: subjectOf(event, id) }
+    const message = await this.#manager.streams.getMessage(factStream, query)
+    const payload: unknown = message?.json()
+    // Another release may have told something else.
+    return matches(event.payload, payload) ? (payload as Payload<E>) : undefined
   }
 }

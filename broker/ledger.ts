@@ -143,6 +143,12 @@ export class Ledger<T> extends LedgerNotes<T> {
     return new Map(subjects.map(([subject, count]) => [subject.slice(this.#root.length + 1), count]))
   }
 
+  /** A text that is another one when entries came or went, in whatever book. */
+  async mark(): Promise<string> {
+    const { last_seq: last, messages } = (await this.#manager.streams.info(this.#stream)).state
+    return `${last} ${messages}`
+  }
+
   /** Takes out one entry; no error when it is gone already. @param sequence as `page` gives it */
   async forget(sequence: number): Promise<void> {
     const message = await this.#manager.streams.getMessage(this.#stream, { seq: sequence })

@@ -13,8 +13,8 @@ export interface Session {
   call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
   /** Calls an endpoint of an extension. @throws GantryError */
   callEndpoint(contract: Contract, input: unknown): Promise<unknown>
-  /** Calls back on each message of a subject, as long as the token allows it. */
-  listen(subject: string, callback: () => void): void
+  /** Calls back with the payload of each event on a subject, as long as the token allows it. */
+  listen(subject: string, callback: (payload: unknown) => void): void
   readonly isClosed: () => boolean
   close(): Promise<void>
 }
@@ -44,7 +44,8 @@ export async function openSession(
     callEndpoint: (contract, input) => answered(callEndpoint(connection, contract, input)),
     listen: (subject, callback) => {
       connection.subscribe(subject, {
-        callback: (error, message) => (error === null && isFact(message) ? callback() : undefined),
+        callback: (error, message) =>
+          error === null && isFact(message) ? callback(message.json()) : undefined,
       })
     },
     isClosed: () => connection.isClosed(),

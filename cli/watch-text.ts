@@ -1,3 +1,5 @@
+import type { Payload } from '../subjects/contract.ts'
+import type { migrationEvents } from '../subjects/migration-events.ts'
 import { product } from '../subjects/names.ts'
 import { countText, durationText, sizeText } from './format.ts'
 import { printable } from './terminal.ts'
@@ -23,6 +25,15 @@ export const plainLine = (info: Info, rate: Rate): string =>
 /** What is in the way of a migration, a line for each. */
 export const conditionLines = (info: Info, columns: number): string[] =>
   conditionTexts(info).map((text) => `  ${text}`.slice(0, columns))
+
+export type FailuresTold = Payload<(typeof migrationEvents)['failures-changed']>
+
+/** What came onto the list of a migration: the first of the paths, each with the class of its reason. */
+export function failuresLine({ added, failedPaths }: FailuresTold): string {
+  const paths = failedPaths.map(({ path, failureClass }) => `${printable(path)} (${failureClass})`)
+  const more = added > paths.length ? [`${countText(added - paths.length)} more`] : []
+  return `did not arrive: ${[...paths, ...more].join(', ')}`
+}
 
 /** That it waits for its turn its state says. */
 const conditionTexts = ({ conditions }: Info): string[] =>

@@ -1,6 +1,13 @@
-import type { Terminal } from './terminal.ts'
+import { printable, type Terminal } from './terminal.ts'
 import type { Info, Rate } from './watch-rate.ts'
-import { conditionLines, endLine, liveLine, plainLine } from './watch-text.ts'
+import {
+  conditionLines,
+  endLine,
+  failuresLine,
+  type FailuresTold,
+  liveLine,
+  plainLine,
+} from './watch-text.ts'
 
 /** A migration that is watched, as it was seen last. */
 export interface Seen {
@@ -12,6 +19,8 @@ export interface Seen {
 export interface WatchView {
   /** After each look at the migrations. */
   show(seen: readonly Seen[]): void
+  /** When the list of what did not arrive has changed. */
+  failed(told: FailuresTold): void
   /** While the platform does not answer. */
   away(): void
   /** When all have ended. */
@@ -34,6 +43,7 @@ const jsonView = (terminal: Terminal): WatchView => ({
   show: (seen) => {
     for (const { info } of seen) terminal.out(`${JSON.stringify(info)}\n`)
   },
+  failed: () => undefined,
   away: () => undefined,
   end: () => undefined,
 })
@@ -41,6 +51,8 @@ const jsonView = (terminal: Terminal): WatchView => ({
 /** Lines that are written over again and again. */
 function liveView(terminal: Terminal): WatchView {
   let height = 0
+  /** What failed last, by migration. */
+  const failed = new Map<string, string>()
   const write = (lines: readonly string[]) => {
     const shown = lines.slice(0, Math.max(1, terminal.rows - 1))
     // Up to the first of our lines, and each one cleared before it is written.
@@ -52,8 +64,16 @@ function liveView(terminal: Terminal): WatchView {
     show: (seen) => {
       const columns = terminal.columns - 1
       write(
-        seen.flatMap(({ info, rate }) => [liveLine(info, rate, columns), ...conditionLines(info, columns)]),
+        seen.flatMap(({ info, rate }) => [
+          liveLine(info, rate, columns),
+          ...(failed.has(info.id) ? [`  ${failed.get(info.id)}`.slice(0, columns)] : []),
+          ...conditionLines(info, columns),
+        ]),
       )
+    },
+    failed: (change) => {
+      if (change.added > 0) failed.set(change.migrationId, failuresLine(change))
+      else if (change.failedPathCount === 0) failed.delete(change.migrationId)
     },
     away: () => write([awayText]),
     end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
@@ -75,6 +95,9 @@ function plainView(terminal: Terminal): WatchView {
         told.set(info.id, { said, atMs: now })
         terminal.out(`${plainLine(info, rate)}\n`)
       }
+    },
+    failed: (change) => {
+      if (change.added > 0) terminal.out(`${printable(change.migrationId)}  ${failuresLine(change)}\n`)
     },
     away: () => {
       if (!isAway) terminal.err(`${awayText}\n`)

@@ -1,17 +1,22 @@
 import { type GantryError, isGantryError } from '../subjects/errors.ts'
 import type { MigrationState } from '../subjects/migration-model.ts'
+import { migrationEvents } from '../subjects/migration-events.ts'
 import { migrations } from '../subjects/migrations.ts'
-import { roots } from '../subjects/names.ts'
+import { eventSubject, roots } from '../subjects/names.ts'
 import type { Context, Globals } from './context.ts'
 import { exitCodes, isUnreachable } from './exit-codes.ts'
 import type { Session } from './session.ts'
 import { type Info, RateMeter } from './watch-rate.ts'
+import type { FailuresTold } from './watch-text.ts'
 import { type Seen, watchView } from './watch-view.ts'
 
 /** Between two looks; an event is followed by a look at once. */
 const intervalMs = 1_000
 /** A platform that is started again is back within seconds; after this it is not coming. */
 const patienceMs = 60_000
+
+const { resource, event } = migrationEvents['failures-changed']
+const failuresChanged = eventSubject(resource, event, '*')
 
 const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
 
@@ -28,11 +33,17 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
   const open = async () => {
     const session = await context.connect(globals)
     session.listen(`${roots.events}.migrations.>`, () => wake())
+    session.listen(failuresChanged, (payload) => {
+      // Nobody but the platform publishes it.
+      const told = payload as FailuresTold
+      if (ids.includes(told.migrationId)) view.failed(told)
+    })
     return session
   }
+  let ids = migrationId === undefined ? [] : [migrationId]
   let session = await open()
   try {
-    const ids = migrationId === undefined ? await runningIds(session) : [migrationId]
+    if (migrationId === undefined) ids = await runningIds(session)
     if (ids.length === 0) terminal.err('No migration is running.\n')
     let awaySince: number | undefined
     for (;;) {

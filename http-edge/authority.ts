@@ -11,9 +11,18 @@ import { GantryError } from '../subjects/errors.ts'
 import { credentialOf, requireBearer } from './bearer.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
 import type { ConnectionPool } from './pool.ts'
+import type { BrokerPulse } from './pulse.ts'
 
 /** Decides on whose connection a request goes to the broker; what that connection may do, the broker decides. */
 export type Authority = (request: FastifyRequest) => NatsConnection | Promise<NatsConnection>
+
+/** The same, unless the broker does not answer: then nothing is asked of it. */
+export const whileAnswering =
+  (pulse: Pick<BrokerPulse, 'check'>, authority: Authority): Authority =>
+  (request) => {
+    pulse.check()
+    return authority(request)
+  }
 
 /** By the API token in `Authorization: Bearer …`, and in no other way. */
 export const byToken =

@@ -21,6 +21,7 @@ import {
   byCredentials,
   byTokenOrLocalHost,
   byTokenOrSession,
+  whileAnswering,
 } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
 import { addDocs } from './docs.ts'
@@ -29,6 +30,7 @@ import { Guard, type OnRefusal } from './guard.ts'
 import { addLiveDocuments } from './live-documents.ts'
 import { ConnectionPool } from './pool.ts'
 import type { ListenOptions, MetricsAccess } from './properties.ts'
+import { BrokerPulse } from './pulse.ts'
 import { createHttpServer } from './server.ts'
 import { addSignIn } from './sign-in.ts'
 
@@ -92,11 +94,15 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     guard: new Guard({ onRefusal, isSealed }),
   })
   const sessions = new BrowserSessions(publicUrl)
-  const localOperator = byTokenOrLocalHost(pool, () => pool.get(operatorToken))
+  const pulse = new BrokerPulse(edgeConnection)
+  const answering = (authority: Authority) => whileAnswering(pulse, authority)
+  const localOperator = answering(byTokenOrLocalHost(pool, () => pool.get(operatorToken)))
   const authorities = {
-    platform: byTokenOrSession(pool, sessions),
+    platform: answering(byTokenOrSession(pool, sessions)),
     migrator:
-      credentialConnection === undefined ? localOperator : byCredentials(pool, credentialConnection, marks),
+      credentialConnection === undefined
+        ? localOperator
+        : answering(byCredentials(pool, credentialConnection, marks)),
   }
   const ownAuthorities: Record<HttpServerName, ReadonlyMap<string, Authority>> = {
     platform: new Map(
@@ -112,6 +118,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const urls = {} as Record<HttpServerName, string>
   const stop = async (): Promise<void> => {
     await Promise.all(apps.map((app) => app.close()))
+    pulse.stop()
     await pool.close()
   }
   try {
@@ -122,7 +129,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         authority: authorities[server],
         ownAuthorities: ownAuthorities[server],
         takesPasswords: server === 'migrator' && credentialConnection !== undefined,
-        publicAuthority: byConnection(edgeConnection),
+        publicAuthority: answering(byConnection(edgeConnection)),
+        pulse,
         marks,
         onDenied,
         metrics,

@@ -11,12 +11,14 @@ import { type Part, partField } from '../subjects/download.ts'
 import { GantryError, isGantryError } from '../subjects/errors.ts'
 import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import type { HttpServerName } from '../subjects/names.ts'
+import { platform } from '../subjects/platform.ts'
 import type { Authority } from './authority.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
 import { measurer } from './measure.ts'
+import type { BrokerPulse } from './pulse.ts'
 import { tracedBy } from './trace.ts'
 
 /** Clients that send their request slower than this are cut off, so that they hold no socket. */
@@ -42,6 +44,8 @@ export interface HttpServerOptions {
   readonly takesPasswords: boolean
   /** For routes that anybody may call. */
   readonly publicAuthority: Authority
+  /** Whether the broker answers. */
+  readonly pulse: BrokerPulse
   readonly marks: AddressMarks
   /** Hears of a call that the broker did not let a connection make, and from which address it came. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
@@ -51,6 +55,9 @@ export interface HttpServerOptions {
   readonly beginSpan: BeginSpan
   readonly log: Log
 }
+
+/** What others look at to see whether the platform works; a broker that does not answer is no reason to wait. */
+const isOfHealth = new Set<Contract>([platform.health, platform.ready])
 
 /** An HTTP server whose routes are those of the contracts. It translates and decides nothing. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
@@ -88,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   addBodyParser(app)
   app.setErrorHandler((error, request, reply) =>
-    sendError(reply, toGantryError(error, options.log, request), request.id),
+    sendError(reply, options.pulse.explained(toGantryError(error, options.log, request)), request.id),
   )
   app.setNotFoundHandler((request, reply) =>
     sendError(
@@ -136,7 +143,7 @@ function addRoute(
     const { id: requestId } = request
     const traced = tracedBy(request, options.beginSpan)
     try {
-      return await send(
+      const answer = send(
         connection,
         contract,
         input,
@@ -144,6 +151,7 @@ function addRoute(
           ? { requestId, ...traced, ...markedAddress(options.marks, contract, request) }
           : { requestId },
       )
+      return await (isOfHealth.has(contract) ? options.pulse.orSilence(answer) : answer)
     } catch (error) {
       if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
       throw error

@@ -54,9 +54,17 @@ export const agentWork = agentResource('agent-work', {
       holding: list(migration, maxAssignments),
       itemsInHand: Count('Items that it works on'),
       moved: strict({
-        bytes: Count('Moved since it came, parts of large files included'),
+        bytes: Count('Moved since it came, what is under way included'),
         files: Count('Moved since it came'),
       }),
+      underWay: list(
+        strict({
+          migration,
+          bytes: Count('At the target of what is not counted yet'),
+          files: Count('At the target of what is not counted yet'),
+        }),
+        maxAssignments,
+      ),
       problem: Type.Optional(Text('What keeps it from working')),
     }),
     output: strict({

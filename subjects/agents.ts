@@ -45,7 +45,7 @@ export const Agent = model('DataAgent', {
   connected: Timestamp('When it came'),
   migrations: list(Name('Migration that it works on')),
   itemsInHand: Count('Pieces of work that it has at the moment'),
-  bytesPerSecond: Count('What it moves, by the last ten seconds or more; of large files the parts'),
+  bytesPerSecond: Count('What it moves, by the last ten seconds or more; what is under way included'),
   filesPerSecond: Count('What it moves, by the last ten seconds or more'),
   transferredBytes: Count('What it has moved since it came'),
   transferredFiles: Count('What it has moved since it came'),

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { conditions } from './conditions.ts'
 import { events } from './contract.ts'
+import { failureClassNames } from './failure-classes.ts'
+import { FailedPath } from './migration-failures.ts'
 import { migrationStates } from './migration-model.ts'
-import { Count, Name, strict, Uuid } from './schemas.ts'
+import { Count, list, Name, record, strict, Uuid } from './schemas.ts'
 
 const migrationId = Name('Name of the migration')
 const internalId = Uuid('Another migration of the same name has another')
@@ -10,6 +12,9 @@ const internalId = Uuid('Another migration of the same name has another')
 const state = Type.Enum(migrationStates)
 const fact = { migrationId, internalId, state }
 const change = { ...fact, previous: Type.Enum(migrationStates, { description: 'State before' }) }
+
+/** Enough to see what is wrong; one such event a second is kept for days. */
+export const maxToldFailures = 5
 
 /** Every change of a state is one of these, and each is told once. */
 export const migrationEvents = events('migrations', {
@@ -41,6 +46,22 @@ export const migrationEvents = events('migrations', {
     summary:
       'Something keeps a migration from moving, or from learning of changes at once, or no longer does',
     payload: strict({ ...fact, conditions }),
+  },
+  'failures-changed': {
+    summary:
+      'Paths came onto the list of what did not arrive, or left it; gathered, at most one a second for a migration',
+    payload: strict({
+      ...fact,
+      failedPathCount: Count('Paths on the list now; 0 when all have arrived after all'),
+      added: Count('Paths that came onto it since the last such event'),
+      addedByClass: record(
+        Count('Paths'),
+        failureClassNames.length,
+        'The same by the class of their reason, as in failureClass',
+      ),
+      lastFailureId: Count('Highest id that was told of: what comes later is in failures with it as after'),
+      failedPaths: list(FailedPath, maxToldFailures),
+    }),
   },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

@@ -7,9 +7,11 @@ import { Count, countFields, list, model, Path, strict, Timestamp } from './sche
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
-  migratedBytes: Count('Bytes at the target, those that were there already included'),
+  migratedBytes: Count(
+    'Bytes at the target, those that were there already and those of files that are under way included',
+  ),
   excludedBytes: Count('Bytes that are not to be copied'),
-  totalMigratedBytes: Count('Bytes copied'),
+  totalMigratedBytes: Count('Bytes copied, those of files that are under way included'),
   totalScannedBytes: Count('Bytes found so far'),
   migratedPercentage: Type.Integer({
     minimum: 0,

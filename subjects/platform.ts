@@ -57,7 +57,8 @@ export const platform = resource('platform', {
   },
   health: {
     summary: 'Status of each component',
-    description: 'Answers UNAVAILABLE (503) with the same details while a component is degraded.',
+    description:
+      'Answers UNAVAILABLE (503) with the same details while a component is degraded, and without them while the broker does not answer.',
     input: strict({}),
     output: Health,
     errors: [],

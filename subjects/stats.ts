@@ -8,7 +8,7 @@ import { Count, list, model, strict } from './schemas.ts'
 export const maxThroughputSeconds = 1_800
 
 const ThroughputBucket = model('ThroughputBucket', {
-  totalBytes: Count('Bytes of files that arrived'),
+  totalBytes: Count('Bytes that came to the target'),
   totalFiles: Count('Files and links that arrived'),
   totalFilesBySize: FilesBySize,
   peakFilesBySize: FilesBySize,
@@ -69,7 +69,8 @@ export const stats = resource('stats', {
   },
   throughput: {
     summary: 'What was moved in the last 10, 60, 300 and 1800 seconds',
-    description: 'Since the platform was started. A file counts in the second in which it has arrived.',
+    description:
+      'Since the platform was started. Bytes count in the second in which they came to the target, those of files that are under way too; a file when it has arrived.',
     input: strict({}),
     output: model('ThroughputSummary', {
       last10Secs: ThroughputBucket,

@@ -11,6 +11,7 @@ import type { ActionPolicy } from '../../subjects/migration-terms.ts'
 import { startRegion } from './engine/items.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
+import type { Flights } from './flights.ts'
 import { Frontier } from './frontier.ts'
 import { ItemLoop } from './item-loop.ts'
 import { firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
@@ -41,6 +42,7 @@ export interface ActiveOptions {
   readonly progress: Progress
   readonly onCount: CountListener
   readonly failures: FailureLedger
+  readonly flights: Flights
   readonly log: Log
   /** Of a live migration. */
   readonly changes: Changes | undefined

@@ -4,6 +4,7 @@ import type { FilesystemLook } from '../../subjects/filesystems-internal.ts'
 import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import type { ChangesView } from './changes/following.ts'
+import type { Flights } from './flights.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { Plans } from './plans/plans.ts'
 import type { MigrationRecord } from './record.ts'
@@ -15,6 +16,7 @@ import type { WorkStores } from './work.ts'
 export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly stats: RollingStats
+  readonly flights: Pick<Flights, 'of'>
   readonly rules: RuleBook
   readonly mappings: Collection<typeof PathMapping>
   /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */

@@ -77,7 +77,8 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
   }
 }
 
-const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
+/** A failure as callers see it. */
+export const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
   id: sequence,
   path: entry.path,
   failureMessage: entry.message,

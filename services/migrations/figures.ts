@@ -5,15 +5,17 @@ import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { RuleLists } from './engine/rules.ts'
+import type { Flights } from './flights.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import type { RuleBook } from './rules/book.ts'
 import { publicMigration } from './view.ts'
-import { countsOf, type WithFigures } from './with-figures.ts'
+import { countsOf, underWayOf, type WithFigures } from './with-figures.ts'
 import type { WorkStores } from './work.ts'
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (internalId: string) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
+  readonly flights: Pick<Flights, 'of'>
 }
 
 interface FiguresOptions extends Stores {
@@ -57,12 +59,14 @@ export class Figures {
 
   /** @throws GantryError NOT_FOUND */
   async one(migrationId: string): Promise<WithFigures> {
-    const { progress, failures, changesOf, conditionsOf } = this.#stores
+    const { progress, failures, flights, changesOf, conditionsOf } = this.#stores
     const running = await progress.totals()
     const record = await this.record(migrationId)
+    const counts = countsOf(record, running)
     return {
       record,
-      counts: countsOf(record, running),
+      counts,
+      underWay: underWayOf(record, counts, flights),
       failed: await failures.count(workIdOf(record)),
       changes: changesOf(record.internalId),
       conditions: conditionsOf(record),
@@ -71,16 +75,20 @@ export class Figures {
 
   /** All, or those whose names come after one. */
   async all(after?: string): Promise<WithFigures[]> {
-    const { progress, failures, changesOf, conditionsOf } = this.#stores
+    const { progress, failures, flights, changesOf, conditionsOf } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
     const all = await this.#records.all(after)
-    return all.map((record) => ({
-      record,
-      counts: countsOf(record, running),
-      failed: failed.get(workIdOf(record)) ?? 0,
-      changes: changesOf(record.internalId),
-      conditions: conditionsOf(record),
-    }))
+    return all.map((record) => {
+      const counts = countsOf(record, running)
+      return {
+        record,
+        counts,
+        underWay: underWayOf(record, counts, flights),
+        failed: failed.get(workIdOf(record)) ?? 0,
+        changes: changesOf(record.internalId),
+        conditions: conditionsOf(record),
+      }
+    })
   }
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */

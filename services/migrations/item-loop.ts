@@ -5,11 +5,13 @@ import type { Log } from '../../broker/log.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
+import type { Meter } from './engine/meter.ts'
 import { headOf, kindOf, notBeforeOf } from './engine/items.ts'
 import { heldForMs } from './engine/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
+import type { Flights } from './flights.ts'
 import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { PutOffs } from './put-offs.ts'
 import { retriedFailure, retryMessageId } from './retries.ts'
@@ -41,6 +43,8 @@ export interface ItemLoopOptions {
   /** Of a live migration; they are told what becomes of each item. */
   readonly changes?: Changes | undefined
   readonly failures: FailureNotes
+  /** Where what is under way is known until it is counted. */
+  readonly flights: Pick<Flights, 'begin'>
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly inHand: Set<number>
   readonly onIdle: () => void
@@ -85,10 +89,12 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, changes, log, workId, onIdle, isTooEarly = () => Promise.resolve(false) } = this.#options
+    const { book, changes, log, workId, onIdle, flights } = this.#options
+    const { isTooEarly = () => Promise.resolve(false) } = this.#options
     this.#inHand.add(item.sequence)
     changes?.working(item)
     using work = changes?.failures.begin(item.data)
+    const flight = flights.begin(workId)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
@@ -97,9 +103,10 @@ export class ItemLoop {
       let result: ItemResult | undefined
       if (await book.includes(item)) await book.stored()
       else {
-        result = await this.#move(lane, item, work)
+        result = await this.#move(lane, item, flight.meter, work)
         await this.#record(lane, item, result, work)
       }
+      flight.end()
       await item.done()
       this.putOffs.settle(item.messageId)
       book.acked(item.sequence)
@@ -110,6 +117,7 @@ export class ItemLoop {
       this.putOffs.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
+      flight.end()
       this.#inHand.delete(item.sequence)
       if (this.#inHand.size === 0) onIdle()
     }
@@ -129,9 +137,9 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, work: ItemInHand | undefined): Promise<ItemResult> {
-    const { mover, spec, room, hasHelp } = this.#options
-    const { signal } = this.#options
+  #move(lane: Lane, item: QueueItem, meter: Meter, work: ItemInHand | undefined): Promise<ItemResult> {
+    const { mover, room, hasHelp, signal } = this.#options
+    const spec = { ...this.#options.spec, meter }
     if (lane === 'transfer' || lane === 'update') {
       const share = async (parts: readonly Uint8Array[]) => {
         await Promise.all(parts.map((part) => this.#publish(lane, part, item)))

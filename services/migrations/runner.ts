@@ -15,6 +15,7 @@ import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { WorkState } from './conditions.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
+import type { Flights } from './flights.ts'
 import type { RemovalGuards } from './guards/removal-guards.ts'
 import { RemovalsHeld } from './changes/on-hold.ts'
 import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
@@ -45,6 +46,7 @@ export interface RunnerOptions extends WorkStores {
   /** What live migrations remove at their targets. */
   readonly guards: RemovalGuards
   readonly onCount: CountListener
+  readonly flights: Flights
   readonly log: Log
 }
 

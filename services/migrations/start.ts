@@ -22,8 +22,10 @@ import { startCleanups } from './cleanups/start.ts'
 import { Conditions } from './conditions.ts'
 import { type Counts, Mover } from './engine/mover.ts'
 import { packRules } from './engine/rules.ts'
+import { FailureEvents } from './failure-events.ts'
 import { openFailures } from './failures.ts'
 import { Figures } from './figures.ts'
+import { Flights } from './flights.ts'
 import { RemovalGuards } from './guards/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
@@ -55,6 +57,9 @@ export interface MigrationsOptions {
   readonly metrics: MetricRegistry
   readonly log: Log
 }
+
+/** Throughput is kept by the second. */
+const tellEveryMs = 1_000
 
 const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
@@ -89,7 +94,8 @@ export async function startMigrations(options: MigrationsOptions) {
     stats.add(counts)
     metrics.add(counts)
   }
-  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, log })
+  const flights = new Flights((moved) => stats.rolling.addMoved(moved))
+  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, flights, log })
   const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
   const resolve = async (record: MigrationRecord) => {
     const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
@@ -137,6 +143,7 @@ export async function startMigrations(options: MigrationsOptions) {
     agents: agents.offers,
     guards,
     onCount,
+    flights,
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
@@ -150,8 +157,9 @@ export async function startMigrations(options: MigrationsOptions) {
     publish,
     log,
   })
+  const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
-  const figures = new Figures({ records, rules, progress, failures, changesOf, conditionsOf })
+  const figures = new Figures({ records, rules, progress, failures, flights, changesOf, conditionsOf })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -187,6 +195,7 @@ export async function startMigrations(options: MigrationsOptions) {
     progress,
     failures,
     stats: stats.rolling,
+    flights,
     rules,
     mappings,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
@@ -230,8 +239,13 @@ export async function startMigrations(options: MigrationsOptions) {
       guards.start()
       await runner.start()
       conditions.start()
+      await failureEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
-      stops.push(() => changes.unsubscribe())
+      const telling = setInterval(() => flights.tell(), tellEveryMs).unref()
+      stops.push(
+        () => changes.unsubscribe(),
+        () => clearInterval(telling),
+      )
       await scheduler.start()
       await verifications.jobs.start()
       await cleanups.jobs.start()
@@ -243,7 +257,13 @@ export async function startMigrations(options: MigrationsOptions) {
       conditions.stop()
       await scheduler.stop()
       agents.stop()
-      await Promise.all([runner.stop(), verifications.jobs.stop(), cleanups.jobs.stop(), plans.stop()])
+      await Promise.all([
+        runner.stop(),
+        failureEvents.stop(),
+        verifications.jobs.stop(),
+        cleanups.jobs.stop(),
+        plans.stop(),
+      ])
       guards.stop()
       await bandwidth.stop()
       metrics.stop()

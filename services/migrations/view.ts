@@ -14,7 +14,7 @@ import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
-import type { WithFigures } from './with-figures.ts'
+import { arrivedFiles, type WithFigures } from './with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
@@ -157,11 +157,12 @@ function publicRecurrence(recurrence: Recurrence, iterations: number) {
 }
 
 /** How far a migration is. */
-export function progressOf({ record, counts, failed, changes, conditions }: WithFigures): Info {
+export function progressOf({ record, counts, underWay, failed, changes, conditions }: WithFigures): Info {
   const files = scannedFiles(counts)
   const filesSkipped = counts.filesSkipped + counts.linksSkipped
-  const settled = counts.filesMigrated + counts.linksMigrated + filesSkipped + counts.filesVanished
-  const migratedBytes = counts.bytesMigrated + counts.bytesSkipped
+  const settled = arrivedFiles(counts) + underWay.files
+  const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
+  const migratedBytes = totalMigratedBytes + counts.bytesSkipped
   const found = { files, settled, bytes: counts.bytesScanned, migratedBytes }
   const percentage = percentageOf(record, failed, found)
   const [started, completed] = timesOf(record)
@@ -169,8 +170,8 @@ export function progressOf({ record, counts, failed, changes, conditions }: With
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
   const eta =
-    isWorkedOn(record.state) && seconds > 0 && counts.bytesMigrated > 0 && left > 0
-      ? Math.ceil((left / counts.bytesMigrated) * seconds)
+    isWorkedOn(record.state) && seconds > 0 && totalMigratedBytes > 0 && left > 0
+      ? Math.ceil((left / totalMigratedBytes) * seconds)
       : undefined
   return {
     id: record.migrationId,
@@ -184,13 +185,13 @@ export function progressOf({ record, counts, failed, changes, conditions }: With
       totalBytes: counts.bytesScanned,
       migratedBytes,
       excludedBytes: counts.bytesExcluded,
-      totalMigratedBytes: counts.bytesMigrated,
+      totalMigratedBytes,
       totalScannedBytes: counts.bytesScanned,
       migratedPercentage: percentage,
       duration: span(seconds),
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
       filesScanned: files,
-      filesMigrated: counts.filesMigrated + counts.linksMigrated,
+      filesMigrated: counts.filesMigrated + counts.linksMigrated + underWay.files,
       filesSkipped,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../cli/watch-rate.ts'
-import { conditionLines, endLine, liveLine, plainLine } from '../../cli/watch-text.ts'
+import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../cli/watch-text.ts'
 import { watchView } from '../../cli/watch-view.ts'
 import { testTerminal } from './support.ts'
 
@@ -54,6 +54,45 @@ test('a live migration says how far it is behind; what is in the way has lines o
   expect(conditionLines(waiting, 200)).toEqual([expect.stringContaining(`  ${text}`)])
   expect(conditionLines(waiting, 40)[0]).toHaveLength(40)
   expect(plainLine(waiting, rate)).toContain(text)
+})
+
+test('what did not arrive is told as it fails, and no more once it has arrived', () => {
+  const failure = {
+    id: 1,
+    path: '/a\u001b',
+    failureMessage: 'no',
+    failureClass: 'permission',
+    attempts: 1,
+  } as const
+  const path = {
+    ...failure,
+    action: 'MIGRATION',
+    dateFailed: '2026-02-01T22:00:00.000Z',
+    timeStamp: 0,
+  } as const
+  const { id: migrationId, internalId, state } = info('RUNNING')
+  const told = {
+    ...{ migrationId, internalId, state },
+    failedPathCount: 1_003,
+    added: 1_002,
+    addedByClass: { permission: 1_002 },
+    lastFailureId: 1_003,
+    failedPaths: [path, path],
+  }
+  expect(failuresLine(told)).toMatch(
+    /^did not arrive: \/a\S* \(permission\), \/a\S* \(permission\), 1,000 more$/,
+  )
+  expect(failuresLine(told)).not.toContain('\u001b')
+  const terminal = testTerminal({ isTty: true })
+  const { written } = terminal
+  const view = watchView(terminal, { json: false })
+  view.failed(told)
+  view.show([{ info: info('RUNNING'), rate }])
+  expect(written.out).toContain('\n  did not arrive: /a')
+  view.failed({ ...told, failedPathCount: 0, added: 0, failedPaths: [] })
+  written.out = ''
+  view.show([{ info: info('RUNNING'), rate }])
+  expect(written.out).not.toContain('did not arrive')
 })
 
 test.for([

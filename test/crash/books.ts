@@ -17,15 +17,15 @@ interface Told {
   readonly messageId: string
 }
 
-/** What keeps a migration from moving is told as it is seen; nothing of it is stored, nor told again. */
-const seenOnly = 'conditions-changed'
+/** What keeps a migration from moving, and what failed, is told as it is seen, and is no state of it. */
+const seenOnly: readonly string[] = ['conditions-changed', 'failures-changed']
 
 /**
  * That the events tell all that happened to the migrations, once and in order: each begins in the state that the one before
  * led to, and the last leads to the state that the migration has.
  */
 export async function checkEvents(victim: Victim, migrationIds: readonly string[]): Promise<void> {
-  const stored = (await migrationEventsOf(victim)).filter(({ event }) => event !== seenOnly)
+  const stored = (await migrationEventsOf(victim)).filter(({ event }) => !seenOnly.includes(event))
   const told = Map.groupBy(stored, ({ migrationId }) => migrationId)
   for (const migrationId of migrationIds) {
     const events = told.get(migrationId) ?? []

@@ -73,8 +73,22 @@ test('the broker does not answer for a minute', async () => {
   await using scene = await startScene({ files: 20_000 })
   await until('the first files', async () => (await scene.filesMigrated()) > 0)
   const pid = scene.victim.brokerPid()!
+  const begunMs = performance.now()
   process.kill(pid, 'SIGSTOP')
-  await delay(60_000)
+  const said = /the broker \(nats-server\) does not answer/
+  await until('health says it', async () => {
+    const { status, message } = await scene.victim.get('/api/v1/health')
+    return status === 503 && said.test(message)
+  })
+  expect(performance.now() - begunMs).toBeLessThan(5_000)
+  // Whatever is asked, from the beginning to the end.
+  while (performance.now() - begunMs < 60_000) {
+    const askedMs = performance.now()
+    const { status, message } = await scene.victim.get('/api/v1/migrations')
+    expect([status, message]).toEqual([503, expect.stringMatching(said)])
+    expect(performance.now() - askedMs).toBeLessThan(1_000)
+    await delay(1_000)
+  }
   process.kill(pid, 'SIGCONT')
   await scene.reaches('COMPLETED')
   await checkOutcome(scene)

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { call } from '../../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
+import { loadListenOptions } from '../../http-edge/properties.ts'
 import type { Contract, Input, Output } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { files } from '../../subjects/names.ts'
@@ -94,6 +95,15 @@ export class Victim implements AsyncDisposable {
     const token = readFileSync(join(this.#home, files.credentials), 'utf8').trim()
     this.#connection = await connectWithToken(this.tcpUrl, token)
     return this.#connection
+  }
+
+  /** Asks over REST as the local operator, once. `message` is that of an error. */
+  async get(path: string): Promise<{ readonly status: number; readonly message: string }> {
+    const { host, port } = loadListenOptions(this.#home, 'platform')
+    const authorization = `Bearer ${readFileSync(join(this.#home, files.credentials), 'utf8').trim()}`
+    const response = await fetch(`http://${host}:${port}${path}`, { headers: { authorization } })
+    const { message = '' } = (await response.json()) as { message?: string }
+    return { status: response.status, message }
   }
 
   /** Calls as the local operator; tries on while the broker or a service is away. */

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../subjects/keys.ts'
@@ -6,6 +8,7 @@ import { createKey } from '../support/keys.ts'
 import { rawRequest, type RawRequest } from '../support/http.ts'
 import { recordingLog } from '../support/log.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
 
 const logged = recordingLog()
 let platform: TestPlatform
@@ -341,4 +344,35 @@ describe('what never becomes a request has the same error', () => {
     const body: unknown = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
     expect(body).toEqual({ code, message: expect.stringContaining(message), requestId: expect.any(String) })
   })
+})
+
+test('while the broker is frozen, callers are told so instead of waiting, and served when it goes on', async () => {
+  const pid = Number(readFileSync(join(platform.home, 'run/nats-server.pid'), 'utf8'))
+  const silent = {
+    status: 503,
+    body: { code: 'UNAVAILABLE', message: expect.stringContaining('the broker (nats-server)') },
+  }
+  process.kill(pid, 'SIGSTOP')
+  try {
+    const begun = performance.now()
+    for (const path of ['/api/v1/health', '/api/v1/ready']) {
+      // The signal arrives when it does.
+      const said = await until('it is said', async () => {
+        const answer = await rawRequest(platform, 'platform', { path })
+        return answer.status === 200 ? undefined : answer
+      })
+      expect(said).toMatchObject(silent)
+    }
+    // Well before the deadline of any call.
+    expect(performance.now() - begun).toBeLessThan(4_500)
+    const known = performance.now()
+    expect(await post(JSON.stringify(key))).toMatchObject(silent)
+    expect(await rawRequest(platform, 'platform', { path: '/api/v1/ping' })).toMatchObject(silent)
+    expect(await rawRequest(platform, 'migrator', { path: '/migrations' })).toMatchObject(silent)
+    expect(performance.now() - known).toBeLessThan(1_000)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  await until('it is there again', async () => (await ask({ path: '/api/v1/health' })).status === 200)
+  expect((await ask({ path: '/api/v1/keys' })).status).toBe(200)
 })

@@ -108,6 +108,10 @@ test('a migration that agents alone move waits for one that shares its folders, 
   expect(idle).toMatchObject({ healthy: true, shares: [], migrations: [] })
   await platform.call(bandwidth.set, { scope: 'migration', name: migrationId, requests: 200 })
   await using sharing = await startAgent(platform, 'sharing', share)
+  await until('what it has in hand is seen before it is counted', async () => {
+    const { progress } = await platform.call(migrations.progress, { migrationId })
+    return progress.filesMigrated > (await moved('sharing'))
+  })
   await until('it has begun', async () => (await moved('sharing')) > 0)
   const stopped = await nextEvent(platform, 'stopped', migrationId)
   await platform.call(migrations.stop, { migrationId })

@@ -2,10 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Payload } from '../../subjects/contract.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
 import { migrations } from '../../subjects/migrations.ts'
+import { eventSubject, subjectToken } from '../../subjects/names.ts'
 import { gantry } from '../cli/support.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
 
 const folder = createFolder('from', 'to')
 let platform: TestPlatform
@@ -36,13 +40,29 @@ async function retry() {
   return { retried, ...(await outcomeOf(platform, migrationId)) }
 }
 
-test('failures are listed, exported, tried again, and leave the list when they have arrived', async () => {
+/** What followers are told of the list, the last of it last. */
+async function follow() {
+  const told: Payload<(typeof migrationEvents)['failures-changed']>[] = []
+  const { resource, event } = migrationEvents['failures-changed']
+  platform.operator.subscribe(eventSubject(resource, event, subjectToken(migrationId)), {
+    callback: (_, message) => void told.push(message.json()),
+  })
+  await platform.operator.flush()
+  return told
+}
+
+test('failures are told, listed, exported, tried again, and leave the list when they have arrived', async () => {
+  const told = await follow()
   const first = await migrate(platform, { source: 'from', target: 'to' })
   expect(pathsOf(first.failures)).toEqual(['/a/blocked', '/a/file', '/pipe "x"'])
   expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
     state: 'COMPLETED',
     stateText: 'all was done, but 3 paths did not arrive',
   })
+
+  await until('three are told', () => told.at(-1)?.failedPathCount === 3)
+  expect(told.reduce((sum, { added }) => sum + added, 0)).toBe(3)
+  expect(pathsOf(told.flatMap(({ failedPaths }) => failedPaths))).toEqual(pathsOf(first.failures))
 
   const path = `/migrations/${migrationId}/failures`
   const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)
@@ -77,6 +97,7 @@ test('failures are listed, exported, tried again, and leave the list when they h
   for (const file of ['a/file', 'a/blocked/one', 'a/blocked/deep/two'])
     expect(readFileSync(join(folder.to, file), 'utf8')).toBe(file)
   expect(existsSync(join(folder.to, 'pipe "x"'))).toBe(false)
+  await until('one is left', () => told.at(-1)?.failedPathCount === 1)
 })
 
 test('figures: of a migration now and before, of all, by time, and how the platform is doing', async () => {

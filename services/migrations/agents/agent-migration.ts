@@ -8,6 +8,7 @@ import { type Assignment, agentWork } from '../../../subjects/agent-work.ts'
 import type { Bucket } from '../engine/bucket.ts'
 import type { Mover } from '../engine/mover.ts'
 import { failureNotes } from '../failures.ts'
+import type { Flights } from '../flights.ts'
 import { ItemLoop } from '../item-loop.ts'
 import { firstLanesOf } from '../lanes.ts'
 import { type CountListener, WorkerBook } from '../worker-book.ts'
@@ -26,6 +27,7 @@ export interface AgentMigrationOptions {
   readonly assignment: Assignment
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
+  readonly flights: Flights
   /** Aborts when no more is to be taken, and what is in hand is to be finished. */
   readonly taking: AbortSignal
   readonly log: Log
@@ -82,7 +84,8 @@ export class AgentMigration {
   }
 
   async #work(): Promise<void> {
-    const { connection, desk, mover, threads, assignment, limits, taking, onCount, log } = this.#options
+    const { connection, desk, mover, threads, assignment, limits, taking, onCount, flights, log } =
+      this.#options
     const { migration } = assignment
     const { signal } = this.#end
     const { spec, queueCreated } = await this.#open()
@@ -103,6 +106,7 @@ export class AgentMigration {
       room: (_, stop) => desk.room(migration, stop),
       hasHelp: () => this.#assignment.hasHelp,
       failures: desk.failuresOf(migration, failureNotes(connection), signal),
+      flights,
       inHand: this.#inHand,
       onIdle: () => undefined,
       signal,

@@ -9,7 +9,9 @@ import { agentWork, type Assignment } from '../../../subjects/agent-work.ts'
 import type { Output } from '../../../subjects/contract.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
+import { movedOf } from '../engine/counts.ts'
 import { Mover } from '../engine/mover.ts'
+import { Flights } from '../flights.ts'
 import { AgentDesk } from './agent-desk.ts'
 import { AgentMigration } from './agent-migration.ts'
 import { shareOf } from './shares.ts'
@@ -42,6 +44,7 @@ export class Agent {
   readonly #mover: Mover
   readonly #buckets = new Buckets()
   readonly #moved = new MovedSoFar()
+  readonly #flights = new Flights((moved) => this.#moved.add(moved))
   readonly #shares: string[]
   /** By work id. */
   readonly #migrations = new Map<string, AgentMigration>()
@@ -54,7 +57,7 @@ export class Agent {
     this.#options = options
     this.#desk = new AgentDesk(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
-    this.#mover = new Mover({ threads, log, onPart: (bytes) => this.#moved.part(bytes) })
+    this.#mover = new Mover({ threads, log })
     this.#buckets.set(ownLimit, { bytesPerSecond, requestsPerSecond: undefined })
   }
 
@@ -105,6 +108,7 @@ export class Agent {
   #ask(revision: string) {
     const { name, threads, bytesPerSecond } = this.#options
     const migrations = [...this.#migrations.values()]
+    this.#flights.tell()
     return this.#desk.ask(agentWork.attend, {
       instance: this.#desk.instance,
       ...(name === undefined ? {} : { name }),
@@ -118,6 +122,10 @@ export class Agent {
       holding: [...this.#migrations.keys()],
       itemsInHand: migrations.reduce((sum, { itemsInHand }) => sum + itemsInHand, 0),
       moved: this.#moved.all,
+      underWay: [...this.#migrations.keys()].map((migration) => ({
+        migration,
+        ...this.#flights.of(migration),
+      })),
     })
   }
 
@@ -150,7 +158,8 @@ export class Agent {
       assignment,
       limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
       taking: this.#taking.signal,
-      onCount: (counts) => this.#moved.item(counts),
+      flights: this.#flights,
+      onCount: (counts) => this.#moved.add(movedOf(counts)),
     })
   }
 

@@ -4,7 +4,7 @@ import { createSealedBox } from '../../../broker/sealed-box.ts'
 import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
 import type { Caller, Handlers, Output } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
-import { add, type Counts, noCounts, subtract } from '../engine/counts.ts'
+import { add, type Counts, movedOf, noCounts, subtract } from '../engine/counts.ts'
 import type { CountListener } from '../worker-book.ts'
 import type { Offers } from './offers.ts'
 import type { Roster } from './roster.ts'
@@ -82,7 +82,7 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       }
     },
     'store-book': async ({ instance, migration, book, counts, counted, early }, { caller }) => {
-      const { throughput } = agentOf(caller, instance)
+      const { throughput, flights } = agentOf(caller, instance)
       const { shelf } = find(migration)
       const before = shelf.of(book)?.counts
       const refused = await shelf.store(book, { counts, counted, early: byParent(early) })
@@ -90,6 +90,7 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
         const more = subtract(all(counts), all(before))
         throughput.add(more)
         onCount(more)
+        flights.get(migration)?.counted(movedOf(more))
       }
       return { refused: [...refused] }
     },

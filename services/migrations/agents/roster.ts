@@ -4,6 +4,7 @@ import type { Log } from '../../../broker/log.ts'
 import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
 import { Agent } from '../../../subjects/agents.ts'
 import type { Input } from '../../../subjects/contract.ts'
+import type { Flights, SaidFlight } from '../flights.ts'
 import { Throughput } from './throughput.ts'
 
 /** Who was not heard of for so long after an answer is gone: an agent asks again at once. */
@@ -20,6 +21,8 @@ export interface LiveAgent {
   readonly keyId: string
   readonly connected: string
   readonly throughput: Throughput
+  /** What it has under way, by work id. */
+  readonly flights: Map<string, SaidFlight>
   report: Report
   /** When it was answered last. */
   answeredMs: number
@@ -29,11 +32,18 @@ export interface LiveAgent {
 
 type Seen = Collection<typeof Agent>
 
+interface RosterOptions {
+  readonly version: string
+  readonly flights: Pick<Flights, 'beginElsewhere'>
+  readonly log: Log
+}
+
 /** The agents that are there, by name, and what was seen last of those that are not. */
 export class Roster {
   readonly #seen: Seen
   readonly #version: string
   readonly #log: Log
+  readonly #flights: RosterOptions['flights']
   readonly #live = new Map<string, LiveAgent>()
   /** Why a life of an agent is to end. */
   readonly #dismissed = new Map<string, string>()
@@ -41,18 +51,16 @@ export class Roster {
   #change = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(seen: Seen, version: string, log: Log) {
+  private constructor(seen: Seen, { version, flights, log }: RosterOptions) {
     this.#seen = seen
     this.#version = version
+    this.#flights = flights
     this.#log = log
   }
 
-  static async open(
-    connection: NatsConnection,
-    { version, log }: { version: string; log: Log },
-  ): Promise<Roster> {
+  static async open(connection: NatsConnection, options: RosterOptions): Promise<Roster> {
     const seen = await Collection.open(connection, { bucket: 'agents', schema: Agent, version: 1 })
-    return new Roster(seen, version, log)
+    return new Roster(seen, options)
   }
 
   start(): void {
@@ -118,25 +126,28 @@ export class Roster {
     if (known?.report.instance === report.instance) {
       const isSame = JSON.stringify(known.report.holding) === JSON.stringify(report.holding)
       known.report = report
-      known.throughput.says(report.moved)
+      this.#says(known)
       if (!isSame) this.changed()
       return known
     }
     // A process that was killed and started again is not to wait until it was missed.
-    if (known !== undefined)
+    if (known !== undefined) {
+      endAll(known)
       this.#dismiss(
         known,
         `another process has taken the name ${report.name}: each agent needs a key of its own, or --name`,
       )
+    }
     const agent: LiveAgent = {
       keyId,
       connected: new Date().toISOString(),
       throughput: new Throughput(),
+      flights: new Map(),
       report,
       answeredMs: Date.now(),
       asking: 0,
     }
-    agent.throughput.says(report.moved)
+    this.#says(agent)
     this.#live.set(report.name, agent)
     const problem = this.problemOf(agent)
     this.#log.info({ agent: report.name, host: report.host, problem }, 'A transfer agent has come.')
@@ -171,6 +182,21 @@ export class Roster {
     return [...live, ...gone.map(disconnected)].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
+  /** Takes what it says of its progress. */
+  #says({ report, throughput, flights }: LiveAgent): void {
+    throughput.says(report.moved)
+    for (const [migration, flight] of flights)
+      if (!report.underWay.some((one) => one.migration === migration)) {
+        flight.end()
+        flights.delete(migration)
+      }
+    for (const { migration, ...moved } of report.underWay) {
+      const flight = flights.get(migration) ?? this.#flights.beginElsewhere(migration)
+      flights.set(migration, flight)
+      flight.says(moved)
+    }
+  }
+
   #dismiss(agent: LiveAgent, reason: string): void {
     if (this.#dismissed.size >= maxDismissed) this.#dismissed.clear()
     this.#dismissed.set(agent.report.instance, reason)
@@ -186,6 +212,7 @@ export class Roster {
   #drop(agent: LiveAgent, message: string): void {
     const { name, host } = agent.report
     this.#live.delete(name)
+    endAll(agent)
     this.#log.warn({ agent: name, host }, message)
     if (!this.#dismissed.has(agent.report.instance)) this.#remember(agent)
     this.changed()
@@ -225,6 +252,11 @@ export class Roster {
       transferFailures: throughput.total.failures,
     }
   }
+}
+
+function endAll({ flights }: LiveAgent): void {
+  for (const flight of flights.values()) flight.end()
+  flights.clear()
 }
 
 const disconnected = (agent: Agent): Agent => ({

@@ -4,6 +4,7 @@ import type { Log } from '../../../broker/log.ts'
 import { version } from '../../../broker/version.ts'
 import { keysInternal } from '../../../subjects/keys.ts'
 import type { Limits } from '../bandwidth/limits.ts'
+import type { Flights } from '../flights.ts'
 import type { CountListener } from '../worker-book.ts'
 import { deskHandlers } from './desk.ts'
 import { agentHandlers, defaultMovers, openAgentSettings } from './handlers.ts'
@@ -14,13 +15,14 @@ export interface AgentsOptions {
   readonly connection: NatsConnection
   readonly limits: Limits
   readonly onCount: CountListener
+  readonly flights: Flights
   readonly log: Log
 }
 
 /** The platform's side of transfer agents: who is there, what is offered to them, and answers to them. */
-export async function startAgents({ connection, limits, onCount, log }: AgentsOptions) {
+export async function startAgents({ connection, limits, onCount, flights, log }: AgentsOptions) {
   const [roster, settings] = await Promise.all([
-    Roster.open(connection, { version, log }),
+    Roster.open(connection, { version, flights, log }),
     openAgentSettings(connection),
   ])
   const offers = new Offers({ roster, limits, log })

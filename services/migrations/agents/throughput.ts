@@ -1,31 +1,19 @@
 import { add, type Counts, noCounts } from '../engine/counts.ts'
-import { largeFileBytes } from '../engine/items.ts'
+import type { Moved } from '../engine/meter.ts'
 
-/** What an agent says that it has moved since it came; of large files the parts, whole or not. */
-export interface Moved {
-  readonly bytes: number
-  readonly files: number
-}
-
-/** Counts what an agent moves, while it moves it. */
+/** Sums up what an agent has moved since it came: what is counted, and what is under way. */
 export class MovedSoFar {
   #bytes = 0
   #files = 0
 
-  /** A part of a large file was moved. */
-  part(bytes: number): void {
+  add({ bytes, files }: Moved): void {
     this.#bytes += bytes
+    this.#files += files
   }
 
-  /** An item is done. One file that is large came in parts. */
-  item({ filesMigrated, linksMigrated, bytesMigrated }: Readonly<Counts>): void {
-    this.#files += filesMigrated + linksMigrated
-    const isLarge = filesMigrated === 1 && bytesMigrated > largeFileBytes
-    if (!isLarge) this.#bytes += bytesMigrated
-  }
-
+  /** What is given up when much of it was there takes its bytes along. */
   get all(): Moved {
-    return { bytes: this.#bytes, files: this.#files }
+    return { bytes: Math.max(0, this.#bytes), files: Math.max(0, this.#files) }
   }
 }
 
@@ -55,7 +43,7 @@ export class Throughput {
     if (first === undefined || last === undefined || first.atMs === last.atMs)
       return { bytesPerSecond: 0, filesPerSecond: 0 }
     const perSecond = (kind: keyof Moved) =>
-      Math.round(((last.moved[kind] - first.moved[kind]) * 1_000) / (last.atMs - first.atMs))
+      Math.max(0, Math.round(((last.moved[kind] - first.moved[kind]) * 1_000) / (last.atMs - first.atMs)))
     return { bytesPerSecond: perSecond('bytes'), filesPerSecond: perSecond('files') }
   }
 }

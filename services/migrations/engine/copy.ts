@@ -28,6 +28,7 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
       await run.pace.pay(file.sizeBytes)
       const bytes = await file.read(0, file.sizeBytes)
       countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
+      run.meter.bytes(bytes.length)
     } else {
       countLosses(counts, await copyInParts(run, path, file, attributes))
     }
@@ -61,6 +62,7 @@ async function copyInParts(
   const { sizeBytes } = file
   const partBytes = partBytesOf(run, sizeBytes)
   const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
+  const meter = run.meter.ofFile()
   try {
     let count = 0
     for (let offset = 0; offset < sizeBytes; offset += partBytes) {
@@ -69,10 +71,12 @@ async function copyInParts(
       await pace.pay(length)
       const bytes = await file.read(offset, length)
       await atTarget(target.writePart(upload, count, offset, bytes))
+      meter.bytes(length)
       count++
     }
     return await atTarget(target.commitUpload(upload, count, attributes))
   } catch (error) {
+    meter.undo()
     await target.abortUpload(upload)
     throw error
   }

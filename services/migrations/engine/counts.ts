@@ -1,6 +1,7 @@
 import type { PutOff } from '../../../subjects/condition-terms.ts'
 import { fileSizeClasses, fileSizeClassNames } from '../../../subjects/migration-terms.ts'
 import type { FailureClass } from '../../drivers/driver.ts'
+import type { Moved } from './meter.ts'
 
 /**
  * What a piece of work found and did. What was scanned is, when all is done, what was migrated, skipped, vanished or
@@ -22,6 +23,10 @@ const countNames = [
   'bytesSkipped',
   /** Symbolic links left out, by the migration's choice. */
   'linksSkipped',
+  /** At the target in parts of files that several workers copy. */
+  'bytesShared',
+  /** Of these, those of files that are over: they are among `bytesMigrated` now, or given up. */
+  'bytesSharedOver',
   /** Of `bytesMigrated`: parts of large files that a killed process had written; they were not read again. */
   'bytesResumed',
   /** Arrived without something that belongs to it; see `NotKept` of the interface. */
@@ -86,6 +91,16 @@ export function subtract(from: Counts, less: Readonly<Counts>): Counts {
   for (const name of countNames) from[name] -= less[name]
   return from
 }
+
+/** Bytes at the target of files that several workers still copy. */
+export const bytesInParts = ({ bytesShared, bytesSharedOver }: Readonly<Counts>): number =>
+  bytesShared - bytesSharedOver
+
+/** What was moved, files that are under way in parts included. */
+export const movedOf = (counts: Readonly<Counts>): Moved => ({
+  bytes: counts.bytesMigrated + bytesInParts(counts),
+  files: counts.filesMigrated + counts.linksMigrated,
+})
 
 /** Something that did not arrive and will not be tried again. */
 export interface Failure {

@@ -120,13 +120,15 @@ function changedFolderOf(json: unknown): ChangedFolder {
 function spreadOf(json: unknown): { spread?: Spread } {
   if (json === undefined) return {}
   const fields = objectOf(json, 'spread')
-  checkFields(fields, ['token', 'written', 'sinceMs', 'resumedBytes'], 0)
+  checkFields(fields, ['token', 'written', 'sinceMs', 'resumedBytes', 'sizeBytes'], 0)
   return {
     spread: {
       token: textOf(fields['token'], 'token'),
       written: countOf(fields['written'], 'written'),
       sinceMs: countOf(fields['sinceMs'], 'sinceMs'),
       resumedBytes: countOf(fields['resumedBytes'], 'resumedBytes'),
+      // It only goes into figures: a queue from before it was there is worked on.
+      sizeBytes: countOf(fields['sizeBytes'] ?? 0, 'sizeBytes'),
     },
   }
 }

@@ -94,6 +94,8 @@ export interface Spread {
   readonly sinceMs: number
   /** Bytes of those that were there from the beginning. */
   readonly resumedBytes: number
+  /** Of the file. */
+  readonly sizeBytes: number
 }
 
 /** Some parts of a large file, in a row, for any worker. */

@@ -24,6 +24,10 @@ export type PartsOf = Omit<LargeCopy, 'attributes' | 'nameCount'>
 export const bytesOf = ({ sizeBytes, partBytes }: PartsOf, index: number): number =>
   Math.min(partBytes, sizeBytes - index * partBytes)
 
+/** Bytes of the parts that were there from the beginning. */
+export const writtenBytes = (copy: LargeCopy): number =>
+  (copy.upload.written ?? []).reduce((sum, index) => sum + bytesOf(copy, index), 0)
+
 /** Indices of the parts that are still to be copied. */
 export function partsLeft({ sizeBytes, partBytes, upload }: PartsOf): number[] {
   const written = new Set(upload.written)

@@ -5,11 +5,21 @@ import { decodeItem } from './item-decode.ts'
 import { malformed, type Large } from './items.ts'
 import type { ItemJob, Reply } from './jobs.ts'
 import { failedLarge } from './large.ts'
-import { bytesOf, type LargeCopy, type PartsOf, partsLeft } from './large-copy.ts'
+import { type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
+import { MeterView } from './meter.ts'
 import { isSlow } from './pace.ts'
 import { fullWeight, halfWeight, noWeight, type PoolLog, type ThreadPool } from './pool.ts'
 import type { MoveSpec } from './run.ts'
-import { alone, copyOf, failedParts, lookAgain, missingOf, partsItems, SpreadOver } from './spread.ts'
+import {
+  alone,
+  bytesOfParts,
+  copyOf,
+  failedParts,
+  lookAgain,
+  missingOf,
+  partsItems,
+  SpreadOver,
+} from './spread.ts'
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000
@@ -34,19 +44,16 @@ export type Share = (parts: readonly Uint8Array[]) => Promise<void>
 export interface LargeFilesOptions {
   readonly pool: ThreadPool
   readonly log: PoolLog
-  readonly onPart: ((bytes: number) => void) | undefined
 }
 
 /** Has large files copied in parts: by all threads of this process, or together with other workers. */
 export class LargeFiles {
   readonly #pool: ThreadPool
   readonly #log: PoolLog
-  readonly #onPart: LargeFilesOptions['onPart']
 
-  constructor({ pool, log, onPart }: LargeFilesOptions) {
+  constructor({ pool, log }: LargeFilesOptions) {
     this.#pool = pool
     this.#log = log
-    this.#onPart = onPart
   }
 
   /** As `Mover.transfer`, of the item of a large file. */
@@ -62,6 +69,7 @@ export class LargeFiles {
       if (begun.kind === 'result') return begun.result
       if (begun.kind !== 'begun') throw new Error(`a thread answered ${begun.kind} to begin`)
       copy = begun.copy
+      if (!copy.isShared) new MeterView(spec.meter).bytes(writtenBytes(copy))
       if (item.spread !== undefined && item.spread.token !== copy.upload.token)
         throw new SpreadOver('changed', 'the file changed while it was copied')
       return await (copy.isShared
@@ -92,7 +100,10 @@ export class LargeFiles {
     const result = resultOf(
       await this.#pool.run({ kind: 'commit', spec, copy }, { signal, priority: 'parts' }),
     )
-    if (item.spread !== undefined) result.counts.bytesResumed = item.spread.resumedBytes
+    if (item.spread !== undefined) {
+      result.counts.bytesResumed = item.spread.resumedBytes
+      result.counts.bytesSharedOver = item.spread.sizeBytes
+    }
     return result
   }
 
@@ -106,6 +117,8 @@ export class LargeFiles {
     const { spread } = item
     const isOver = spread === undefined || error instanceof SpreadOver || error.failure === 'changed'
     const result = failedLarge(spec, isOver ? alone(item) : item, error)
+    if (spread !== undefined && (isOver || result.retry === undefined))
+      result.counts.bytesSharedOver = spread.sizeBytes
     if (isOver || result.retry === undefined) {
       if (begun !== undefined) await this.#abandon(spec, begun)
       if (spread !== undefined && spread.token !== begun?.token)
@@ -128,7 +141,7 @@ export class LargeFiles {
           weight: weightOf(spec, halfWeight),
           atOnce: partsOfItemAtOnce,
         })
-      return { counts: noCounts(), failures: [] }
+      return { counts: { ...noCounts(), bytesShared: bytesOfParts(item) }, failures: [] }
     } catch (error) {
       if (error instanceof StoreError && !signal.aborted) return failedParts(spec, item, error)
       throw error
@@ -143,7 +156,6 @@ export class LargeFiles {
   ): Promise<void> {
     await concurrently(indices, atOnce, async (index) => {
       await this.#pool.run({ kind: 'part', spec, copy, index }, { signal, priority: 'parts', weight })
-      this.#onPart?.(bytesOf(copy, index))
     })
   }
 

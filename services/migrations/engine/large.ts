@@ -14,7 +14,7 @@ import { checkAccepted } from './copy.ts'
 import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from './counts.ts'
 import { makeFolders } from './folders.ts'
 import type { Large } from './items.ts'
-import { bytesOf, type LargeCopy, type PartsOf, partsLeft } from './large-copy.ts'
+import { bytesOf, type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
 import { isWatched, isYoung } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { matchAfterKill, matchFolder } from './match-folder.ts'
@@ -114,6 +114,7 @@ export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<
     const bytes = await file.read(offset, length)
     await atTarget(run.target.writePart(copy.upload, index, offset, bytes))
   })
+  run.meter.bytes(length)
 }
 
 /** Checks that the source's file is still the same and lets the copy appear. Throws StoreErrors. */
@@ -127,7 +128,7 @@ async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
   const counts = noCounts()
   countCopied(counts, copy.sizeBytes)
-  for (const index of copy.upload.written ?? []) counts.bytesResumed += bytesOf(copy, index)
+  counts.bytesResumed = writtenBytes(copy)
   countLosses(counts, losses)
   countNames(counts, copy.nameCount)
   if (run.spec.live === undefined) return { counts, failures: [] }
@@ -157,14 +158,16 @@ const againOf = (path: StorePath): Uint8Array[] => {
  */
 export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Promise<number> {
   const copy = await beginLarge(run, { kind: 'large', attempt: 1, notBeforeMs: 0, path })
+  const meter = run.meter.ofFile()
   try {
-    for (const index of partsLeft(copy)) await copyPart(run, copy, index)
+    for (const index of partsLeft(copy)) await copyPart({ ...run, meter }, copy, index)
     const { counts: all } = await commitLarge(run, copy)
     // Who asked for it counts the file.
     const file = noCounts()
     countCopied(file, copy.sizeBytes)
     add(counts, subtract(all, file))
   } catch (error) {
+    meter.undo()
     await run.target.abortUpload(copy.upload)
     throw error
   }
@@ -225,6 +228,7 @@ async function copyPartLocally(
         if (isSparse(sizeBytes, blocks))
           copySparseRange(from, to, [offset + done, piece], sizeBytes, checkStop)
         else copyRange(from, to, offset + done, piece, checkStop)
+        run.meter.bytes(piece)
         done += piece
       }
     } finally {

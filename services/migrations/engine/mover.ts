@@ -18,7 +18,6 @@ export { ComesAgain } from './large-files.ts'
 export interface MoverOptions {
   readonly threads?: number
   readonly log: PoolLog
-  readonly onPart?: ((bytes: number) => void) | undefined
 }
 
 /**
@@ -29,10 +28,10 @@ export class Mover implements AsyncDisposable {
   readonly #pool: ThreadPool
   readonly #large: LargeFiles
 
-  /** @param options `threads`: default one for each core; `onPart`: told of each part of a large file that was copied */
-  constructor({ threads, log, onPart }: MoverOptions) {
+  /** @param options `threads`: default one for each core */
+  constructor({ threads, log }: MoverOptions) {
     this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
-    this.#large = new LargeFiles({ pool: this.#pool, log, onPart })
+    this.#large = new LargeFiles({ pool: this.#pool, log })
   }
 
   /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */

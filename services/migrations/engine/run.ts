@@ -9,6 +9,7 @@ import { type Item, localBounds, networkBounds, type ItemBounds } from './items.
 import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import type { MetadataSettings } from './metadata.ts'
+import type { Meter, MeterView } from './meter.ts'
 import { targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
@@ -47,6 +48,8 @@ export interface MoveSpec {
   readonly mappings?: readonly SentMapping[]
   /** Limits of this process that hold for it, all of them. */
   readonly limits?: readonly Bucket[]
+  /** Where is noted what was brought so far of the item that is worked on; without it nothing is. */
+  readonly meter?: Meter
   /** Default: as the interface says. */
   readonly metadata?: MetadataSettings['metadata']
   readonly links?: MetadataSettings['links']
@@ -80,6 +83,7 @@ export interface Run {
   readonly rules?: Rules | undefined
   readonly stop: Stop
   readonly pace: Pace
+  readonly meter: MeterView
   /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
   readonly liveThreads: readonly number[] | undefined
 }

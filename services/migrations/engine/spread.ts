@@ -98,9 +98,10 @@ export function lookAgain(item: Large, copy: LargeCopy, leftCount: number, nowMs
     ...item,
     attempt: 1,
     notBeforeMs: nowMs + lookMs,
-    spread: { token: upload.token, written, sinceMs, resumedBytes },
+    spread: { token: upload.token, written, sinceMs, resumedBytes, sizeBytes },
   }
-  return { counts: noCounts(), failures: [], retry: encodeItem(next) }
+  const counts = { ...noCounts(), bytesShared: spread === undefined ? resumedBytes : 0 }
+  return { counts, failures: [], retry: encodeItem(next) }
 }
 
 /** Without what others have written of it. */
@@ -117,6 +118,13 @@ export const copyOf = (spec: MoveSpec, { token, path, ...rest }: Parts): PartsOf
   isShared: true,
 })
 
+/**
+ * Bytes of the parts of an item. They count when nothing is left of it, whoever wrote them and even if they are of no more
+ * use: those of all items are then the file, which is what goes off when that is over.
+ */
+export const bytesOfParts = ({ sizeBytes, partBytes, first, count }: Parts): number =>
+  Math.min(sizeBytes, (first + count) * partBytes) - first * partBytes
+
 /** Of the parts of an item, those that are to be copied. */
 export function missingOf({ first, count }: Parts, written: readonly number[]): number[] {
   const there = new Set(written)
@@ -131,7 +139,10 @@ export function failedParts(spec: MoveSpec, item: Parts, error: unknown): ItemRe
   const outcome = new Outcome(item.attempt)
   const known = storeError(error)
   const isOver = known.failure === 'changed' || known.failure === 'gone' || !isWorthRetry(known, item.attempt)
-  if (isOver) return outcome.result(undefined)
+  if (isOver) {
+    outcome.counts.bytesShared = bytesOfParts(item)
+    return outcome.result(undefined)
+  }
   outcome.failed(joinPath(Buffer.from(spec.root), item.path), known)
   return outcome.result(item)
 }

@@ -8,6 +8,7 @@ import { finishFolders } from './finish-folders.ts'
 import { malformed, type Item, writtenFolders } from './items.ts'
 import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { beginLarge, commitLarge, copyPart, skipLarge } from './large.ts'
+import { MeterView } from './meter.ts'
 import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from './pace.ts'
 import type { Rules } from './rules.ts'
@@ -79,7 +80,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const needsRules = job.kind === 'scan' || job.kind === 'reconcile' || 'folders' in job
   const rules = needsRules ? await compiledRules(job.spec) : undefined
   const pace = new Pace(spec.limits ?? [], stop)
-  const run: Run = { spec, source, target, rules, stop, pace, liveThreads }
+  const meter = new MeterView(spec.meter)
+  const run: Run = { spec, source, target, rules, stop, pace, meter, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
   switch (job.kind) {

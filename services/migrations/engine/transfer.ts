@@ -111,7 +111,9 @@ async function copyGroupLocally(
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
       // Without a limit nothing is waited for: a file would pay for a promise of its own.
       progress.copied(
-        run.pace.isLimited ? await copyPaced(run, copy, entry, progress.counts) : copyLocally(copy, entry),
+        run.pace.isLimited
+          ? await copyPaced(run, copy, entry, progress.counts)
+          : copyLocally(run, copy, entry),
       )
       if (lookAt !== undefined) progress.compare(entry, startedMs, before, seen(lookAt))
     } catch (error) {
@@ -128,8 +130,11 @@ function seen(look: () => Entry | undefined): Entry | undefined | 'unseen' {
   }
 }
 
-const copyLocally = (copy: LocalCopy, { isFile, name }: TransferEntry): number | undefined =>
-  isFile ? copy.file(name) : copy.other(name)
+function copyLocally(run: Run, copy: LocalCopy, { isFile, name }: TransferEntry): number | undefined {
+  const sizeBytes = isFile ? copy.file(name) : copy.other(name)
+  run.meter.bytes(sizeBytes ?? 0)
+  return sizeBytes
+}
 
 /** The same under a limit: what takes longer than a second goes in parts. */
 async function copyPaced(
@@ -143,7 +148,7 @@ async function copyPaced(
   const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
   if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
   await run.pace.pay(sizeBytes)
-  const copied = copyLocally(copy, entry)
+  const copied = copyLocally(run, copy, entry)
   // A link that is followed leads to a file of any size.
   if (copied !== undefined && copied > sizeBytes) await run.pace.pay(copied - sizeBytes)
   return copied
@@ -226,6 +231,7 @@ class Progress {
   /** @param sizeBytes a file's size; undefined for a link */
   copied(sizeBytes: number | undefined): void {
     const { counts } = this.#outcome
+    this.#run.meter.file()
     if (sizeBytes === undefined) counts.linksMigrated++
     else countCopied(counts, sizeBytes)
   }

@@ -2,7 +2,8 @@ import type { Output } from '../../../subjects/contract.ts'
 import type { bucketPeriods } from '../../../subjects/migration-figures.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import { maxThroughputSeconds } from '../../../subjects/stats.ts'
-import { add, type Counts, noCounts } from '../engine/counts.ts'
+import { add, bytesInParts, type Counts, noCounts } from '../engine/counts.ts'
+import type { Moved } from '../engine/meter.ts'
 import { bySize, wireStats } from './wire.ts'
 
 type Period = (typeof bucketPeriods)[number]
@@ -19,6 +20,7 @@ const periods: Record<Period, { ms: number; kept: number; told: number }> = {
 export interface Bucket {
   readonly startMs: number
   updatedMs: number
+  /** Of a second, those of what was moved may be below zero: more was told before than has come of it. */
   readonly counts: Counts
 }
 
@@ -37,6 +39,14 @@ export class RollingStats {
       bucket.updatedMs = nowMs
       add(bucket.counts, counts)
     }
+    this.addMoved({ bytes: bytesInParts(counts), files: 0 }, nowMs)
+  }
+
+  /** What was moved and is not counted yet: seconds tell of it at once. Below zero what is counted now, or given up. */
+  addMoved({ bytes, files }: Moved, nowMs = Date.now()): void {
+    const { counts } = this.#current('SECOND', nowMs)
+    counts.bytesMigrated += bytes
+    counts.filesMigrated += files
   }
 
   /** By period, the newest bucket first; the current one is there even when nothing happened in it. */
@@ -86,7 +96,9 @@ export class RollingStats {
 
 function wire(period: Period, { startMs, updatedMs, counts }: Bucket, nowMs: number): RollingStat {
   const seconds = Math.max(1, Math.min(periods[period].ms, nowMs - startMs) / 1_000)
-  const stats = wireStats(counts)
+  const { bytesMigrated, filesMigrated } = counts
+  const none = { bytesMigrated: Math.max(0, bytesMigrated), filesMigrated: Math.max(0, filesMigrated) }
+  const stats = wireStats({ ...counts, ...none })
   return {
     bucketPeriod: period,
     startOfBucketPeriodTimeStamp: startMs,

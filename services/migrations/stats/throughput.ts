@@ -41,5 +41,6 @@ export function throughputIn(
     sum.excludedBytes += seen.bytesExcluded
     sum.excludedEvents += seen.eventsExcluded
   }
-  return sum
+  // More may have been told of what was under way than has come of it.
+  return { ...sum, totalBytes: Math.max(0, sum.totalBytes), totalFiles: Math.max(0, sum.totalFiles) }
 }

@@ -13,13 +13,12 @@ import { type Report, Roster } from '../../../services/migrations/agents/roster.
 import { packRules } from '../../../services/migrations/engine/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
 import { MovedSoFar, Throughput } from '../../../services/migrations/agents/throughput.ts'
-import { noCounts } from '../../../services/migrations/engine/counts.ts'
-import { largeFileBytes } from '../../../services/migrations/engine/items.ts'
-import { Mover } from '../../../services/migrations/engine/mover.ts'
+import { movedOf, noCounts } from '../../../services/migrations/engine/counts.ts'
+import { MeterView } from '../../../services/migrations/engine/meter.ts'
+import { Flights } from '../../../services/migrations/flights.ts'
 import { startTestBroker } from '../../support/broker.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createFolder } from '../../support/migrations.ts'
-import { createMove } from './engine/move-folder.ts'
 
 test('a folder is known again, empty, as it is, and while much happens in it', () => {
   using folder = createFolder('one', 'two')
@@ -106,20 +105,23 @@ test('throughput is what was said lately, and the total that of items that are c
   expect(throughput.total).toMatchObject({ bytesMigrated: 10_000, filesMigrated: 10, linksMigrated: 10 })
 })
 
-test('of a large file the parts are what was moved, and the whole is not counted again', async () => {
+test('what is under way of an agent counts among what it moves, and once', () => {
   const moved = new MovedSoFar()
-  const logged: object[] = []
-  const onPart = (bytes: number) => moved.part(bytes)
-  await using mover = new Mover({ threads: 1, log: { error: (fields) => logged.push(fields) }, onPart })
-  await using move = createMove({}, mover)
-  writeFileSync(join(move.from, 'large'), Buffer.alloc(largeFileBytes + 1, 'x'))
-  writeFileSync(join(move.from, 'small'), 'small')
-  const { counts } = await move.run()
-  const large = { ...noCounts(), filesMigrated: 1, bytesMigrated: largeFileBytes + 1 }
-  expect(moved.all).toEqual({ bytes: large.bytesMigrated, files: 0 })
-  moved.item(large)
-  moved.item({ ...noCounts(), filesMigrated: 1, bytesMigrated: 5 })
-  expect(moved.all).toEqual({ bytes: counts.bytesMigrated, files: counts.filesMigrated })
+  const flights = new Flights((more) => moved.add(more))
+  const flight = flights.begin('work')
+  const meter = new MeterView(flight.meter)
+  meter.bytes(600)
+  flights.tell()
+  expect(moved.all).toEqual({ bytes: 600, files: 0 })
+  meter.bytes(400)
+  meter.file()
+  moved.add(movedOf({ ...noCounts(), filesMigrated: 1, bytesMigrated: 1_000 }))
+  flight.end()
+  expect(moved.all).toEqual({ bytes: 1_000, files: 1 })
+  // Parts of a file that somebody else commits, and one that is given up.
+  moved.add(movedOf({ ...noCounts(), bytesShared: 50 }))
+  moved.add(movedOf({ ...noCounts(), bytesSharedOver: 5_000 }))
+  expect(moved.all).toEqual({ bytes: 0, files: 1 })
 })
 
 test('an agent of another release is there and is given nothing, and it says why', async () => {
@@ -127,6 +129,7 @@ test('an agent of another release is there and is given nothing, and it says why
   const roster = await Roster.open(await broker.connect('PLATFORM'), {
     version: '2.0.0',
     log: recordingLog().log,
+    flights: new Flights(() => undefined),
   })
   const report = (name: string, version: string): Report => ({
     name,
@@ -140,6 +143,7 @@ test('an agent of another release is there and is given nothing, and it says why
     holding: [],
     itemsInHand: 0,
     moved: { bytes: 0, files: 0 },
+    underWay: [],
   })
   const [same, older] = [
     roster.admit('key', report('same', '2.0.0')),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import type { MigrationDependencies } from '../../../services/migrations/dependencies.ts'
+import { Flights } from '../../../services/migrations/flights.ts'
 import { migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
 import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
@@ -25,6 +26,7 @@ function completedMeanwhile(): MigrationDependencies {
     plans: { handlers: {} },
     changesOf: () => undefined,
     conditionsOf: () => [],
+    flights: new Flights(),
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more

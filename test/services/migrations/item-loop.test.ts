@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { QueueItem } from '../../../broker/queue.ts'
 import { noCounts } from '../../../services/migrations/engine/counts.ts'
 import { startRegion } from '../../../services/migrations/engine/items.ts'
+import { Flights } from '../../../services/migrations/flights.ts'
 import { ItemLoop, type ItemLoopOptions } from '../../../services/migrations/item-loop.ts'
 import { toldFailure } from '../../../services/migrations/put-offs.ts'
 import { testLog } from '../../support/platform.ts'
@@ -52,6 +53,7 @@ async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
     queueCreated: '',
     hasHelp: () => false,
     room: async () => undefined,
+    flights: new Flights(),
     inHand: new Set(),
     onIdle: () => undefined,
     signal: new AbortController().signal,

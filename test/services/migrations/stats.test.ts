@@ -76,6 +76,7 @@ const figuresOf = (
 ): WithFigures => ({
   record: migrationRecord(record),
   counts: { ...noCounts(), ...counts },
+  underWay: { bytes: 0, files: 0 },
   failed: 0,
   changes: undefined,
   conditions: [],

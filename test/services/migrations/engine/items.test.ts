@@ -33,7 +33,13 @@ const item: fc.Arbitrary<Item> = fc.oneof(
     kind: fc.constant('large' as const),
     ...head,
     path,
-    spread: fc.record({ token: fc.string(), written: fc.nat(), sinceMs: fc.nat(), resumedBytes: fc.nat() }),
+    spread: fc.record({
+      token: fc.string(),
+      written: fc.nat(),
+      sinceMs: fc.nat(),
+      sizeBytes: fc.nat(),
+      resumedBytes: fc.nat(),
+    }),
   }),
   fc
     .record({ path, token: fc.string(), version: fc.string(), first: fc.nat(99), count: fc.nat(99) })

@@ -1,4 +1,5 @@
 import type { Driver } from '../../../../services/drivers/driver.ts'
+import { MeterView } from '../../../../services/migrations/engine/meter.ts'
 import { Pace } from '../../../../services/migrations/engine/pace.ts'
 import type { Run } from '../../../../services/migrations/engine/run.ts'
 import { Stop } from '../../../../services/migrations/engine/stop.ts'
@@ -15,5 +16,14 @@ export function createRun(source: Driver, target: Driver, changes: Partial<Run> 
     policy: 'Overwrite',
   } as const
   const stop = new Stop(new Int32Array(1))
-  return { spec, source, target, stop, pace: new Pace([], stop), liveThreads: undefined, ...changes }
+  return {
+    spec,
+    source,
+    target,
+    stop,
+    pace: new Pace([], stop),
+    meter: new MeterView(undefined),
+    liveThreads: undefined,
+    ...changes,
+  }
 }

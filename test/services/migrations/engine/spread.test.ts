@@ -11,6 +11,8 @@ import {
 import { afterAll, expect, test } from 'vitest'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { add, noCounts } from '../../../../services/migrations/engine/counts.ts'
+import { newMeter, readMeter } from '../../../../services/migrations/engine/meter.ts'
 import { encodeItem, type Large, type Parts } from '../../../../services/migrations/engine/items.ts'
 import { beginLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
 import { Mover, type ItemResult, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
@@ -27,8 +29,7 @@ const sizeBytes = 9 * 16 * MiB + 17
 const never = new AbortController().signal
 const createMove = sharedMoves()
 /** Another worker. */
-const moved: number[] = []
-const other = new Mover({ threads: 2, log: { error: () => undefined }, onPart: (bytes) => moved.push(bytes) })
+const other = new Mover({ threads: 2, log: { error: () => undefined } })
 afterAll(() => other.close())
 
 const large: Large = { kind: 'large', attempt: 1, notBeforeMs: 0, path: Buffer.from('large') }
@@ -52,25 +53,24 @@ test('parts are copied by several workers, and the file appears when all are the
   const { result, next, parts } = await spreadOut(move)
   expect(result.counts.filesMigrated).toBe(0)
   expect(parts.map((one) => partsOf(one).count)).toEqual([4, 4, 2])
-  moved.length = 0
+  const meter = newMeter()
   const results = [
     await move.mover.transfer(move.spec, parts[0]!, never),
-    await other.transfer(move.spec, parts[2]!, never),
+    await other.transfer({ ...move.spec, meter }, parts[2]!, never),
   ]
-  expect(moved).toHaveLength(2)
+  expect(readMeter(meter)).toEqual({ bytes: 16 * MiB + 17, files: 0 })
   const look = await spreadOut(move, next)
   expect(look.parts).toEqual([])
   expect(itemOf(look.result)).toMatchObject({ attempt: 1, spread: { written: 6, resumedBytes: 0 } })
   expect(readdirSync(move.to)).not.toContain('large')
   results.push(await other.transfer(move.spec, parts[1]!, never))
-  for (const { counts, failures, retry } of results) {
-    expect([failures, retry]).toEqual([[], undefined])
-    expect(Object.values(counts).every((count) => count === 0)).toBe(true)
-  }
+  const sum = results.reduce((total, { counts }) => add(total, counts), { ...look.result.counts })
+  expect(sum).toEqual({ ...noCounts(), bytesShared: sizeBytes })
+  for (const { failures, retry } of results) expect([failures, retry]).toEqual([[], undefined])
   const { result: last } = await spreadOut({ ...move, mover: other }, look.next)
   expect(last).toMatchObject({
     failures: [],
-    counts: { filesMigrated: 1, bytesMigrated: sizeBytes, bytesResumed: 0 },
+    counts: { filesMigrated: 1, bytesMigrated: sizeBytes, bytesSharedOver: sizeBytes, bytesResumed: 0 },
   })
   expect(readdirSync(move.to)).toEqual(['large'])
   expect(compareTrees(move.from, move.to)).toEqual([])
@@ -92,9 +92,9 @@ test('whoever dies, only what is missing is copied', async () => {
     written: 2,
     resumedBytes: 32 * MiB,
   })
-  moved.length = 0
-  for (const part of first.parts) await other.transfer(move.spec, part, never, true)
-  expect(moved.reduce((sum, bytes) => sum + bytes, 0)).toBe(sizeBytes - 32 * MiB)
+  const meter = newMeter()
+  for (const part of first.parts) await other.transfer({ ...move.spec, meter }, part, never, true)
+  expect(readMeter(meter).bytes).toBe(sizeBytes - 32 * MiB)
   const { result } = await spreadOut(move, again.next)
   expect(result.counts).toMatchObject({ filesMigrated: 1, bytesResumed: 32 * MiB })
   expect(compareTrees(move.from, move.to)).toEqual([])

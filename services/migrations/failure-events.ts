@@ -1,0 +1,153 @@
+import type { Collection } from '../../broker/collection.ts'
+import { emission, type Events } from '../../broker/events.ts'
+import type { LedgerEntry } from '../../broker/ledger.ts'
+import type { Log } from '../../broker/log.ts'
+import type { Payload } from '../../subjects/contract.ts'
+import { maxToldFailures, migrationEvents } from '../../subjects/migration-events.ts'
+import { failedPath } from './failure-handlers.ts'
+import type { FailureLedger, RecordedFailure } from './failures.ts'
+import { factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { isActive } from './states.ts'
+
+/** However many paths fail, a follower hears of a migration so often. */
+const lookEveryMs = 1_000
+/** Failures of a migration that are read for one event; of more the next one tells, while all are counted. */
+const readAtOnce = 5_000
+
+const { 'failures-changed': changed } = migrationEvents
+type Change = Omit<Payload<typeof changed>, keyof ReturnType<typeof factOf>>
+type Entry = LedgerEntry<RecordedFailure>
+
+/** What followers of a migration know of its list. */
+export type ToldFailures = Pick<Change, 'failedPathCount' | 'lastFailureId'>
+
+export const nothingTold: ToldFailures = { failedPathCount: 0, lastFailureId: 0 }
+
+/** What is to be told of a list that has this many paths now; undefined when that is known. @param fresh those that were not told of */
+export function failuresChange(
+  told: ToldFailures,
+  failedPathCount: number,
+  fresh: readonly Entry[],
+): Change | undefined {
+  if (fresh.length === 0 && failedPathCount === told.failedPathCount) return undefined
+  const byClass = Map.groupBy(fresh, ({ entry }) => entry.failure)
+  return {
+    failedPathCount,
+    added: fresh.length,
+    addedByClass: Object.fromEntries(Array.from(byClass, ([name, entries]) => [name, entries.length])),
+    lastFailureId: fresh.at(-1)?.sequence ?? told.lastFailureId,
+    failedPaths: fresh.slice(0, maxToldFailures).map(failedPath),
+  }
+}
+
+export interface FailureEventsOptions {
+  readonly records: Pick<Collection<typeof MigrationRecord>, 'watch'>
+  readonly failures: Pick<FailureLedger, 'mark' | 'counts' | 'page'>
+  readonly events: Pick<Events, 'last' | 'publish'>
+  readonly log: Log
+}
+
+/**
+ * Tells of failures by what is in the ledger, where agents note theirs too. How far it has told is in the last event
+ * itself: who goes on after a kill tells what is not told yet, and nothing of it is lost.
+ */
+export class FailureEvents {
+  readonly #options: FailureEventsOptions
+  /** By their keys in the collection. */
+  readonly #records = new Map<string, MigrationRecord>()
+  /** By internal id. */
+  readonly #told = new Map<string, ToldFailures>()
+  /** Those of which all was read that was there. */
+  readonly #read = new Set<string>()
+  /** The ledger of which all was told. */
+  #toldMark: string | undefined
+  #turn: Promise<void> = Promise.resolve()
+  #isLooking = false
+  #watch: { stop(): Promise<void> } | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: FailureEventsOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#watch = await this.#options.records.watch((key, record) => {
+      const known = this.#records.get(key)
+      if (known !== undefined && known.internalId !== record?.internalId) this.#forget(known)
+      if (record === undefined) this.#records.delete(key)
+      else this.#records.set(key, record)
+    })
+    this.#timer = setInterval(() => void this.#lookQuietly(), lookEveryMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#watch?.stop()
+    await this.#turn
+  }
+
+  /** Tells what has changed since it was told last; one look after the other. */
+  look(): Promise<void> {
+    const looking = this.#turn.then(() => this.#look())
+    this.#turn = looking.catch(() => undefined)
+    return looking
+  }
+
+  async #look(): Promise<void> {
+    const { failures } = this.#options
+    const mark = await failures.mark()
+    if (mark === this.#toldMark) return
+    const counts = await failures.counts()
+    let isAll = true
+    for (const record of this.#records.values()) {
+      const workId = workIdOf(record)
+      if (!(await this.#tell(record, counts.get(workId) ?? 0))) isAll = false
+      counts.delete(workId)
+    }
+    // What is left is of a migration that was not heard of yet, or is being forgotten.
+    if (isAll && counts.size === 0) this.#toldMark = mark
+  }
+
+  /** The broker may be away; what was not told is told later. */
+  async #lookQuietly(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      await this.look()
+    } catch (err) {
+      this.#options.log.debug({ err }, 'Failures could not be told; trying on.')
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  /** Returns whether nothing is left to be told of a migration with so many failures. */
+  async #tell(record: MigrationRecord, count: number): Promise<boolean> {
+    const { failures, events } = this.#options
+    const { migrationId, internalId, state } = record
+    const told = this.#told.get(internalId) ?? (await this.#lastTold(record))
+    this.#told.set(internalId, told)
+    if (count === told.failedPathCount && !isActive(state) && this.#read.has(internalId)) return true
+    const query = { after: told.lastFailureId, limit: readAtOnce }
+    const fresh = count === 0 ? [] : await failures.page(workIdOf(record), query)
+    const change = failuresChange(told, count, fresh)
+    if (change !== undefined) {
+      await events.publish(emission(changed, migrationId, { ...factOf(record), ...change }))
+      this.#told.set(internalId, change)
+    }
+    const isRead = fresh.length < readAtOnce
+    if (isRead) this.#read.add(internalId)
+    else this.#read.delete(internalId)
+    return isRead
+  }
+
+  #forget({ internalId }: MigrationRecord): void {
+    this.#told.delete(internalId)
+    this.#read.delete(internalId)
+  }
+
+  async #lastTold({ migrationId, internalId }: MigrationRecord): Promise<ToldFailures> {
+    const last = await this.#options.events.last(changed, migrationId)
+    return last?.internalId === internalId ? last : nothingTold
+  }
+}
