@@ -9,6 +9,8 @@ export interface FolderNode {
   /** Undefined when it cannot be watched: we may not read it. */
   watcher: FSWatcher | undefined
   identity: Identity | undefined
+  /** Whether it, or a folder in it, could not be watched or listed, and may be with other permissions. */
+  hasGap: boolean
 }
 
 /** Tells a folder from another of the same name, even if it got the number of one that was removed. */
@@ -23,13 +25,26 @@ export const identityOf = ({ ino, birthtimeMs }: Stats): Identity => ({ inode: i
 export const isIdentity = (identity: Identity | undefined, { ino, birthtimeMs }: Stats): boolean =>
   identity?.inode === ino && identity.createdMs === birthtimeMs && birthtimeMs > 0
 
+/** Whether there is a folder, as far as we may know. */
+export const isFolderThere = (stat: Stats | 'denied' | undefined): stat is Stats =>
+  typeof stat === 'object' && stat.isDirectory()
+
 export const newNode = (name: string, parent?: FolderNode): FolderNode => ({
   name,
   parent,
   children: undefined,
   watcher: undefined,
   identity: undefined,
+  hasGap: false,
 })
+
+/** Whether a folder and all that is in it are watched. */
+export const isWhole = ({ watcher, hasGap }: FolderNode): boolean => watcher !== undefined && !hasGap
+
+/** Notes a gap in a folder, for those above it too: of any of them the permissions may be what is in the way. */
+export function markGap(node: FolderNode): void {
+  for (let at: FolderNode | undefined = node; at !== undefined; at = at.parent) at.hasGap = true
+}
 
 /** The child of this name, a new one if there is none. */
 export function childOf(node: FolderNode, name: string): FolderNode {

@@ -3,7 +3,19 @@ import { isErrno } from '../../drivers/local-errors.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { DirtyFolders } from './dirty-folders.ts'
-import { childOf, detach, type FolderNode, identityOf, isIdentity, newNode, pathOf } from './folder-nodes.ts'
+import { EventCount } from './event-count.ts'
+import {
+  childOf,
+  detach,
+  type FolderNode,
+  identityOf,
+  isIdentity,
+  isFolderThere,
+  isWhole,
+  markGap,
+  newNode,
+  pathOf,
+} from './folder-nodes.ts'
 import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
@@ -44,11 +56,11 @@ export class FolderWatch {
   readonly #options: FolderWatchOptions
   readonly #root = newNode('')
   readonly #work: Generator<void>[] = []
+  readonly #events: EventCount
   #local: LocalRoot
   #watches = 0
   #isWorking = false
   #isTelling = false
-  #drained = 0
   #rescannedMs = 0
   #rescanTimer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -56,6 +68,7 @@ export class FolderWatch {
 
   constructor(options: FolderWatchOptions) {
     this.#options = options
+    this.#events = new EventCount(options.maxQueuedEvents, () => this.#rescanSoon())
     this.#local = new LocalRoot(options.root)
   }
 
@@ -101,7 +114,7 @@ export class FolderWatch {
   }
 
   #onEvent(node: FolderNode, type: string, filename: Buffer | null): void {
-    this.#countEvent()
+    this.#events.add()
     const folder = pathOf(this.#root, node)
     if (folder === undefined || this.#isClosed) return
     const name = filename?.toString('latin1')
@@ -110,12 +123,13 @@ export class FolderWatch {
       // Of any other folder, the one above it is told the same.
       if (node === this.#root && !this.#isSameRoot())
         return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
+      if (node === this.#root && node.hasGap) this.#rescanSoon()
     } else if (type === 'rename') this.#renamed(node, folder, name)
     else {
       this.dirty.addName(folder, name)
       const child = node.children?.get(name)
       // With other permissions it may be one that we can read.
-      if (child !== undefined && child.watcher === undefined) this.#appeared(node, name)
+      if (child !== undefined && !isWhole(child)) this.#appeared(node, name)
     }
     this.#tell()
   }
@@ -125,9 +139,11 @@ export class FolderWatch {
     const path = folder === '' ? name : `${folder}/${name}`
     const stat = this.#stat(path)
     const child = node.children?.get(name)
-    if (stat?.isDirectory() === true) {
+    if (stat === 'denied') markGap(node)
+    else if (isFolderThere(stat)) {
       // Another mode of a folder is told as if it had been renamed.
-      if (child?.watcher === undefined || !isIdentity(child.identity, stat)) return this.#appeared(node, name)
+      if (child === undefined || !isWhole(child) || !isIdentity(child.identity, stat))
+        return this.#appeared(node, name)
     } else if (child !== undefined) {
       this.#forget(child)
       return this.dirty.addName(folder, name, true)
@@ -158,6 +174,7 @@ export class FolderWatch {
   /** Sets the watch of a folder, then looks for folders in it. */
   *#opening(node: FolderNode, opening: Opening): Generator<void> {
     const path = pathOf(this.#root, node)
+    node.hasGap = false
     if (path !== undefined) {
       try {
         const absolute = this.#absolute(path)
@@ -185,7 +202,7 @@ export class FolderWatch {
     for (const name of gone) {
       const child = node.children?.get(name)
       // Unless it came back while the folder was read.
-      if (child !== undefined && this.#stat(pathOf(this.#root, child) ?? '')?.isDirectory() !== true)
+      if (child !== undefined && !isFolderThere(this.#stat(pathOf(this.#root, child) ?? '')))
         this.#forget(child)
     }
   }
@@ -210,7 +227,7 @@ export class FolderWatch {
     const isGone = isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')
     if (isGone && node !== this.#root) return this.#forget(node)
     // It cannot be listed either, which the scan reports.
-    if (isErrno(error, 'EACCES') || isErrno(error, 'EPERM')) return
+    if (isErrno(error, 'EACCES') || isErrno(error, 'EPERM')) return markGap(node)
     this.#fail(watchError(error))
   }
 
@@ -246,21 +263,8 @@ export class FolderWatch {
     this.#isWorking = false
   }
 
-  /**
-   * Nobody tells when the system drops events, as its queue is full. But then all of the queue is read in one turn of this
-   * thread's loop: so many events in one turn are the sign. (Half as many, as events of ended watches are not counted.)
-   */
-  #countEvent(): void {
-    if (this.#drained++ > 0) return
-    setImmediate(() => {
-      const { maxQueuedEvents } = this.#options
-      const isSuspect = this.#drained >= maxQueuedEvents / 2
-      this.#drained = 0
-      if (isSuspect && this.#rescanTimer === undefined && !this.#isClosed) this.#rescanSoon()
-    })
-  }
-
   #rescanSoon(): void {
+    if (this.#rescanTimer !== undefined || this.#isClosed) return
     const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - Date.now())
     this.#rescanTimer = setTimeout(() => {
       this.#rescanTimer = undefined
@@ -279,15 +283,15 @@ export class FolderWatch {
 
   #isSameRoot(): boolean {
     const now = this.#stat('')
-    return now !== undefined && isIdentity(this.#root.identity, now)
+    return typeof now === 'object' && isIdentity(this.#root.identity, now)
   }
 
-  /** What stands at a path, undefined also when that cannot be said. */
-  #stat(path: string): Stats | undefined {
+  /** What stands at a path; denied when we may not know. */
+  #stat(path: string): Stats | 'denied' | undefined {
     try {
       return lstatSync(this.#absolute(path), { throwIfNoEntry: false })
-    } catch {
-      return undefined
+    } catch (error) {
+      return isErrno(error, 'EACCES') ? 'denied' : undefined
     }
   }
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { FolderWatch } from '../../../../services/migrations/changes/folder-watch.ts'
 import { WatchError } from '../../../../services/migrations/changes/watch-error.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { isRoot, ordinaryUser } from '../../../support/ordinary-user.ts'
 import { until } from '../../../support/until.ts'
 
 /** A watched folder, and the paths that were told since the last look; a path with a slash at its end means all below it. */
@@ -221,3 +222,32 @@ test('a root that is not there is refused', async () => {
   const watch = new FolderWatch({ root: Buffer.from(join(folder.source, 'none')), ...options })
   await expect(watch.open()).rejects.toMatchObject({ isLimit: false })
 })
+
+test.each([0o000, 0o111, 0o200, 0o300, 0o400, 0o444])(
+  'a folder that denies us what it has (%o), and then does not, is told as a whole, and watched',
+  async (mode) => {
+    // Nothing is denied to root.
+    if (isRoot) process.seteuid?.(ordinaryUser)
+    try {
+      using watched = await watchFolder()
+      const { at, told, untilTold } = watched
+      for (const isRenamed of [false, true]) {
+        const [made, name] = [`made-${isRenamed}`, isRenamed ? 'renamed' : 'made-false']
+        mkdirSync(at(`${made}/below`), { recursive: true })
+        writeFileSync(at(`${made}/below/file`), 'x')
+        if (isRenamed) await untilTold(`${made}/`)
+        chmodSync(at(made), mode)
+        if (isRenamed) renameSync(at(made), at(name))
+        await untilTold(`${name}/`)
+        told.clear()
+        chmodSync(at(name), 0o755)
+        await untilTold(`${name}/`)
+        writeFileSync(at(`${name}/below/later`), 'x')
+        await untilTold(`${name}/below/later`)
+      }
+      expect(watched.ends).toEqual([])
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+  },
+)
