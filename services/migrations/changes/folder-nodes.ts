@@ -13,6 +13,9 @@ export interface FolderNode {
   hasGap: boolean
 }
 
+/** What stands at a path; denied when we may not know. */
+export type Seen = Stats | 'denied' | undefined
+
 /** Tells a folder from another of the same name, even if it got the number of one that was removed. */
 interface Identity {
   readonly inode: number
@@ -22,12 +25,14 @@ interface Identity {
 export const identityOf = ({ ino, birthtimeMs }: Stats): Identity => ({ inode: ino, createdMs: birthtimeMs })
 
 /** Whether this is the folder; no where the file system does not tell when it was made. */
-export const isIdentity = (identity: Identity | undefined, { ino, birthtimeMs }: Stats): boolean =>
-  identity?.inode === ino && identity.createdMs === birthtimeMs && birthtimeMs > 0
+export const isIdentity = (identity: Identity | undefined, now: Seen): boolean =>
+  typeof now === 'object' &&
+  identity?.inode === now.ino &&
+  identity.createdMs === now.birthtimeMs &&
+  now.birthtimeMs > 0
 
 /** Whether there is a folder, as far as we may know. */
-export const isFolderThere = (stat: Stats | 'denied' | undefined): stat is Stats =>
-  typeof stat === 'object' && stat.isDirectory()
+export const isFolderThere = (stat: Seen): stat is Stats => typeof stat === 'object' && stat.isDirectory()
 
 export const newNode = (name: string, parent?: FolderNode): FolderNode => ({
   name,

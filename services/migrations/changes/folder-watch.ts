@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, type Stats, watch } from 'node:fs'
+import { lstatSync, realpathSync, watch } from 'node:fs'
 import { isErrno } from '../../drivers/local-errors.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
@@ -15,6 +15,7 @@ import {
   markGap,
   newNode,
   pathOf,
+  type Seen,
 } from './folder-nodes.ts'
 import { watchError, WatchError } from './watch-error.ts'
 
@@ -121,7 +122,7 @@ export class FolderWatch {
     if (name === undefined) this.dirty.addFolder(folder, 'folder')
     else if (name === '') {
       // Of any other folder, the one above it is told the same.
-      if (node === this.#root && !this.#isSameRoot())
+      if (node === this.#root && !isIdentity(this.#root.identity, this.#stat('')))
         return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
       if (node === this.#root && node.hasGap) this.#rescanSoon()
     } else if (type === 'rename') this.#renamed(node, folder, name)
@@ -281,13 +282,7 @@ export class FolderWatch {
     }, gatherMs)
   }
 
-  #isSameRoot(): boolean {
-    const now = this.#stat('')
-    return typeof now === 'object' && isIdentity(this.#root.identity, now)
-  }
-
-  /** What stands at a path; denied when we may not know. */
-  #stat(path: string): Stats | 'denied' | undefined {
+  #stat(path: string): Seen {
     try {
       return lstatSync(this.#absolute(path), { throwIfNoEntry: false })
     } catch (error) {
