@@ -15,6 +15,12 @@ const platformReconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 100, re
 /** The callout goes first: while it is away, whoever connects waits for the server's patience, and is refused. */
 const calloutReconnect = { reconnectTimeWait: 10, reconnectJitter: 0 } as const
 
+/**
+ * A connection is made in milliseconds. Where a broker dies in the middle of that, the client notices nothing, and waits for
+ * so long before it tries again.
+ */
+const dialTimeoutMs = 2_000
+
 /** The client would make two errors with their stacks for each request, a tenth of its time, in case it fails. */
 const lean = { noAsyncTraces: true } as const
 
@@ -57,6 +63,7 @@ export async function connectAs(
     ...(capabilities === undefined ? {} : { inboxPrefix: inboxPrefix(name) }),
     ignoreAuthErrorAbort: true,
     waitOnFirstConnect: true,
+    timeout: dialTimeoutMs,
     ...lean,
     ...platformReconnect,
     ...(account === 'AUTH' ? calloutReconnect : {}),
