@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs'
 import { Mover } from '../services/migrations/engine/mover.ts'
 import { drive } from '../test/services/migrations/engine/drive.ts'
+import { localSpec } from '../test/services/migrations/engine/local-spec.ts'
 import { compareCopies, type Copier } from './copies.ts'
 import { sources } from './sources.ts'
 
@@ -17,14 +18,7 @@ const jobs = [
 function byEngine(mover: Mover): Copier {
   const copy = async (source: string, target: string) => {
     mkdirSync(target)
-    const { failures } = await drive(mover, {
-      id: 'bench',
-      generation: 1,
-      root: new Uint8Array(0),
-      source: { kind: 'local', options: { fsRoot: source } },
-      target: { kind: 'local', options: { fsRoot: target } },
-      policy: 'Overwrite',
-    })
+    const { failures } = await drive(mover, localSpec({ from: source, to: target }, { id: 'bench' }))
     if (failures.length > 0)
       throw new Error(`${failures.length} paths failed, the first: ${failures[0]?.message}`)
   }

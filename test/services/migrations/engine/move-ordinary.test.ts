@@ -21,6 +21,7 @@ import { extendedOf, setExtended, whyNoExtended } from '../../../support/extende
 import { createFolder } from '../../../support/migrations.ts'
 import { isRoot, ordinaryUser, whyNotRunnable } from '../../../support/ordinary-user.ts'
 import { until } from '../../../support/until.ts'
+import { localSpec } from './local-spec.ts'
 import { ordinaryScript, startOrdinaryMover } from './ordinary-mover.ts'
 import { changed } from './reconcile-folder.ts'
 
@@ -87,15 +88,7 @@ function createMove(changes: Partial<MoveSpec> = {}) {
   const { from, to } = folder
   chmodSync(folder.root, 0o755)
   if (isRoot) for (const path of [from, to]) lchownSync(path, ordinaryUser, ordinaryUser)
-  const spec: MoveSpec = {
-    id: '8d7c7c1e-4d3c-4f0e-9a53-0c7f5d1c2b3a',
-    generation: 1,
-    root: new Uint8Array(0),
-    source: { kind: 'local', options: { fsRoot: from } },
-    target: { kind: 'local', options: { fsRoot: to } },
-    policy: 'Overwrite',
-    ...changes,
-  }
+  const spec = localSpec({ from, to }, changes)
   return {
     spec,
     from: (path: string) => join(from, path),
