@@ -129,18 +129,6 @@ export class Queue extends QueueWork {
     return this.#office.remove(sequence)
   }
 
-  /** Items of one lane that are not done, exactly. */
-  async pendingIn(lane: string): Promise<number> {
-    const filter = laneSubject(this.name, lane)
-    try {
-      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
-      return state.subjects?.[filter] ?? 0
-    } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
-      throw error
-    }
-  }
-
   /**
    * Items of each lane that are not done, exactly; lanes without any are left out.
    * @throws QueueGoneError: what was in it may not be done

@@ -110,9 +110,11 @@ export const agentWork = agentResource('agent-work', {
     http: [],
   },
   room: {
-    summary: 'Resolves when more may be put into the queue, or says that it is too early',
+    summary: 'Resolves when more may be put into the queue; without `room`, it is too early',
     input: strict({ migration }),
-    output: strict({ room: Type.Boolean() }),
+    output: strict({
+      room: Type.Optional(strict({ goesDeep: Type.Boolean(), leavesFolders: Type.Boolean() })),
+    }),
     errors,
     http: [],
     deadlineMs: 2 * attendMs,

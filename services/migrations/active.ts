@@ -8,13 +8,13 @@ import type { Offers } from './agents/offers.ts'
 import { Shelf } from './books.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ActionPolicy } from '../../subjects/migration-terms.ts'
-import { startRegion } from './engine/items.ts'
+import { allFolders, startRegion } from './engine/items.ts'
 import type { Mover, MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import type { Flights } from './flights.ts'
-import { Frontier } from './frontier.ts'
+import { Frontier, type FrontierBounds } from './frontier.ts'
 import { ItemLoop } from './item-loop.ts'
-import { firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
+import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
 import type { Progress } from './progress.ts'
 import { type RetryItem, retryMessageId } from './retries.ts'
 import { Waker } from './waker.ts'
@@ -46,6 +46,8 @@ export interface ActiveOptions {
   readonly log: Log
   /** Of a live migration. */
   readonly changes: Changes | undefined
+  /** Default: those that suit any machine. */
+  readonly frontier?: FrontierBounds
   /** Nobody works on it any more, and what was handed out comes back at once. */
   readonly takeBack: boolean
   /** Ends the work: what is in hand is handed back. */
@@ -67,18 +69,20 @@ export class ActiveMigration {
   readonly #failed = Promise.withResolvers<never>()
   /** Whether only changes are followed. */
   #isScanned = false
+  /** Whether all folders get their times, those included that no item was made for. */
+  #isFinishingAll = false
   readonly #waker = new Waker()
 
   private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
     this.#options = options
     this.#queue = queue
     this.#shelf = shelf
-    this.#frontier = new Frontier(options.connection, queue, options.log)
+    this.#frontier = new Frontier(options.connection, queue, options.log, options.frontier)
     this.#loop = new ItemLoop({
       ...options,
       queue,
       queueCreated: queue.created,
-      isTooEarly: async () => isMoving(await queue.pendingByLane()),
+      isTooEarly: () => this.#isTooEarly(),
       book: new WorkerBook({
         keeper: shelf.keeperOf(crypto.randomUUID()),
         others: shelf.all(),
@@ -86,7 +90,7 @@ export class ActiveMigration {
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
         onCount: options.onCount,
       }),
-      room: (lane, signal) => this.#frontier.room(lane, signal),
+      room: (lanes, signal) => this.#frontier.room(lanes, signal),
       hasHelp: () => options.agents.workersOn(options.workId) > 1,
       inHand: this.#inHand,
       onIdle: () => {
@@ -168,7 +172,7 @@ export class ActiveMigration {
         ...this.#options,
         queue: this.#queue,
         shelf: this.#shelf,
-        room: (signal) => this.#frontier.room('transfer', signal),
+        room: (signal) => this.#frontier.room(childLanes.region, signal),
       })
     }
     const isLeftToAgents = changes === undefined && movedBy === 'AGENTS'
@@ -186,6 +190,23 @@ export class ActiveMigration {
       await Promise.all([consuming, this.#last, changes?.close()])
       if (changes === undefined) await agents.withdraw(workId, { waits: !isDone })
     }
+  }
+
+  /** Whether an item of the last lane is not to be worked on yet. When the first may be, so may what no item was made for. */
+  async #isTooEarly(): Promise<boolean> {
+    const waiting = await this.#queue.pendingByLane()
+    const isEarly = isMoving(waiting)
+    if (isEarly) this.#isFinishingAll = false
+    else if (!this.#isFinishingAll && this.#frontier.hasLeftFolders(waiting)) {
+      this.#isFinishingAll = true
+      try {
+        await this.#loop.publish(lastLane, allFolders(), `finish.${crypto.randomUUID()}`)
+      } catch (error) {
+        this.#isFinishingAll = false
+        throw error
+      }
+    }
+    return isEarly
   }
 
   #beginLast(): void {

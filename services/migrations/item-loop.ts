@@ -6,13 +6,15 @@ import type { Changes } from './changes/changes.ts'
 import type { ItemInHand } from './changes/item-in-hand.ts'
 import type { Counts, ItemResult } from './engine/counts.ts'
 import type { Meter } from './engine/meter.ts'
+import { deepItem } from './engine/item-decode.ts'
 import { headOf, kindOf, notBeforeOf } from './engine/items.ts'
 import { heldForMs } from './engine/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from './engine/mover.ts'
 import { stillToWaitMs } from './engine/retry.ts'
 import { type FailureNotes, noteFailures } from './failures.ts'
 import type { Flights } from './flights.ts'
-import { childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
+import type { Room } from './frontier.ts'
+import { type ChildLanes, childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { PutOffs } from './put-offs.ts'
 import { retriedFailure, retryMessageId } from './retries.ts'
 import type { WorkerBook } from './worker-book.ts'
@@ -38,8 +40,8 @@ export interface ItemLoopOptions {
   /** Whether there are other workers on the migration at the moment. */
   readonly hasHelp: () => boolean
   readonly book: WorkerBook
-  /** Resolves when more may be put into a lane. Rejects with the signal's reason. */
-  readonly room: (lane: Lane, signal: AbortSignal) => Promise<void>
+  /** Resolves when more may be put into these lanes. Rejects with the signal's reason. */
+  readonly room: (lanes: ChildLanes, signal: AbortSignal) => Promise<Room>
   /** Of a live migration; they are told what becomes of each item. */
   readonly changes?: Changes | undefined
   readonly failures: FailureNotes
@@ -146,15 +148,20 @@ export class ItemLoop {
       }
       return mover.transfer(spec, item.data, signal, item.redelivered, hasHelp() ? share : undefined)
     }
-    if (lane === lastLane) return mover.finishFolders(spec, item.data, signal)
+    if (lane === lastLane) {
+      const publish = async ({ folders }: ChildBatch) => {
+        await Promise.all(folders.map((child) => this.#publish(lane, child, item)))
+      }
+      return mover.finishFolders(spec, item.data, publish, signal)
+    }
     const to = childLanes[lane]
     const publish = async (children: ChildBatch) => {
       work?.handOn([...children.transfers, ...children.regions])
-      await room(to.transfers, signal)
+      const { goesDeep, leavesFolders } = await room(to, signal)
       await Promise.all([
         ...children.transfers.map((child) => this.#publish(to.transfers, child, item)),
-        ...children.regions.map((child) => this.#publish(to.regions, child, item)),
-        ...children.folders.map((child) => this.#publish(to.folders, child, item)),
+        ...children.regions.map((child) => this.#publish(to.regions, child, item, goesDeep)),
+        ...(leavesFolders ? [] : children.folders.map((child) => this.#publish(to.folders, child, item))),
       ])
     }
     return mover.scan(spec, item.data, publish, signal, item.redelivered)
@@ -163,11 +170,12 @@ export class ItemLoop {
   /**
    * The id is of the parent's delivery-independent place and the child's content: what a redelivered parent publishes
    * again is dropped, and what it lists differently now is not.
+   * @param isDeep whether it is to go deep: the same child, whatever waits at the moment
    */
-  #publish(lane: Lane, child: Uint8Array, parent: QueueItem): Promise<void> {
+  #publish(lane: Lane, child: Uint8Array, parent: QueueItem, isDeep = false): Promise<void> {
     const messageId = `${parent.sequence}.${hash('sha256', child, 'base64url').slice(0, 22)}`
     this.#options.changes?.made(parent.sequence, messageId)
-    return this.publish(lane, child, messageId)
+    return this.publish(lane, isDeep ? deepItem(child) : child, messageId)
   }
 
   /** Puts an item into the queue, unless one of this id was done. */

@@ -10,11 +10,14 @@ const changeLanes = ['update', 'change'] as const
 export const scanLanes = [...movingLanes, lastLane] as const
 export type Lane = (typeof scanLanes)[number] | (typeof changeLanes)[number]
 
-/** Where goes what an item of a lane makes. */
+/** Where goes what an item makes. */
+export type ChildLanes = Readonly<Record<keyof ChildBatch, Lane>>
+
+/** The same by the item's lane. */
 export const childLanes = {
   region: { transfers: 'transfer', regions: 'region', folders: lastLane },
   change: { transfers: 'update', regions: 'change', folders: lastLane },
-} as const satisfies Partial<Record<Lane, Record<keyof ChildBatch, Lane>>>
+} as const satisfies Partial<Record<Lane, ChildLanes>>
 
 /** The lanes of a migration, the last one of a scan left out where it is worked on only when the others are empty. */
 export const lanesOf = (isLive: boolean): readonly Lane[] =>

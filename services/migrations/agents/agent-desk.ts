@@ -10,6 +10,7 @@ import type { QueueOffice } from '../../../broker/queue-work.ts'
 import type { Bookkeeper } from '../books.ts'
 import type { Counts } from '../engine/counts.ts'
 import type { FailureNotes } from '../failures.ts'
+import type { Room } from '../frontier.ts'
 
 /** How an agent asks the platform. */
 export class AgentDesk {
@@ -87,7 +88,11 @@ export class AgentDesk {
   }
 
   /** Resolves when more may be put into the queue of a migration. */
-  async room(migration: string, signal: AbortSignal): Promise<void> {
-    while (!(await this.askOn(agentWork.room, { migration }, signal)).room) signal.throwIfAborted()
+  async room(migration: string, signal: AbortSignal): Promise<Room> {
+    for (;;) {
+      const { room } = await this.askOn(agentWork.room, { migration }, signal)
+      if (room !== undefined) return room
+      signal.throwIfAborted()
+    }
   }
 }

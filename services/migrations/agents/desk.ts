@@ -74,10 +74,9 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     room: async ({ migration }) => {
       const signal = AbortSignal.timeout(attendMs)
       try {
-        await find(migration).room(signal)
-        return { room: true }
+        return { room: await find(migration).room(signal) }
       } catch (error) {
-        if (signal.aborted) return { room: false }
+        if (signal.aborted) return {}
         throw error
       }
     },

@@ -6,6 +6,7 @@ import type { Limits } from '../bandwidth/limits.ts'
 import type { Shelf } from '../books.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import type { FailureLedger } from '../failures.ts'
+import type { Room } from '../frontier.ts'
 import type { LiveAgent, Roster } from './roster.ts'
 import { witnessOf } from './same-folder.ts'
 import { isShared, localRootOf } from './shares.ts'
@@ -26,7 +27,7 @@ export interface Offer {
   readonly failures: Pick<FailureLedger, 'forget'>
   readonly shelf: Shelf
   /** As `Frontier.room`. */
-  readonly room: (signal: AbortSignal) => Promise<void>
+  readonly room: (signal: AbortSignal) => Promise<Room>
 }
 
 interface OpenOffer extends Offer {

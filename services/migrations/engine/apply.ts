@@ -9,7 +9,7 @@ import { Copies } from './copies.ts'
 import { add, type ItemResult } from './counts.ts'
 import { isFolder, makeFolder, makeParents, makeRealFolders } from './folders.ts'
 import type { ChangedFolder } from './items.ts'
-import { judgeFolder } from './judge.ts'
+import { isExcluded, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
 import {
   hasAttributes,
@@ -164,7 +164,7 @@ export class Applying {
       regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
     })
-    await this.#children.finish()
+    await this.#children.sendAll()
     counts.filesChanged += counts.filesMigrated + counts.linksMigrated
     counts.bytesChanged += counts.bytesMigrated
     counts.foldersChanged += counts.foldersMigrated
@@ -172,8 +172,7 @@ export class Applying {
   }
 
   #isExcluded(place: Place, entry: Entry): boolean {
-    const judgement = place.judge(entry)
-    return typeof judgement === 'object' && 'excludedBy' in judgement
+    return isExcluded(place.judge(entry))
   }
 
   async #judged(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {

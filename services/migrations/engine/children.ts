@@ -1,13 +1,6 @@
 import type { ActionPolicy } from '../../../subjects/migration-terms.ts'
 import type { StorePath } from '../../drivers/driver.ts'
-import {
-  encodeItem,
-  largeFileBytes,
-  maxItemTextBytes,
-  type ChangedFolder,
-  type Folders,
-  type ItemBounds,
-} from './items.ts'
+import { encodeItem, largeFileBytes, maxItemTextBytes, type ChangedFolder, type ItemBounds } from './items.ts'
 import { joinPath } from './paths.ts'
 
 /** Encoded items that a scan or a comparison found; folders to compare are regions too. */
@@ -71,13 +64,19 @@ class Groups<G> {
   }
 }
 
+interface OpenGroup {
+  parent: StorePath
+  names: Buffer[]
+}
+
 /** Makes items of what a scan finds: fills them up, across folders, and sends them in batches. */
 export class Children {
   readonly #send: (batch: ChildBatch) => Promise<void>
   readonly #bounds: ItemBounds
   readonly #head: typeof first & { readonly policy?: ActionPolicy }
-  readonly #folders = new Groups<{ parent: StorePath; names: Buffer[]; modes?: number[] }>()
+  readonly #folders = new Groups<OpenGroup & { modes?: number[] }>()
   readonly #files = new Groups<{ folder: StorePath; files: Buffer[]; others: Buffer[] }>()
+  readonly #finishing = { alone: new Groups<OpenGroup>(), trees: new Groups<OpenGroup>() }
   #fileBytes = 0
   #trees: ChangedFolder[] = []
   #treeBytes = 0
@@ -142,9 +141,19 @@ export class Children {
     this.#endFullTransfer()
   }
 
-  /** Folders of a region whose attributes are to be set when all is done. */
-  finishFolders(folders: Pick<Folders, 'start' | 'groups'>): void {
-    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, ...folders }))
+  /** Where a scan begins: its attributes are to be set when all is done. */
+  finishStart(start: StorePath): void {
+    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, start, groups: [] }))
+  }
+
+  /**
+   * A folder whose attributes are to be set when all is done, or a tree of such.
+   * @param parent one object for all entries of a folder
+   */
+  finish(what: 'alone' | 'trees', parent: StorePath, name: Buffer): void {
+    const groups = this.#finishing[what]
+    groups.for(parent, name, () => ({ parent, names: [] })).names.push(name)
+    if (groups.names >= this.#bounds.folders || groups.isLong) this.#endFinishing(what)
   }
 
   /** Sends what is ready once it is a batch; to be called between the batches of a listing. */
@@ -153,7 +162,9 @@ export class Children {
   }
 
   /** Sends what is left. */
-  async finish(): Promise<void> {
+  async sendAll(): Promise<void> {
+    this.#endFinishing('alone')
+    this.#endFinishing('trees')
     this.#endRegion()
     this.#endTrees()
     this.#endTransfer()
@@ -171,6 +182,13 @@ export class Children {
   #endRegion(): void {
     const groups = this.#folders.take()
     if (groups.length > 0) this.#batch.regions.push(encodeItem({ kind: 'region', ...this.#head, groups }))
+  }
+
+  #endFinishing(what: 'alone' | 'trees'): void {
+    const groups = this.#finishing[what].take()
+    if (groups.length === 0) return
+    const depth = what === 'trees' ? { isDeep: true } : {}
+    this.#batch.folders.push(encodeItem({ kind: 'folders', ...first, ...depth, groups }))
   }
 
   #endTrees(): void {

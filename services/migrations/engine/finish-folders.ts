@@ -1,34 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
-import { concurrently } from './concurrently.ts'
-import type { ItemResult } from './counts.ts'
+import type { Children } from './children.ts'
+import { noCounts, type ItemResult } from './counts.ts'
+import { Descent, groupsOf, type RegionFolder } from './descent.ts'
 import type { Folders } from './items.ts'
+import { isExcluded, judgeFolder } from './judge.ts'
+import { withLinks } from './links.ts'
 import { targetPath } from './mappings.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { isWorthRetry } from './retry.ts'
-import { concurrencyOf, storePath, type Run } from './run.ts'
-import { foldersOf, groupsOf, type RegionFolder } from './scan.ts'
+import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 
 /**
- * Gives folders of the target the attributes that those of the source have now. Each is there with all that is in it: what
- * does not work in the end is no failure, but counted as a time that was not kept.
+ * Gives folders of the target the attributes that those of the source have now, and where the item is deep those below them.
+ * Each is there with all that is in it: what does not work in the end is no failure, but counted as a time that was not kept.
  */
-export async function finishFolders(run: Run, item: Folders): Promise<ItemResult> {
+export async function finishFolders(run: Run, item: Folders, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(item.attempt)
   const again: RegionFolder[] = []
-  await concurrently(foldersOf(item), concurrencyOf(run), async (folder) => {
+  const descent = new Descent(item, (parent, name) => children.finish('trees', parent, name))
+  await descent.each(concurrencyOf(run), async (folder) => {
     run.stop.check()
     const path = storePath(run, folder.path)
     try {
-      await finish(run, path, outcome)
+      if (item.isDeep !== true) await finish(run, path, outcome)
+      else if (await isFolderThere(run, path)) {
+        await finish(run, path, outcome)
+        await findFolders(run, folder, descent)
+        await children.sendFullBatch()
+      }
     } catch (error) {
       run.stop.check()
       const known = storeError(error)
       if (!isWorthRetry(known, item.attempt)) outcome.counts.timesNotKept++
-      else if (outcome.failed(path, known)) again.push(folder)
+      else if (!descent.pass(folder) && outcome.failed(path, known)) again.push(folder)
     }
   })
+  await children.sendAll()
   return outcome.result(again.length === 0 ? undefined : { ...item, ...groupsOf(item, again) })
+}
+
+/** Whether a folder was made by the scan: nobody has noted which. */
+async function isFolderThere(run: Run, path: StorePath): Promise<boolean> {
+  return (await atTarget(run.target.stat(targetPath(run, path))))?.type === 'folder'
+}
+
+/** Finds the folders in one as a scan does. One that is gone has none. */
+async function findFolders(run: Run, { path: folder }: RegionFolder, descent: Descent): Promise<void> {
+  const path = storePath(run, folder)
+  const { excludedBy, judge } = judgeFolder(run, path)
+  if (excludedBy !== undefined) return
+  // What becomes of links was told by the scan.
+  const told = { counts: noCounts(), refused: [] }
+  try {
+    for await (const batch of run.source.list(path, run.stop.signal)) {
+      const entries = await withLinks(run, path, batch, told, (link) => isExcluded(judge(link)))
+      descent.count(entries.length)
+      for (const entry of entries) {
+        if (entry.type !== 'folder') continue
+        const judgement = judge(entry)
+        if (judgement === 'taken' || judgement === 'walked') descent.found(folder, entry.name, entry.mode)
+      }
+      await nextTurn()
+      run.stop.check()
+    }
+  } catch (error) {
+    if (storeError(error).failure !== 'gone') throw error
+  }
 }
 
 async function finish(run: Run, path: StorePath, outcome: Outcome): Promise<void> {

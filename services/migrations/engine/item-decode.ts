@@ -2,6 +2,8 @@ import { type ActionPolicy, actionPolicyNames } from '../../../subjects/migratio
 import type { StorePath } from '../../drivers/driver.ts'
 import {
   changeScopes,
+  encodeItem,
+  kindOf,
   malformed,
   maxItemTextBytes,
   maxPartsInItem,
@@ -38,14 +40,15 @@ export function decodeItem(bytes: Uint8Array): Item {
   switch (kind) {
     case 'region':
     case 'folders': {
-      checkFields(fields, ['policy', 'start', 'groups'])
+      checkFields(fields, ['policy', 'isDeep', 'start', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
         groups.map(({ names }) => names.length),
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind, ...head, ...start, groups }
+      if (fields['isDeep'] !== undefined && fields['isDeep'] !== true) throw malformed('isDeep is not true')
+      return { kind, ...head, ...(fields['isDeep'] === true && { isDeep: true }), ...start, groups }
     }
     case 'transfer': {
       checkFields(fields, ['policy', 'groups'])
@@ -74,6 +77,13 @@ export function decodeItem(bytes: Uint8Array): Item {
     default:
       throw malformed('no known kind')
   }
+}
+
+/** An item of folders to list, as a deep one; any other as it is. */
+export function deepItem(bytes: Uint8Array): Uint8Array {
+  if (kindOf(bytes) !== 'region') return bytes
+  const item = decodeItem(bytes)
+  return item.kind === 'region' ? encodeItem({ ...item, isDeep: true }) : bytes
 }
 
 function policyOf(json: unknown): { policy?: ActionPolicy } {

@@ -68,6 +68,8 @@ export interface Region extends Head {
   /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
   readonly start?: StorePath
   readonly groups: readonly FolderGroup[]
+  /** What is below them is listed with them, as far as `Descent` goes. */
+  readonly isDeep?: boolean
 }
 
 /** Files to copy. */
@@ -120,6 +122,8 @@ export interface Folders extends Head {
   readonly kind: 'folders'
   readonly start?: StorePath
   readonly groups: readonly FolderGroup[]
+  /** So are the folders below them. */
+  readonly isDeep?: boolean
 }
 
 /** What of a folder is compared between source and target, so that the target becomes as the source is. */
@@ -167,6 +171,7 @@ function bodyOf(item: Item): object {
     case 'region':
     case 'folders':
       return {
+        ...(item.isDeep === true && { isDeep: true }),
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
         groups: item.groups.map(({ parent, names, modes }) => ({
           parent: jsonFromBytes(parent),
@@ -211,6 +216,17 @@ export const startRegion = (
     notBeforeMs: 0,
     start: path,
     ...(policy === undefined ? {} : { policy }),
+    groups: [],
+  })
+
+/** All folders of a migration, to be finished. */
+export const allFolders = (): Uint8Array<ArrayBuffer> =>
+  encodeItem({
+    kind: 'folders',
+    attempt: 1,
+    notBeforeMs: 0,
+    isDeep: true,
+    start: Buffer.alloc(0),
     groups: [],
   })
 

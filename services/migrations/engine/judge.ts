@@ -7,6 +7,9 @@ import type { Run } from './run.ts'
 /** What becomes of an entry: what the rules say, or a failure, as it cannot be at the target. */
 export type Judgement = Verdict | { readonly error: StoreError }
 
+export const isExcluded = (judgement: Judgement): judgement is Extract<Judgement, { excludedBy: unknown }> =>
+  typeof judgement === 'object' && 'excludedBy' in judgement
+
 /** What the rules and path mappings of a migration say of a folder of the source. */
 export interface FolderJudge {
   /** The exclusion that it falls under, or one above it: rules may be newer than what led to it. */

@@ -1,7 +1,7 @@
 import type { StorePath } from '../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import type { Item } from './items.ts'
-import { foldersOf } from './scan.ts'
+import { foldersOf } from './descent.ts'
 
 /** What an item deals with in a folder. */
 interface Look {

@@ -58,13 +58,11 @@ export class Mover implements AsyncDisposable {
     const hasLeftovers = redelivered || (isScan && spec.generation > firstGeneration)
     const kind = isScan ? 'scan' : 'reconcile'
     const job = { kind, ...this.#itemJob(spec, item, hasLeftovers) } as const
-    const store = (batch: Batch) =>
-      batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
     return resultOf(
       await this.#pool.run(job, {
         signal,
         priority: isScan ? 'scans' : 'changes',
-        publish: store,
+        publish: storing(publish),
         weight: weightOf(spec),
       }),
     )
@@ -92,10 +90,18 @@ export class Mover implements AsyncDisposable {
     return resultOf(await this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec) }))
   }
 
-  /** Gives the folders of an item their attributes, once nothing else is left to be done. Rejects as `scan` does. */
-  async finishFolders(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<ItemResult> {
+  /**
+   * Gives the folders of an item their attributes, once nothing else is left to be done. Of a deep one, folders that it has
+   * no time for come as items. Resolves and rejects as `scan` does.
+   */
+  async finishFolders(
+    spec: MoveSpec,
+    item: Uint8Array,
+    publish: (children: ChildBatch) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<ItemResult> {
     const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'files' }))
+    return resultOf(await this.#pool.run(job, { signal, priority: 'files', publish: storing(publish) }))
   }
 
   /** Removes what died writers of an item left under construction: nobody will go on with it. Rejects as `scan` does. */
@@ -177,6 +183,9 @@ export class Mover implements AsyncDisposable {
     return { spec, item: item.slice(), liveThreads }
   }
 }
+
+const storing = (publish: (children: ChildBatch) => Promise<void>) => (batch: Batch) =>
+  batch.type === 'children' ? publish(batch.children) : Promise.reject(unexpected(batch.type))
 
 const unexpected = (type: Batch['type']) =>
   new Error(`a thread handed over ${type} that its job does not make`)

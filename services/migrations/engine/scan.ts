@@ -4,34 +4,24 @@ import type { Entry, Losses, StoreError, StorePath } from '../../drivers/driver.
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { ChangedNames } from './changed-folders.ts'
 import type { Children } from './children.ts'
-import { concurrently } from './concurrently.ts'
 import { lookBeside } from './beside.ts'
 import { checkAccepted } from './copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from './counts.ts'
+import { Descent, groupsOf, type RegionFolder } from './descent.ts'
 import { isFolder, makeFolder, makeParents } from './folders.ts'
-import type { FolderGroup, Region } from './items.ts'
-import { judgeFolder, type Judgement } from './judge.ts'
+import type { Region } from './items.ts'
+import { isExcluded, judgeFolder } from './judge.ts'
 import { isKnown } from './known.ts'
 import { isOwn, isWatched } from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { withLinks } from './links.ts'
 import { countLosses } from './metadata.ts'
-import { joinPath } from './paths.ts'
 import { readsFirst } from './same-content.ts'
 import { concurrencyOf, grainMsOf, policyOf, storePath, sweep, type Run } from './run.ts'
 
 /** After so long a scan lets the thread's other job have a turn: files should not wait for the end of a long listing. */
 const turnMs = 10
-
-/** A folder of a region item. */
-export interface RegionFolder {
-  /** Relative to the migration's path. */
-  readonly path: StorePath
-  /** Undefined for the start of a scan. */
-  readonly group: FolderGroup | undefined
-  readonly mode: number | undefined
-}
 
 /** What the listing of one folder came to, besides its children. */
 interface Found {
@@ -64,8 +54,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
   const changed = new ChangedNames()
-  const made: RegionFolder[] = []
-  await concurrently(foldersOf(region), concurrencyOf(run), async (folder) => {
+  const descent = new Descent(region, (parent, name, mode) => children.folder(parent, name, mode))
+  await descent.each(concurrencyOf(run), async (folder) => {
     const found: Found = {
       counts: noCounts(),
       refused: [],
@@ -75,8 +65,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     }
     const { counts, refused } = found
     try {
-      await scanFolder(run, region, folder, children, found)
-      if (found.mayBeThere && run.target.features.folderTimesMove) made.push(folder)
+      await scanFolder(run, region, folder, { children, descent, found })
+      if (found.mayBeThere && run.target.features.folderTimesMove) toFinish(folder, children)
     } catch (error) {
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
@@ -84,6 +74,8 @@ export async function scan(run: Run, region: Region, children: Children): Promis
       if (isVanished) counts.foldersVanished++
       else if (await isOwnInTheWay(run, folder, error))
         changed.add(parentOf(folder.path), nameOf(folder.path), true)
+      // As an item of its own it is tried again, or given up.
+      else if (descent.pass(folder)) return
       else if (outcome.failed(storePath(run, folder.path), error, 'folder')) {
         again.push(folder)
         return
@@ -94,20 +86,14 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     for (const { name, error } of refused) outcome.failedForGood(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
-  if (made.length > 0) children.finishFolders(groupsOf(region, made))
-  await children.finish()
+  await children.sendAll()
   const result = outcome.result(again.length === 0 ? undefined : retryOf(region, again))
   return run.spec.live === undefined ? result : { ...result, again: changed.items() }
 }
 
-/** The folders of an item. */
-export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
-  if (start !== undefined) yield { path: start, group: undefined, mode: undefined }
-  for (const group of groups) {
-    for (const [index, name] of group.names.entries()) {
-      yield { path: joinPath(group.parent, name), group, mode: group.modes?.[index] }
-    }
-  }
+function toFinish({ path, group }: RegionFolder, children: Children): void {
+  if (group === undefined) children.finishStart(path)
+  else children.finish('alone', group.parent, nameOf(path))
 }
 
 function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
@@ -115,31 +101,18 @@ function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
   return { ...own, ...groupsOf(region, folders) }
 }
 
-/** Some folders of a region, grouped as they are in it. */
-export function groupsOf(
-  { start }: Pick<Region, 'start'>,
-  folders: readonly RegionFolder[],
-): Pick<Region, 'start' | 'groups'> {
-  const byGroup = Map.groupBy(folders, ({ group }) => group)
-  const groups = [...byGroup].flatMap(([group, members]) =>
-    group === undefined ? [] : [groupOf(group, members)],
-  )
-  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
-}
-
-function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
-  const names = members.map(({ path }) => nameOf(path))
-  return { parent, names, ...(modes === undefined ? {} : { modes: members.map(({ mode }) => mode ?? 0) }) }
-}
-
 async function scanFolder(
   run: Run,
   region: Region,
   folder: RegionFolder,
-  children: Children,
-  found: Found,
+  { children, descent, found }: { children: Children; descent: Descent; found: Found },
 ): Promise<void> {
   const { counts, refused } = found
+  const taken: Taken = {
+    folder: (name, mode) => descent.found(folder.path, name, mode),
+    file: (name, sizeBytes) => children.file(folder.path, name, sizeBytes),
+    other: (name) => children.other(folder.path, name),
+  }
   const path = storePath(run, folder.path)
   const { excludedBy, isIncluded, judge } = judgeFolder(run, path)
   if (excludedBy !== undefined) {
@@ -168,6 +141,7 @@ async function scanFolder(
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
       const entries = await withLinks(run, path, batch.value, found, (link) => isExcluded(judge(link)))
+      descent.count(entries.length)
       const there = await beside?.find(entries)
       let holdsFiles = false
       for (const entry of entries) {
@@ -185,7 +159,7 @@ async function scanFolder(
         const error = typeof judgement === 'object' ? judgement.error : undefined
         if (error !== undefined) refused.push({ name: entry.name, error })
         const isHere = error === undefined && isKnown(policy, entry, there?.get(entry), grainMs) === true
-        const isNeeded = take(folder.path, entry, isHere, error === undefined ? children : undefined, counts)
+        const isNeeded = take(entry, isHere, error === undefined ? taken : undefined, counts)
         holdsFiles = isNeeded || holdsFiles
       }
       if (!isMade && holdsFiles) {
@@ -220,9 +194,6 @@ async function isOwnInTheWay(run: Run, { path }: RegionFolder, error: unknown): 
 /** Whether the policy asks what stands at the target when a folder is listed; content is looked at when it is copied. */
 const looksBeside = (policy: ActionPolicy): boolean => policy !== 'Overwrite' && !readsFirst(policy)
 
-const isExcluded = (judgement: Judgement): judgement is Extract<Judgement, { excludedBy: unknown }> =>
-  typeof judgement === 'object' && 'excludedBy' in judgement
-
 function countExcluded({ type, sizeBytes }: Entry, counts: Counts): void {
   if (type === 'folder') counts.foldersExcluded++
   else counts.filesExcluded++
@@ -242,40 +213,41 @@ async function makeTarget(
   return makeFolder(run, path, itsMode)
 }
 
+/** Who gets what is taken of a folder. */
+interface Taken {
+  folder(name: Buffer, mode: number | undefined): void
+  file(name: Buffer, sizeBytes: number): void
+  other(name: Buffer): void
+}
+
 /**
  * Counts an entry, and hands it on.
- * @param children undefined when it cannot be handed on
+ * @param taken undefined when it cannot be handed on
  * @returns whether its folder is needed at the target
  */
-function take(
-  folder: StorePath,
-  entry: Entry,
-  isHere: boolean,
-  children: Children | undefined,
-  counts: Counts,
-): boolean {
+function take(entry: Entry, isHere: boolean, taken: Taken | undefined, counts: Counts): boolean {
   const { type, name, sizeBytes } = entry
   switch (type) {
     case 'folder':
-      if (children === undefined) counts.foldersScanned++
-      else children.folder(folder, name, entry.mode)
+      if (taken === undefined) counts.foldersScanned++
+      else taken.folder(name, entry.mode)
       return false
     case 'symlink':
       counts.linksScanned++
-      children?.other(folder, name)
+      taken?.other(name)
       break
     case 'other':
       counts.othersScanned++
-      children?.other(folder, name)
+      taken?.other(name)
       break
     case 'file':
       counts.filesScanned++
       counts.bytesScanned += sizeBytes
-      if (!isHere) children?.file(folder, name, sizeBytes)
+      if (!isHere) taken?.file(name, sizeBytes)
       else {
         counts.filesSkipped++
         counts.bytesSkipped += sizeBytes
       }
   }
-  return children !== undefined
+  return taken !== undefined
 }

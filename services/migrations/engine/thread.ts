@@ -77,8 +77,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   stop.check()
   const spec = openSpec(job.spec)
   const liveThreads = 'item' in job ? job.liveThreads : undefined
-  const needsRules = job.kind === 'scan' || job.kind === 'reconcile' || 'folders' in job
-  const rules = needsRules ? await compiledRules(job.spec) : undefined
+  const rules = needsRules(job) ? await compiledRules(job.spec) : undefined
   const pace = new Pace(spec.limits ?? [], stop)
   const meter = new MeterView(spec.meter)
   const run: Run = { spec, source, target, rules, stop, pace, meter, liveThreads }
@@ -97,8 +96,10 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     }
     case 'transfer':
       return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
-    case 'folders':
-      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders')) }
+    case 'folders': {
+      const children = new Children(handChildren, boundsOf(run))
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders'), children) }
+    }
     case 'sweep':
       for (const folder of writtenFolders(decodeItem(job.item)))
         sweep(run, storePath(run, folder), () => true)
@@ -136,6 +137,9 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   await target.abortUpload(job.upload)
   return { kind: 'done' }
 }
+
+const needsRules = (job: Job): boolean =>
+  job.kind === 'scan' || job.kind === 'reconcile' || job.kind === 'folders' || 'folders' in job
 
 function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Judge {
   switch (job.kind) {

@@ -59,7 +59,7 @@ test('it takes an item, keeps it alive, makes others of it, ends it', async () =
   id.set('Nats-Msg-Id', 'child')
   await agent.request('gantry.work.v1.agents.transfer', 'child', { headers: id, timeout: 2_000 })
   await agent.request(got[0]!.reply!, '+ACK')
-  expect([await queue.pendingIn('region'), await queue.pendingIn('transfer')]).toEqual([0, 1])
+  expect(await queue.pendingByLane()).toEqual(new Map([['transfer', 1]]))
   await queue.delete()
 })
 

@@ -52,7 +52,7 @@ async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
     threads: 1,
     queueCreated: '',
     hasHelp: () => false,
-    room: async () => undefined,
+    room: async () => ({ goesDeep: false, leavesFolders: false }),
     flights: new Flights(),
     inHand: new Set(),
     onIdle: () => undefined,

@@ -99,7 +99,7 @@ function resultOf(
     case 'transfer':
       return transfer(run, item)
     case 'folders':
-      return finishFolders(run, item)
+      return finishFolders(run, item, children)
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type ItemResult,
 } from '../../../../services/migrations/engine/counts.ts'
 import { startRegion } from '../../../../services/migrations/engine/items.ts'
-import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import type { ChildBatch, Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 
 /** What a migration came to. */
 export interface Driven {
@@ -70,7 +70,10 @@ export async function drive(mover: Mover, spec: MoveSpec, options: DriveOptions 
     })
 
   const addFolders = (item: Uint8Array) =>
-    folders.add(async () => settle(await mover.finishFolders(spec, item, signal), addFolders))
+    folders.add(async () => {
+      const publish = async (children: ChildBatch) => children.folders.forEach(addFolders)
+      settle(await mover.finishFolders(spec, item, publish, signal), addFolders)
+    })
 
   addRegion(options.start ?? startRegion())
   await regions.untilDone()

@@ -179,7 +179,7 @@ describe('children of a scan', () => {
     const batches: ChildBatch[] = []
     const children = new Children(async (batch) => void batches.push(batch), localBounds)
     fill(children)
-    await children.finish()
+    await children.sendAll()
     return batches.flatMap(({ regions, transfers }) => [...regions, ...transfers]).map(decodeItem)
   }
 
@@ -252,7 +252,7 @@ describe('children of a scan', () => {
       children.other(folder(), worst)
       children.folder(folder(), worst, 0o7777)
     }
-    await children.finish()
+    await children.sendAll()
     const all = batches.flatMap(({ regions, transfers }) => [...regions, ...transfers])
     expect(Math.max(...all.map(({ length }) => length))).toBeLessThan(1024 * 1024 - 1024)
   })
