@@ -3,7 +3,7 @@
  * and what following them costs while nothing changes. `node bench/scale.ts [part of a name …]`; GANTRY_BENCH_DIR needs four million free inodes, nothing of which is
  * deleted before the end.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
 import { migrations } from '../subjects/migrations.ts'
 import { startChild } from './child.ts'
 import { rclone, sameStart } from './copies.ts'
-import { print } from './figures.ts'
+import { type Figure, print } from './figures.ts'
 import { untilApplied } from './live.ts'
 import { byGantry } from './migrate.ts'
 import { processorSecondsOfAll, residentMb } from './process.ts'
@@ -33,13 +33,33 @@ async function follow(connection: NatsConnection, pid: number, copied: string): 
   return (processorSecondsOfAll(pid) - before) / (idleMs / 1_000)
 }
 
+/** Looks at the size of the work queues on the disk until it is stopped; tells the largest. */
+function watchQueues(home: string) {
+  let mostBytes = 0
+  const look = () => {
+    const sizes = globSync(join(home, '**/streams/WORK_*/msgs/*.blk')).map(
+      (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+    )
+    mostBytes = Math.max(
+      mostBytes,
+      sizes.reduce((sum, size) => sum + size, 0),
+    )
+  }
+  const timer = setInterval(look, 200)
+  return () => {
+    clearInterval(timer)
+    return mostBytes / 1e6
+  }
+}
+
 /** One round each: a million files take longer than what varies between rounds. */
 async function measure(source: Source, folder: string, withPeer: boolean) {
   const from = join(folder, source.name)
   source.make(from)
   await using platform = await startChild('platform.mjs')
-  const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
-  const connection = await connectWithToken(tcpUrl, operatorToken)
+  const { home, tcpUrl, operatorToken } = JSON.parse(platform.line) as Record<string, string>
+  const connection = await connectWithToken(tcpUrl!, operatorToken!)
+  const largestQueueMb = watchQueues(home!)
   const seconds: number[] = []
   for (const { name, copy } of [byGantry(connection), ...(withPeer ? [rclone] : [])]) {
     await sameStart(from)
@@ -48,11 +68,12 @@ async function measure(source: Source, folder: string, withPeer: boolean) {
     seconds.push((performance.now() - started) / 1_000)
   }
   const rssMb = residentMb(platform.pid).highest
+  const queueMb = largestQueueMb()
   const idleShare = withPeer ? await follow(connection, platform.pid, 'bench-0') : 0
   const liveMb = residentMb(platform.pid).now
   await connection.close()
   const [own = 0, peer = 0] = seconds
-  return { own, peer, perFileUs: (own * 1e6) / source.fileCount, rssMb, idleShare, liveMb }
+  return { own, peer, perFileUs: (own * 1e6) / source.fileCount, rssMb, queueMb, idleShare, liveMb }
 }
 
 /** @param wanted parts of the names of the sources to be measured; all without any */
@@ -61,7 +82,7 @@ export async function benchScale(wanted: readonly string[] = []): Promise<void> 
   const base = await measure(sources.empty, folder, false)
   const isWanted = ({ name }: Source) => wanted.length === 0 || wanted.some((part) => name.includes(part))
   for (const source of [sources.million, sources.millionInOne].filter(isWanted)) {
-    const { own, peer, perFileUs, rssMb, idleShare, liveMb } = await measure(source, folder, true)
+    const { own, peer, perFileUs, rssMb, queueMb, idleShare, liveMb } = await measure(source, folder, true)
     print(`Scale: ${source.name}`, [
       {
         name: 'times as fast as rclone',
@@ -81,6 +102,7 @@ export async function benchScale(wanted: readonly string[] = []): Promise<void> 
         aim: '< 200 MB',
         details: 'nats-server apart',
       },
+      largestQueue(queueMb),
       {
         name: 'of a processor by following them, when nothing changes',
         value: `${(idleShare * 100).toFixed(2)} %`,
@@ -89,7 +111,27 @@ export async function benchScale(wanted: readonly string[] = []): Promise<void> 
       },
     ])
   }
+  if (isWanted(sources.folders)) {
+    const { own, perFileUs, rssMb, queueMb } = await measure(sources.folders, folder, false)
+    print(`Scale: ${sources.folders.name}`, [
+      { name: 'a folder', value: `${perFileUs.toFixed(0)} µs`, aim: '', details: `${own.toFixed(1)} s` },
+      largestQueue(queueMb),
+      {
+        name: 'highest resident memory of the platform',
+        value: `${rssMb.toFixed(0)} MB`,
+        aim: '',
+        details: '',
+      },
+    ])
+  }
   rmSync(folder, { recursive: true, force: true })
 }
+
+const largestQueue = (mb: number): Figure => ({
+  name: 'work queue at its largest',
+  value: `${mb.toFixed(1)} MB`,
+  aim: 'bounded',
+  details: 'on the disk',
+})
 
 if (import.meta.main) await benchScale(process.argv.slice(2))

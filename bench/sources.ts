@@ -30,6 +30,12 @@ function makeLarge(folder: string): void {
   closeSync(file)
 }
 
+/** So many folders in each, down to a depth, and nothing else. */
+function makeFolders(folder: string, width: number, depth: number): void {
+  mkdirSync(folder)
+  if (depth > 0) for (let i = 0; i < width; i++) makeFolders(join(folder, `${i}`), width, depth - 1)
+}
+
 /** Files of one size, the same number in each folder. */
 const equal = (folders: number, filesInEach: number, sizeBytes: number) => ({
   fileCount: folders * filesInEach,
@@ -43,5 +49,6 @@ export const sources = {
   empty: { name: '200,000 empty', ...equal(200, 1_000, 0) },
   million: { name: '1,000,000 empty in 1,000 folders', ...equal(1_000, 1_000, 0) },
   millionInOne: { name: '1,000,000 empty in one folder', ...equal(1, 1_000_000, 0) },
+  folders: { name: '1,000,000 folders', fileCount: 1_000_000, make: (folder) => makeFolders(folder, 100, 3) },
   large: { name: '1 GiB', fileCount: 1, make: makeLarge, isLarge: true },
 } as const satisfies Record<string, Source>
