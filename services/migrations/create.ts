@@ -7,6 +7,7 @@ import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { asInOrder } from './as-in-order.ts'
 import { cleanupOf } from './cleanups/setting.ts'
+import { Creations } from './creations.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
 import { invalidField } from './invalid.ts'
@@ -25,9 +26,10 @@ import { requireMovers } from './update.ts'
 type Create = (typeof migrations)['create']
 
 /** Defines a migration, once both stores were asked. */
-export const creator =
-  (dependencies: MigrationDependencies, figures: Figures) =>
-  async (input: Input<Create>): Promise<Migration> => {
+export function creator(dependencies: MigrationDependencies, figures: Figures) {
+  const creations = new Creations()
+  return async (input: Input<Create>): Promise<Migration> => {
+    using creation = creations.begin()
     const { records, mappings, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
     const { migrationId = `migration-${crypto.randomUUID().slice(0, 8)}`, target, autoStart = false } = input
@@ -53,8 +55,11 @@ export const creator =
     await requireTrash(dependencies, target, input)
     const links = input.links ?? defaultLinks
     const cleanup = cleanupOf(input, { kind, links, ...(targetMatch && { targetMatch }) })
-    const [, , [others, allMappings]] = await asking
-    const pathMappings = mappingsOfNew(allMappings, others, asked)
+    const [, , [recorded, allMappings]] = await asking
+    const pathMappings = mappingsOfNew(allMappings, recorded, asked)
+    creation.planned({ ...asked, kind, pathMappings, targetMatch })
+    const others = [...recorded, ...(await creation.earlier())]
+    requireUnique(others, asked)
     await asInOrder([
       requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
       requireOwnTarget(dependencies, others, { ...asked, kind, pathMappings, targetMatch }),
@@ -99,6 +104,7 @@ export const creator =
     await look()
     return figures.view(migrationId)
   }
+}
 
 const kindOf = (isScanOnly: boolean, recurrence: Recurrence | undefined): MigrationKind =>
   recurrence !== undefined ? 'recurring' : isScanOnly ? 'once' : 'live'

@@ -50,11 +50,10 @@ export async function requirePlaces(
   return from
 }
 
+type Asked = Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>
+
 /** @throws GantryError ALREADY_EXISTS for a name that is taken, and for a path that is migrated between these two already */
-export function requireUnique(
-  others: readonly MigrationRecord[],
-  asked: Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>,
-): void {
+export function requireUnique(others: readonly Asked[], asked: Asked): void {
   for (const other of others) {
     if (other.migrationId === asked.migrationId) {
       throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)

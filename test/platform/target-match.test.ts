@@ -171,3 +171,23 @@ test('settings without a match, or without a place for the trash, are refused wi
   expect(await put('targetMatch=true&maxDeletionPercent=101')).toMatchObject({ status: 400 })
   expect((await platform.rest('migrator', 'GET', '/migrations/whole/plan?planId=none')).status).toBe(404)
 })
+
+test('of migrations that are asked for at the same moment, and may not be beside each other, one is made', async () => {
+  using folders = createFolder('one', 'two', 'both')
+  await addLocal(platform, 'one', 'source', folders.one)
+  await addLocal(platform, 'two', 'source', folders.two)
+  await addLocal(platform, 'both', 'target', folders.both)
+  const put = async (id: string, query: string) =>
+    (await platform.rest('migrator', 'PUT', `/migrations/${id}?path=/&target=both&${query}`)).status
+  for (let round = 0; round < 5; round++) {
+    const ids = [`live-${round}`, `same-${round}`, `other-${round}`] as const
+    const statuses = await Promise.all([
+      put(ids[0], 'source=one&scanOnlyMigration=false'),
+      put(ids[1], 'source=one'),
+      put(ids[2], 'source=two'),
+    ])
+    const made = ids.filter((_, index) => statuses[index] === 201)
+    expect([made.length, statuses.includes(500)], `${statuses.join(' ')}`).toEqual([1, false])
+    await platform.call(migrations.delete, { migrationId: made[0]! })
+  }
+})

@@ -3,9 +3,10 @@ import type { Handlers, Input } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
+import type { Planned } from '../creations.ts'
 import type { Figures } from '../figures.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
-import { engineMappings, type Moved, targetsOf } from '../mappings/frozen.ts'
+import { engineMappings, targetsOf } from '../mappings/frozen.ts'
 import { invalidField } from '../invalid.ts'
 import { areNested, storePlace } from '../overlap.ts'
 import { factOf, type MigrationRecord } from '../record.ts'
@@ -47,13 +48,8 @@ export async function requireTrash(
 
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
 
-type Written = Moved &
-  Pick<MigrationRecord, 'migrationId' | 'kind' | 'cleaned'> & {
-    readonly targetMatch?: MigrationRecord['targetMatch'] | undefined
-  }
-
 /** Whether a migration removes what came to the target since it began, and its source has not. */
-const removes = ({ kind, targetMatch }: Written): boolean => kind === 'live' || targetMatch !== undefined
+const removes = ({ kind, targetMatch }: Planned): boolean => kind === 'live' || targetMatch !== undefined
 
 /**
  * What one migration brings is only at the target for another, which must not delete it.
@@ -61,12 +57,12 @@ const removes = ({ kind, targetMatch }: Written): boolean => kind === 'live' || 
  */
 export async function requireOwnTarget(
   dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
-  all: readonly MigrationRecord[],
-  asked: Written,
+  all: readonly Planned[],
+  asked: Planned,
 ): Promise<void> {
-  const placesOf = async (migration: Written) =>
+  const placesOf = async (migration: Planned) =>
     Promise.all(targetsOf(migration).map((path) => storePlace(dependencies, migration.target, path)))
-  const others: Written[] = all.filter(
+  const others = all.filter(
     (other) =>
       other.migrationId !== asked.migrationId &&
       (removes(other) || removes(asked)) &&
@@ -110,7 +106,7 @@ function refuseLive(kind: MigrationKind): void {
 }
 
 /** With one source and no mappings, what one brings the other has in its source too, unless that was cleaned up. */
-const isOfOneTree = (one: Written, other: Written): boolean =>
+const isOfOneTree = (one: Planned, other: Planned): boolean =>
   one.source === other.source &&
   [one, other].every(
     (migration) => engineMappings(migration) === undefined && migration.cleaned === undefined,
