@@ -200,7 +200,10 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
   }
 }
 
-/** Of what was found so far: the mean of files and bytes; all of it only when nothing is left and nothing failed. */
+/** What a file takes besides its content, in bytes that take as long: so large files count by bytes, and small ones by number. */
+const bytesForFile = 64 * 1024
+
+/** Of the work that was found so far; all of it only when nothing is left and nothing failed. */
 function percentageOf(
   { state }: MigrationRecord,
   failed: number,
@@ -212,9 +215,9 @@ function percentageOf(
   }: { files: number; settled: number; bytes: number; migratedBytes: number },
 ): number {
   if (failed === 0 && (isBetweenScans(state) || state === 'LIVE')) return 100
-  const share = (done: number, all: number) => (all === 0 ? 0 : done / all)
-  const mean = bytes === 0 ? share(settled, files) : (share(settled, files) + share(migratedBytes, bytes)) / 2
-  return Math.max(0, Math.min(99, Math.floor(mean * 100)))
+  const all = files * bytesForFile + bytes
+  const done = settled * bytesForFile + migratedBytes
+  return all === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((done / all) * 100)))
 }
 
 /** When the last scan began and ended. */

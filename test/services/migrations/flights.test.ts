@@ -40,10 +40,10 @@ test('what is under way is in the figures until it is counted, and never more th
   meter.bytes(500)
   meter.file()
   const half = shown(flights, found)
-  expect(half).toMatchObject({ migratedBytes: 500, filesMigrated: 1, migratedPercentage: 30 })
+  expect(half).toMatchObject({ migratedBytes: 500, filesMigrated: 1, migratedPercentage: 10 })
   expect(half.etaEstimate?.inSeconds).toBe(10)
   meter.bytes(5_000)
-  expect(shown(flights, found)).toMatchObject({ migratedBytes: 1_000, migratedPercentage: 55 })
+  expect(shown(flights, found)).toMatchObject({ migratedBytes: 1_000, migratedPercentage: 10 })
   flight.end()
   flight.end()
   expect(shown(flights, { ...found, filesMigrated: 1, bytesMigrated: 600 })).toMatchObject({
@@ -53,6 +53,14 @@ test('what is under way is in the figures until it is counted, and never more th
   // Parts of a file that several workers copy are counted one by one.
   expect(shown(flights, { ...found, bytesShared: 700 }).migratedBytes).toBe(700)
   expect(shown(flights, { ...found, bytesShared: 700, bytesSharedOver: 900 }).migratedBytes).toBe(0)
+})
+
+test('a large file counts by what of it is there, and small ones by their number', () => {
+  const flights = new Flights()
+  const large = { filesScanned: 1, bytesScanned: 1e9 }
+  expect(shown(flights, { ...large, bytesShared: 6e8 }).migratedPercentage).toBe(59)
+  const small = { filesScanned: 1_000, bytesScanned: 1_000 }
+  expect(shown(flights, { ...small, filesMigrated: 250, bytesMigrated: 1_000 }).migratedPercentage).toBe(25)
 })
 
 test('what an agent has under way shrinks by what is counted of it, until it says more', () => {
