@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from '../../../broker/backoff.ts'
 import type { Emission } from '../../../broker/events.ts'
+import { isStorageFull, isTransient } from '../../../broker/jetstream.ts'
 import type { Log } from '../../../broker/log.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { maxTextLength } from '../../../subjects/schemas.ts'
@@ -8,7 +9,7 @@ import type { Findings } from '../engine/walk/findings.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
 import type { ReportFile, ReportStore, ReportWriter } from './reports.ts'
 
-/** Tries of one that breaks off for a reason of ours: a thread has ended, the disk is full. */
+/** Tries of one that breaks off for a reason that may pass: a thread has ended, the disk is full, a store does not answer. */
 const maxAttempts = 3
 const lookUpAgainMs = 1_000
 
@@ -145,9 +146,11 @@ export class WalkJobs<R extends JobRecord, N extends string> {
   async #run(id: string, running: Running): Promise<void> {
     const { signal } = this.#closing
     const { name, log } = this.#options
+    let failures = 0
+    const isFinal = (error: unknown) => !passes(error) && (isRefusal(error) || ++failures >= maxAttempts)
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        return await this.#try(id, running, attempt)
+        return await this.#try(id, running, isFinal)
       } catch (error) {
         if (signal.aborted) return
         log.warn({ err: error, [name]: id }, `A ${name} broke off; it begins again.`)
@@ -157,7 +160,7 @@ export class WalkJobs<R extends JobRecord, N extends string> {
   }
 
   /** From the beginning to the end. Rejects when that is worth another try. */
-  async #try(id: string, running: Running, attempt: number): Promise<void> {
+  async #try(id: string, running: Running, isFinal: (error: unknown) => boolean): Promise<void> {
     const { records, work } = this.#options
     const record = await records.update(id, (current) =>
       hasEnded(current)
@@ -180,10 +183,8 @@ export class WalkJobs<R extends JobRecord, N extends string> {
         signal: AbortSignal.any([this.#closing.signal, running.cancel.signal]),
       })
     } catch (error) {
-      // An error of ours may pass; what is said to be wrong stays so.
       const isCancelled = running.cancel.signal.aborted
-      const isOver = isCancelled || isGantryError(error) || attempt >= maxAttempts
-      if (this.#closing.signal.aborted || !isOver) throw error
+      if (this.#closing.signal.aborted || !(isCancelled || isFinal(error))) throw error
       outcome = { status: 'CANCELLED', ...(isCancelled ? {} : { message: messageOf(error) }) }
     } finally {
       files = await writer.close()
@@ -232,6 +233,15 @@ export class WalkJobs<R extends JobRecord, N extends string> {
     return this.#options.records.all()
   }
 }
+
+/** Whether an error passes by itself, however long that takes: the broker is away, or its storage is full. */
+function passes(error: unknown): boolean {
+  if (isGantryError(error)) return error.retryable && error.code !== 'STORE_UNREACHABLE'
+  return isTransient(error) || isStorageFull(error)
+}
+
+/** Whether somebody says what is wrong, and that it stays so. */
+const isRefusal = (error: unknown): boolean => isGantryError(error) && !error.retryable
 
 function add(counts: Record<string, number>, more: Readonly<Record<string, number>>): void {
   for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
