@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NatsConnection } from '../../../broker/connection.ts'
@@ -17,7 +17,6 @@ import { startTestBroker, type TestBroker } from '../../support/broker.ts'
 import { compareTrees, walkTree } from '../../support/compare-trees.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { testLog } from '../../support/platform.ts'
-import { makeTree } from '../../support/tree.ts'
 import { localSpec } from './engine/local-spec.ts'
 
 let broker: TestBroker
@@ -31,6 +30,18 @@ afterAll(async () => {
   await mover.close()
   await broker[Symbol.asyncDispose]()
 })
+
+/** Some 500 folders on three levels, with a file in each of the last, all with modes and times of their own. */
+function makeFolders(root: string): void {
+  for (let index = 0; index < 400; index++) {
+    const path = join(root, `ü ${index % 8}`, `${index % 40}`, `${index}`)
+    mkdirSync(path, { recursive: true })
+    writeFileSync(join(path, 'file'), `${index}`)
+    chmodSync(path, 0o700 + (index % 8))
+  }
+  for (const [index, { path, stat }] of [...walkTree(root)].toReversed().entries())
+    if (stat.isDirectory()) utimesSync(join(root, path.toString()), index, 1e9 + index)
+}
 
 /** Runs a migration with its queue, alone; tells what it came to and the largest sequence of an item. */
 async function migrate(spec: MoveSpec, frontier?: FrontierBounds) {
@@ -74,7 +85,7 @@ const countsOf = ({ counts }: Awaited<ReturnType<typeof migrate>>) => {
 
 test('with hardly any room for folders in the queue all arrives, is counted once, and folders have their times', async () => {
   using folder = createFolder('from', 'to', 'other')
-  makeTree(folder.from, { seed: 7, files: 600 })
+  makeFolders(folder.from)
   const usual = await migrate(localSpec({ from: folder.from, to: folder.other }))
   const bounded = await migrate(localSpec(folder), { regions: 1, folders: 1 })
   expect(compareTrees(folder.from, folder.to)).toEqual([])
@@ -83,7 +94,7 @@ test('with hardly any room for folders in the queue all arrives, is counted once
 
 test('a deep item that comes again makes the same items', async () => {
   using folder = createFolder('from', 'to')
-  makeTree(folder.from, { seed: 8, files: 600 })
+  makeFolders(folder.from)
   const made = async () => {
     const all: ChildBatch = { regions: [], transfers: [], folders: [] }
     const publish = async ({ regions, transfers, folders }: ChildBatch) => {
@@ -95,7 +106,7 @@ test('a deep item that comes again makes the same items', async () => {
     return all
   }
   const first = await made()
-  expect([first.regions.length, first.transfers.length > 1, first.folders.length > 5]).toEqual([
+  expect([first.regions.length, first.transfers.length > 0, first.folders.length > 5]).toEqual([
     0,
     true,
     true,
