@@ -116,3 +116,17 @@ for (const [closed, mode] of [
       await live.untilEqual()
     },
   )
+
+testUnless(
+  notRunnable,
+  'what was missed as all of the source was closed arrives when it is open again',
+  async () => {
+    await using live = await createLive()
+    await live.untilEqual()
+    chmodSync(live.at(''), 0o000)
+    appendFileSync(live.at('closed/file'), ' and more')
+    await until('it has failed', async () => (await live.failed()).length > 0)
+    chmodSync(live.at(''), 0o755)
+    await live.untilEqual()
+  },
+)

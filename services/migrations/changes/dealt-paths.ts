@@ -49,6 +49,11 @@ export class DealtPaths {
     return this.#dealt.keys()
   }
 
+  /** Folders that it deals with all names in. */
+  get whole(): string[] {
+    return [...this.#dealt].filter(([, { hasAll }]) => hasAll).map(([folder]) => folder)
+  }
+
   /** Folders that are dealt with as a whole, what is below them by other items. */
   get trees(): string[] {
     return [...this.#dealt].filter(([, { hasTree }]) => hasTree).map(([folder]) => folder)

@@ -2,10 +2,12 @@ import type { StorePath } from '../../drivers/driver.ts'
 import { concurrently } from '../engine/concurrently.ts'
 import type { Failure, ItemResult } from '../engine/counts.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
-import { ChangedNames } from '../engine/changed-folders.ts'
+import { ChangedNames, reconcileItems } from '../engine/changed-folders.ts'
 import { relativePath } from '../engine/paths.ts'
 import { type FailureLedger, noteFailure, pathOfFailure } from '../failures.ts'
+import { everything } from './comparison.ts'
 import { DealtPaths, folderOf, isWithin } from './dealt-paths.ts'
+import { changedFolder } from './dirty-folders.ts'
 import { ItemInHand, type Touched } from './item-in-hand.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
@@ -234,9 +236,10 @@ export class KnownFailures {
     if (seen === nothing) return []
     const { paths, trees } = seen
     const dealt = new DealtPaths(item, this.#root)
+    const own = dealt.whole.filter((folder) => this.#known.get(folder)?.isTree === true)
     const beside = Array.from(dealt.folders, (folder) => [...(this.#inFolder.get(folder) ?? [])]).flat()
     const below = [...this.#inFolder].flatMap(([folder, its]) => (dealt.isOnWayTo(folder) ? [...its] : []))
-    const told = [...beside.filter((path) => dealt.has(path, false)), ...below]
+    const told = [...own, ...beside.filter((path) => dealt.has(path, false)), ...below]
     const gone = this.#failed === undefined ? this.#below(trees) : []
     const isLeft = (path: string) => !paths.has(path) && !trees.includes(path) && !handedOn.has(path)
     return [...told, ...gone].filter((path) => isLeft(path) && !isWithin(handedTrees, path))
@@ -258,16 +261,19 @@ export class KnownFailures {
     return known !== undefined && known.failedAt <= begunAt && known.sequence !== undefined
   }
 
-  /** The root is compared as a whole from time to time; names that no path can have nobody can be asked for. */
+  /** Names that no path can have nobody can be asked for. */
   #lookAgain(paths: readonly string[]): Uint8Array[] {
     const names = new ChangedNames()
+    let isRoot = false
     for (const text of paths) {
       const path = pathOfFailure(text)
-      if (path === undefined || path.length <= this.#root.length) continue
+      if (path === undefined) continue
       const relative = relativePath(this.#root, path)
-      names.add(parentOf(relative), nameOf(relative), true)
+      if (relative.length === 0) isRoot = true
+      else names.add(parentOf(relative), nameOf(relative), true)
     }
-    return names.items()
+    const root = isRoot ? [changedFolder(everything())] : []
+    return reconcileItems([...names.groups, ...root], { attempt: 1, notBeforeMs: 0 })
   }
 
   async #remove(isMeant: (path: string) => boolean): Promise<void> {

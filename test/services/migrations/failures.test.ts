@@ -103,7 +103,10 @@ async function followFailures(broker: TestBroker) {
 function pathsOf(bytes: Uint8Array): string[] {
   const item = decodeItem(bytes)
   if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
-  return item.groups.flatMap(({ folder, trees }) => trees.map((name) => joinPath(folder, name).toString()))
+  return item.groups.flatMap(({ folder, trees, scope }) => [
+    ...trees.map((name) => joinPath(folder, name).toString()),
+    ...(scope === 'names' ? [] : [`${folder.toString()}:${scope}`]),
+  ])
 }
 
 test('a failure leaves the list of a live migration when an item is done that dealt with its path, and did not fail', async () => {
@@ -245,10 +248,17 @@ test('a folder that could not be listed is compared again when it is told of, or
     await work(comparing('late/er', [], 'tree'))
   }
   // One that is listed without what is below it has not been compared as it should have been.
-  await work(comparing('in', [], 'folder'))
+  expect(await work(comparing('in', [], 'folder'))).toEqual(['in'])
   expect(await listed()).toContain('/root/in')
   await work(comparing('in', [], 'tree'))
   expect(await listed()).not.toContain('/root/in')
+  for (const path of ['a/b/c', 'inner']) await work(comparing(path, [], 'tree'))
+  // Of the root, that is everything.
+  const root = comparing('', [], 'folder')
+  expect(await work(root, { failures: [listing('/root')] })).toEqual([])
+  expect(await work(root)).toEqual([':tree'])
+  await work(comparing('', [], 'tree'))
+  expect(await listed()).toEqual([])
 })
 
 test('of what failed before all below it was compared no look at its name alone is enough', async () => {
@@ -274,7 +284,10 @@ test('of an item that others were done beside without number, all that fails ane
   const { begin, work } = await followFailures(broker)
   const late = begin(comparing('in', [], 'tree'))
   for (let index = 0; index < 1_001; index++) await work(comparing('other', ['pipe']))
-  expect(await late.settle({ failures: [failure('/root/in/pipe'), failure('/root')] })).toEqual(['in/pipe'])
+  expect(await late.settle({ failures: [failure('/root/in/pipe'), failure('/root')] })).toEqual([
+    'in/pipe',
+    ':tree',
+  ])
 })
 
 test('a failure of a live migration is tried again as a change that was told: it may be a removal that failed', async () => {
