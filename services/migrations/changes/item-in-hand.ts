@@ -67,7 +67,10 @@ export class ItemInHand implements Disposable {
     for (const other of this.#inHand) if (other !== this) other.#remember({ item: this.item, gone })
   }
 
-  /** Which of some paths others have brought within reach, or dealt with, meanwhile. @param root path of the migration in its source */
+  /**
+   * Which of some paths others have dealt with, or brought within reach, meanwhile.
+   * @param root path of the migration in its source
+   */
   overtaken(paths: readonly string[], root: StorePath): string[] {
     if (paths.length === 0) return []
     const others = this.#others?.map(({ item, gone }) => ({
