@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,14 +22,23 @@ const timeoutMs = 2_000
 export class Victim implements AsyncDisposable {
   readonly #home: string
   readonly #environment: NodeJS.ProcessEnv
+  readonly #user: Pick<SpawnOptions, 'uid' | 'gid'>
   readonly #lines: string[] = []
   #process: ChildProcess | undefined
   #connection: NatsConnection | undefined
 
-  /** @param environment more variables for its process */
-  constructor(home: string, environment: NodeJS.ProcessEnv = {}) {
+  /**
+   * @param environment more variables for its process
+   * @param user whose process it is; ours if it says nothing
+   */
+  constructor(
+    home: string,
+    environment: NodeJS.ProcessEnv = {},
+    user: Pick<SpawnOptions, 'uid' | 'gid'> = {},
+  ) {
     this.#home = home
     this.#environment = environment
+    this.#user = user
   }
 
   get home(): string {
@@ -69,6 +78,7 @@ export class Victim implements AsyncDisposable {
     const child = spawn(process.execPath, [entry, 'up', '--log-level', 'warn'], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...this.#user,
     })
     this.#process = child
     createInterface(child.stderr).on('line', (line) => {

@@ -186,8 +186,10 @@ export class Changes {
   #again(bytes: Uint8Array, batch: Batch | undefined): void {
     const untilMs = Date.now() + againMs
     const sinceMs = batch?.sinceMs ?? Date.now()
-    for (const { folder, notBeforeMs } of foldersOf(bytes, sinceMs))
+    for (const { folder, notBeforeMs } of foldersOf(bytes, sinceMs)) {
       this.#held.hold(folder, Math.max(untilMs, notBeforeMs))
+      if (folder.scope !== 'names') this.#add({ ...folder, names: [], trees: [] })
+    }
   }
 
   /** Large files stay as they are until all that was made with them is done. */

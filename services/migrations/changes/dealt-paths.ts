@@ -10,8 +10,11 @@ interface Dealt {
   hasAll: boolean
   hasTree: boolean
   readonly names: Buffer[]
+  readonly trees: Buffer[]
   /** Made of the names when somebody asks. */
   paths?: ReadonlySet<string>
+  /** The same of the trees. */
+  treePaths?: ReadonlySet<string>
 }
 
 /** The paths that an item deals with itself, as failures have them. */
@@ -21,21 +24,23 @@ export class DealtPaths {
 
   /** @param root path of the migration in its source */
   constructor(item: Uint8Array, root: StorePath) {
-    for (const { folder: relative, names, isListed, hasAll, hasTree } of looksOf(decodeItem(item))) {
+    for (const { folder: relative, names, trees, ...look } of looksOf(decodeItem(item))) {
       const folder = joinPath(root, relative)
       const text = textFromPath(folder)
       const dealt = this.#dealt.get(text) ?? {
         folder,
         names: [],
+        trees: [],
         isListed: false,
         hasAll: false,
         hasTree: false,
       }
       this.#dealt.set(text, dealt)
-      dealt.isListed ||= isListed
-      dealt.hasAll ||= hasAll
-      dealt.hasTree ||= hasTree
+      dealt.isListed ||= look.isListed
+      dealt.hasAll ||= look.hasAll
+      dealt.hasTree ||= look.hasTree
       dealt.names.push(...names)
+      dealt.trees.push(...trees)
     }
   }
 
@@ -44,19 +49,31 @@ export class DealtPaths {
     return this.#dealt.keys()
   }
 
+  /** Folders that it deals with all names in. */
+  get whole(): string[] {
+    return [...this.#dealt].filter(([, { hasAll }]) => hasAll).map(([folder]) => folder)
+  }
+
   /** Folders that are dealt with as a whole, what is below them by other items. */
   get trees(): string[] {
     return [...this.#dealt].filter(([, { hasTree }]) => hasTree).map(([folder]) => folder)
   }
 
-  /** @param isFolder it is the listing of a folder */
-  has(path: string, isFolder: boolean): boolean {
-    if (isFolder) return this.#dealt.get(path)?.isListed === true
+  /** @param isTree with all that is below it, as far as no other items were made for that */
+  has(path: string, isTree: boolean): boolean {
+    if (isTree && this.#dealt.get(path)?.isListed === true) return true
     const dealt = this.#dealt.get(folderOf(path))
     if (dealt === undefined) return false
-    const { folder, names, hasAll } = dealt
-    dealt.paths ??= new Set(names.map((name) => textFromPath(joinPath(folder, name))))
-    return hasAll || dealt.paths.has(path)
+    const { folder, names, trees, hasAll, hasTree } = dealt
+    const pathsOf = (all: Buffer[]) => new Set(all.map((name) => textFromPath(joinPath(folder, name))))
+    if (isTree) return hasTree || (dealt.treePaths ??= pathsOf(trees)).has(path)
+    return hasAll || (dealt.paths ??= pathsOf(names)).has(path)
+  }
+
+  /** Whether it deals with a path, or with a folder that it is in: through any of them it may have come within reach. */
+  isOnWayTo(path: string): boolean {
+    for (let at = path; at !== '/'; at = folderOf(at)) if (this.has(at, false)) return true
+    return false
   }
 }
 

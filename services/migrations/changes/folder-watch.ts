@@ -125,6 +125,8 @@ export class FolderWatch {
       if (node === this.#root && !isIdentity(this.#root.identity, this.#stat('')))
         return this.#fail(new WatchError('the folder of the migration was moved or removed', false))
       if (node === this.#root && node.hasGap) this.#rescanSoon()
+      // It may have been closed to us, with all that it holds.
+      if (node === this.#root && process.geteuid?.() !== 0) this.dirty.addFolder('', 'folder')
     } else if (type === 'rename') this.#renamed(node, folder, name)
     else {
       this.dirty.addName(folder, name)

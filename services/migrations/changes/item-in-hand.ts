@@ -13,11 +13,10 @@ interface DoneItem {
   readonly gone: readonly string[]
 }
 
-/** Of known failures, those that an item deals with; folders that it deals with as a whole, and others that hold some. */
+/** Of known failures, those that an item deals with, and folders that it deals with as a whole. */
 export interface Touched {
   readonly paths: ReadonlySet<string>
   readonly trees: readonly string[]
-  readonly folders: readonly string[]
 }
 
 /**
@@ -68,19 +67,21 @@ export class ItemInHand implements Disposable {
     for (const other of this.#inHand) if (other !== this) other.#remember({ item: this.item, gone })
   }
 
-  /** Which of some paths others have dealt with meanwhile. @param root path of the migration in its source */
-  overtaken(
-    paths: readonly { readonly path: string; readonly isFolder: boolean }[],
-    root: StorePath,
-  ): string[] {
+  /**
+   * Which of some paths others have dealt with, or brought within reach, meanwhile.
+   * @param root path of the migration in its source
+   */
+  overtaken(paths: readonly string[], root: StorePath): string[] {
     if (paths.length === 0) return []
     const others = this.#others?.map(({ item, gone }) => ({
       dealt: new DealtPaths(item, root),
       gone: new Set(gone),
     }))
-    const isDealtWith = (path: string, isFolder: boolean) =>
-      others?.some(({ dealt, gone }) => dealt.has(path, isFolder) || isWithin(gone, path)) ?? true
-    return paths.filter(({ path, isFolder }) => isDealtWith(path, isFolder)).map(({ path }) => path)
+    const isDealtWith = (path: string) =>
+      others?.some(
+        ({ dealt, gone }) => dealt.has(path, true) || dealt.isOnWayTo(path) || isWithin(gone, path),
+      ) ?? true
+    return paths.filter(isDealtWith)
   }
 
   #remember(done: DoneItem): void {

@@ -2,10 +2,12 @@ import type { StorePath } from '../../drivers/driver.ts'
 import { concurrently } from '../engine/concurrently.ts'
 import type { Failure, ItemResult } from '../engine/counts.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
-import { ChangedNames } from '../engine/changed-folders.ts'
+import { ChangedNames, reconcileItems } from '../engine/changed-folders.ts'
 import { relativePath } from '../engine/paths.ts'
 import { type FailureLedger, noteFailure, pathOfFailure } from '../failures.ts'
+import { everything } from './comparison.ts'
 import { DealtPaths, folderOf, isWithin } from './dealt-paths.ts'
+import { changedFolder } from './dirty-folders.ts'
 import { ItemInHand, type Touched } from './item-in-hand.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
@@ -17,8 +19,8 @@ const forgottenAtOnce = 64
 
 interface Known {
   readonly text: string
-  /** It is the listing of a folder that failed. */
-  readonly isFolder: boolean
+  /** What is below it was not looked at either. */
+  isTree: boolean
   /** When it failed last, as the number of failures until then. */
   failedAt: number
   /** Of its entry in the ledger, once it is there. */
@@ -84,7 +86,11 @@ export class KnownFailures {
       this.#hasFailed(path)
       const now = this.#knownOf(failure)
       const before = this.#known.get(path)
-      if (before !== undefined) before.failedAt = now.failedAt
+      if (before !== undefined) {
+        before.failedAt = now.failedAt
+        before.isTree ||= now.isTree
+        now.isTree = before.isTree
+      }
       const isRetried = before?.sequence !== undefined && before.sequence === retried
       if (before?.text === now.text && !isRetried) return
       this.#keep(path, now)
@@ -94,7 +100,9 @@ export class KnownFailures {
       } finally {
         if (now.sequence === undefined && this.#known.get(path) === now) this.#drop(path)
       }
-      if (before?.sequence !== undefined) await this.forget(before.sequence)
+      // An item has one entry for a path, whatever fails of it, and when it comes again.
+      if (before?.sequence !== undefined && before.sequence !== now.sequence)
+        await this.forget(before.sequence)
     }
     await Promise.all(failures.map(note))
     return listed
@@ -148,7 +156,7 @@ export class KnownFailures {
     await this.#forgetAll(mended)
     const listed = await this.note(noted, signal)
     const overtaken = work.overtaken(
-      listed.map(({ path, isFolder = false }) => ({ path, isFolder })),
+      listed.map(({ path }) => path),
       this.#root,
     )
     const lost = this.#lost(seen, work).filter((path) => !isWithin(failed, path))
@@ -202,8 +210,8 @@ export class KnownFailures {
   }
 
   #knownOf(failure: Failure, sequence?: number): Known {
-    const isFolder = failure.isFolder === true
-    return { text: textOf(failure), isFolder, failedAt: ++this.#failures, sequence }
+    const isTree = failure.isFolder === true || failure.isTree === true
+    return { text: textOf(failure), isTree, failedAt: ++this.#failures, sequence }
   }
 
   #touched(item: Uint8Array): Touched {
@@ -213,22 +221,28 @@ export class KnownFailures {
     for (const folder of dealt.folders) {
       for (const path of [folder, ...(this.#inFolder.get(folder) ?? [])]) {
         const known = this.#known.get(path)
-        if (known !== undefined && dealt.has(path, known.isFolder)) paths.add(path)
+        if (known !== undefined && dealt.has(path, known.isTree)) paths.add(path)
       }
     }
-    const folders = [...this.#inFolder.keys()].filter((folder) => dealt.has(folder, false))
-    return { paths, trees: dealt.trees, folders }
+    return { paths, trees: dealt.trees }
   }
 
   /**
-   * Known failures that nobody was told of, and that may be over: in folders that an item was told of, which may be open
-   * by now; and below folders that it compared as a whole, in such as it has found no work in: those are gone. When
-   * everything is compared, these go by themselves.
+   * Known failures that an item left as they are, and that may be over: of names that it was told of, or below these, as a
+   * folder may be open by now; and below folders that it compared as a whole, in such as it has found no work in: those
+   * are gone. When everything is compared, these go by themselves.
    */
-  #lost({ paths, trees, folders }: Touched, { handedTrees }: ItemInHand): string[] {
-    const isBelow = (path: string) => !paths.has(path) && !trees.includes(path)
-    const below = this.#below(this.#failed === undefined ? [...folders, ...trees] : folders)
-    return below.filter((path) => isBelow(path) && !isWithin(handedTrees, path))
+  #lost(seen: Touched, { item, handedOn, handedTrees }: ItemInHand): string[] {
+    if (seen === nothing) return []
+    const { paths, trees } = seen
+    const dealt = new DealtPaths(item, this.#root)
+    const own = dealt.whole.filter((folder) => this.#known.get(folder)?.isTree === true)
+    const beside = Array.from(dealt.folders, (folder) => [...(this.#inFolder.get(folder) ?? [])]).flat()
+    const below = [...this.#inFolder].flatMap(([folder, its]) => (dealt.isOnWayTo(folder) ? [...its] : []))
+    const told = [...own, ...beside.filter((path) => dealt.has(path, false)), ...below]
+    const gone = this.#failed === undefined ? this.#below(trees) : []
+    const isLeft = (path: string) => !paths.has(path) && !trees.includes(path) && !handedOn.has(path)
+    return [...told, ...gone].filter((path) => isLeft(path) && !isWithin(handedTrees, path))
   }
 
   /** Known failures of these paths, and below them. */
@@ -247,16 +261,19 @@ export class KnownFailures {
     return known !== undefined && known.failedAt <= begunAt && known.sequence !== undefined
   }
 
-  /** The root is compared as a whole from time to time; names that no path can have nobody can be asked for. */
+  /** Names that no path can have nobody can be asked for. */
   #lookAgain(paths: readonly string[]): Uint8Array[] {
     const names = new ChangedNames()
+    let isRoot = false
     for (const text of paths) {
       const path = pathOfFailure(text)
-      if (path === undefined || path.length <= this.#root.length) continue
+      if (path === undefined) continue
       const relative = relativePath(this.#root, path)
-      names.add(parentOf(relative), nameOf(relative), true)
+      if (relative.length === 0) isRoot = true
+      else names.add(parentOf(relative), nameOf(relative), true)
     }
-    return names.items()
+    const root = isRoot ? [changedFolder(everything())] : []
+    return reconcileItems([...names.groups, ...root], { attempt: 1, notBeforeMs: 0 })
   }
 
   async #remove(isMeant: (path: string) => boolean): Promise<void> {
@@ -269,7 +286,7 @@ export class KnownFailures {
   }
 }
 
-const nothing: Touched = { paths: new Set(), trees: [], folders: [] }
+const nothing: Touched = { paths: new Set(), trees: [] }
 
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`

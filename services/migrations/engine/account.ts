@@ -81,8 +81,11 @@ export class Account {
       // It went while it was looked at, which is told too; a comparison comes again.
       if (known.failure === 'gone') return
       if (known.failure === 'changed') this.again(folder, name, isTree)
-      else if (this.#outcome.failed(joinPath(storePath(this.#run, folder), name), known))
-        this.#retryNames.add(folder, name, isTree)
+      else {
+        const path = joinPath(storePath(this.#run, folder), name)
+        if (this.#outcome.failed(path, known, isTree ? 'tree' : 'file'))
+          this.#retryNames.add(folder, name, isTree)
+      }
     }
   }
 

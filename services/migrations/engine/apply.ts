@@ -22,7 +22,7 @@ import {
   quietMs,
 } from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
-import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
+import { changedBy, giveAttributes, matchFolders } from './match-folder.ts'
 import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import { Removals } from './removals.ts'
@@ -38,7 +38,7 @@ export class Applying {
   readonly #account: Account
   readonly #copies: Copies
   readonly #removals: Removals
-  /** Folders of the source whose entries were compared, or whose counterparts something was made in. */
+  /** Folders whose entries were compared, or whose counterparts something was made in. */
   readonly #compared = new Map<string, StorePath>()
   /** Folders of the target that are there, and no links. */
   readonly #real = new Set<string>()
@@ -63,7 +63,7 @@ export class Applying {
     const make = () => (made ??= this.#makePlace(folder))
     // What is removed must not be removed through a link.
     if (this.#run.target.features.symlinks && judge.isIncluded) await make()
-    this.#compare(path)
+    this.#compare(folder)
     return { ...judge, folder, path, make }
   }
 
@@ -159,7 +159,8 @@ export class Applying {
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
     await this.#removals.finish()
-    for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
+    const again = (folder: StorePath, name: Buffer) => this.#account.again(folder, name, false)
+    await matchFolders(this.#run, this.#compared.values(), counts, again)
     this.#children.items({
       regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
@@ -249,8 +250,8 @@ export class Applying {
     }
   }
 
-  #compare(path: StorePath): void {
-    this.#compared.set(path.toString('latin1'), path)
+  #compare(folder: StorePath): void {
+    this.#compared.set(folder.toString('latin1'), folder)
   }
 
   /** Makes a folder that is being compared, those above it too. */
@@ -258,7 +259,7 @@ export class Applying {
     const run = this.#run
     const made = await makeRealFolders(run, folder, this.#real)
     if (made === undefined) return
-    for (const path of changedBy(folder, made)) this.#compare(storePath(run, path))
+    for (const changed of changedBy(folder, made)) this.#compare(changed)
     if (!isWatched(run)) return
     const now = await run.source.stat(storePath(run, made))
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))

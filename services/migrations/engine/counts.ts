@@ -109,7 +109,10 @@ export interface Failure {
   failure: FailureClass
   message: string
   attempts: number
+  /** The listing of a folder failed. */
   isFolder?: true
+  /** Of a live migration: all that is below it was to be compared too. */
+  isTree?: true
   /** Not a copy failed: it is at the target, and should not be any more. */
   isRemoval?: true
 }

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { ChangedNames } from './changed-folders.ts'
 import type { Children } from './children.ts'
 import { noCounts, type ItemResult } from './counts.ts'
 import { Descent, groupsOf, type RegionFolder } from './descent.ts'
@@ -7,6 +9,7 @@ import type { Folders } from './items.ts'
 import { isExcluded, judgeFolder } from './judge.ts'
 import { withLinks } from './links.ts'
 import { targetPath } from './mappings.ts'
+import { isDenied } from './match-folder.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
 import { Outcome, storeError, targetError } from './outcome.ts'
 import { isWorthRetry } from './retry.ts'
@@ -15,10 +18,12 @@ import { atTarget, concurrencyOf, storePath, type Run } from './run.ts'
 /**
  * Gives folders of the target the attributes that those of the source have now, and where the item is deep those below them.
  * Each is there with all that is in it: what does not work in the end is no failure, but counted as a time that was not kept.
+ * In a live migration, what the source denies us at the moment is looked at again.
  */
 export async function finishFolders(run: Run, item: Folders, children: Children): Promise<ItemResult> {
   const outcome = new Outcome(item.attempt)
   const again: RegionFolder[] = []
+  const denied = new ChangedNames()
   const descent = new Descent(item, (parent, name) => children.finish('trees', parent, name))
   await descent.each(concurrencyOf(run), async (folder) => {
     run.stop.check()
@@ -33,12 +38,15 @@ export async function finishFolders(run: Run, item: Folders, children: Children)
     } catch (error) {
       run.stop.check()
       const known = storeError(error)
-      if (!isWorthRetry(known, item.attempt)) outcome.counts.timesNotKept++
+      if (isDenied(run, known) && folder.path.length > 0)
+        denied.add(parentOf(folder.path), nameOf(folder.path))
+      else if (!isWorthRetry(known, item.attempt)) outcome.counts.timesNotKept++
       else if (!descent.pass(folder) && outcome.failed(path, known)) again.push(folder)
     }
   })
   await children.sendAll()
-  return outcome.result(again.length === 0 ? undefined : { ...item, ...groupsOf(item, again) })
+  const result = outcome.result(again.length === 0 ? undefined : { ...item, ...groupsOf(item, again) })
+  return run.spec.live === undefined ? result : { ...result, again: denied.items() }
 }
 
 /** Whether a folder was made by the scan: nobody has noted which. */

@@ -8,7 +8,9 @@ interface Look {
   /** Relative to the migration's path. */
   readonly folder: StorePath
   readonly names: readonly Buffer[]
-  /** The folder is listed. */
+  /** Of the names those that are dealt with together with all that is below them, by other items. */
+  readonly trees: readonly Buffer[]
+  /** The folder is listed, and what is below it dealt with by other items. */
   readonly isListed: boolean
   /** Whatever is in it is dealt with. */
   readonly hasAll: boolean
@@ -23,6 +25,7 @@ export function looksOf(item: Item): Look[] {
       return Array.from(foldersOf(item), ({ path }) => ({
         folder: path,
         names: [],
+        trees: [],
         isListed: true,
         hasAll: false,
         hasTree: false,
@@ -35,7 +38,7 @@ export function looksOf(item: Item): Look[] {
       return item.groups.map(({ folder, names, trees, scope }) => {
         const isWhole = scope !== 'names'
         const hasTree = scope === 'tree' || scope === 'content'
-        return { ...look(folder, [...names, ...trees]), isListed: isWhole, hasAll: isWhole, hasTree }
+        return { ...look(folder, [...names, ...trees]), trees, isListed: hasTree, hasAll: isWhole, hasTree }
       })
     // A part is no file yet, and a folder that is finished was made before.
     case 'parts':
@@ -47,6 +50,7 @@ export function looksOf(item: Item): Look[] {
 const look = (folder: StorePath, names: readonly Buffer[]): Look => ({
   folder,
   names,
+  trees: [],
   isListed: false,
   hasAll: false,
   hasTree: false,

@@ -24,9 +24,9 @@ export class Outcome {
   /**
    * Takes note of what went wrong with a path; true when the path belongs into another try.
    * @param path in the store, for the ledger
-   * @param type what was to be done: list a folder, or copy anything else
+   * @param type what was to be done: list a folder, compare what is there with all that is below it, or anything else
    */
-  failed(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): boolean {
+  failed(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): boolean {
     const known = storeError(error)
     if (isWorthRetry(known, this.#attempt)) {
       this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
@@ -40,7 +40,7 @@ export class Outcome {
   }
 
   /** Takes note of what will not be tried again. */
-  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' = 'file'): void {
+  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): void {
     const known = storeError(error)
     const message = known.message.slice(0, maxMessageLength)
     this.#failures.push({
@@ -49,6 +49,7 @@ export class Outcome {
       message,
       attempts: this.#attempt,
       ...(type === 'folder' ? { isFolder: true } : {}),
+      ...(type === 'tree' ? { isTree: true } : {}),
       ...(known.isRemoval ? { isRemoval: true } : {}),
     })
     this.counts.failures++

@@ -10,7 +10,7 @@ import { makeFolders, makeRealFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
-import { changedBy, matchAfterKill, matchFolder } from './match-folder.ts'
+import { changedBy, matchAfterKill, matchFolders } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { overtaken } from './overtaken.ts'
 import { joinPath, textFromPath } from './paths.ts'
@@ -39,8 +39,8 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
       copyThroughDrivers(run, entry, progress),
     )
   }
-  if (run.spec.live !== undefined && !isInline)
-    for (const { folder } of item.groups) await matchFolder(run, storePath(run, folder), progress.counts)
+  const folders = run.spec.live === undefined || isInline ? [] : item.groups.map(({ folder }) => folder)
+  await matchFolders(run, folders, progress.counts, (...name) => progress.again(...name))
   return progress.result()
 }
 
@@ -79,7 +79,7 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
   if (run.spec.live === undefined) return makeFolders(run, storePath(run, folder))
   const made = await makeRealFolders(run, folder, new Set())
   if (made === undefined) return
-  for (const path of changedBy(folder, made)) await matchFolder(run, storePath(run, path), progress.counts)
+  await matchFolders(run, changedBy(folder, made), progress.counts, (...name) => progress.again(...name))
   if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
     progress.again(parentOf(made), nameOf(made), true)
 }

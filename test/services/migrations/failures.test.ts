@@ -103,7 +103,10 @@ async function followFailures(broker: TestBroker) {
 function pathsOf(bytes: Uint8Array): string[] {
   const item = decodeItem(bytes)
   if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
-  return item.groups.flatMap(({ folder, trees }) => trees.map((name) => joinPath(folder, name).toString()))
+  return item.groups.flatMap(({ folder, trees, scope }) => [
+    ...trees.map((name) => joinPath(folder, name).toString()),
+    ...(scope === 'names' ? [] : [`${folder.toString()}:${scope}`]),
+  ])
 }
 
 test('a failure leaves the list of a live migration when an item is done that dealt with its path, and did not fail', async () => {
@@ -224,12 +227,67 @@ test('what failed in a folder is looked at again when that is told of, as it may
   expect(await work(told, { failures: [failure('/root/in')] })).toEqual([])
 })
 
+test('a folder that could not be listed is compared again when it is told of, or one above it, which may be open by now', async () => {
+  await using broker = await startTestBroker()
+  const { begin, work, listed } = await followFailures(broker)
+  const listing = (path: string): Failure => ({ ...failure(path), isFolder: true })
+  await work(startRegion(), { failures: ['/root/in', '/root/a/b/c', '/root/inner'].map(listing) })
+  expect(await work(comparing('', ['in']))).toEqual(['in'])
+  expect(await work(comparing('', ['a']))).toEqual(['a/b/c'])
+  expect(await work(comparing('a', ['b']))).toEqual(['a/b/c'])
+  expect(await work(comparing('in', ['a', 'b']))).toEqual([])
+  expect(await work(comparing('', ['in']), { failures: [failure('/root/in')] })).toEqual([])
+  expect(await work(comparing('', ['in']), { made: [comparing('in', [], 'tree')] })).toEqual([])
+  expect(await listed()).toHaveLength(3)
+
+  // It was told of while it could not be listed, by an item that is done first.
+  for (const told of [comparing('', ['late']), comparing('', [], 'folder'), comparing('late', ['er'])]) {
+    const late = begin(comparing('late/er', [], 'tree'))
+    await work(told)
+    expect(await late.settle({ failures: [listing('/root/late/er')] })).toEqual(['late/er'])
+    await work(comparing('late/er', [], 'tree'))
+  }
+  // One that is listed without what is below it has not been compared as it should have been.
+  expect(await work(comparing('in', [], 'folder'))).toEqual(['in'])
+  expect(await listed()).toContain('/root/in')
+  await work(comparing('in', [], 'tree'))
+  expect(await listed()).not.toContain('/root/in')
+  for (const path of ['a/b/c', 'inner']) await work(comparing(path, [], 'tree'))
+  // Of the root, that is everything.
+  const root = comparing('', [], 'folder')
+  expect(await work(root, { failures: [listing('/root')] })).toEqual([])
+  expect(await work(root)).toEqual([':tree'])
+  await work(comparing('', [], 'tree'))
+  expect(await listed()).toEqual([])
+})
+
+test('of what failed before all below it was compared no look at its name alone is enough', async () => {
+  await using broker = await startTestBroker()
+  const { work, listed } = await followFailures(broker)
+  const [name, tree] = [failure('/root/in'), { ...failure('/root/in'), isTree: true } as const]
+  const folder = { ...failure('/root/in'), message: 'closed', isFolder: true } as const
+  for (const failures of [[tree], [name, tree], [name, folder], [folder, tree]]) {
+    await work(comparing('', ['in'], 'tree'), { failures })
+    // For another reason, and for one more.
+    await work(comparing('', ['in']), { failures: [{ ...name, message: 'worse' }] })
+    await work(comparing('', ['in']), { failures: [name] })
+    expect(await listed()).toEqual(['/root/in'])
+    expect(await work(comparing('', ['in']))).toEqual(['in'])
+    expect(await listed()).toEqual(['/root/in'])
+    expect(await work(comparing('', [], 'tree'))).toEqual([])
+    expect(await listed()).toEqual([])
+  }
+})
+
 test('of an item that others were done beside without number, all that fails anew is looked at again', async () => {
   await using broker = await startTestBroker()
   const { begin, work } = await followFailures(broker)
   const late = begin(comparing('in', [], 'tree'))
   for (let index = 0; index < 1_001; index++) await work(comparing('other', ['pipe']))
-  expect(await late.settle({ failures: [failure('/root/in/pipe'), failure('/root')] })).toEqual(['in/pipe'])
+  expect(await late.settle({ failures: [failure('/root/in/pipe'), failure('/root')] })).toEqual([
+    'in/pipe',
+    ':tree',
+  ])
 })
 
 test('a failure of a live migration is tried again as a change that was told: it may be a removal that failed', async () => {

@@ -3,8 +3,11 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Driver, SourceFile } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
+import { Children } from '../../../../services/migrations/engine/children.ts'
 import type { ItemResult } from '../../../../services/migrations/engine/counts.ts'
-import type { Transfer } from '../../../../services/migrations/engine/items.ts'
+import { finishFolders } from '../../../../services/migrations/engine/finish-folders.ts'
+import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { type Folders, localBounds, type Transfer } from '../../../../services/migrations/engine/items.ts'
 import { beginLarge } from '../../../../services/migrations/engine/large.ts'
 import { transfer } from '../../../../services/migrations/engine/transfer.ts'
 import { createFolder } from '../../../support/migrations.ts'
@@ -24,6 +27,9 @@ async function asOrdinaryUser<T>(work: () => Promise<T>): Promise<T> {
     process.seteuid?.(0)
   }
 }
+
+/** For items that make none. */
+const noChildren = () => new Children(() => Promise.reject(new Error('there are children')), localBounds)
 
 /** A live migration from a folder with these files, all of it that user's. */
 function createMove(paths: readonly string[]) {
@@ -48,6 +54,8 @@ function createMove(paths: readonly string[]) {
     to: (path: string) => join(to, path),
     transfer: (item: Transfer, source: Driver, target: Driver): Promise<ItemResult> =>
       asOrdinaryUser(() => transfer(runOf(source, target), item)),
+    finish: (item: Folders, source: Driver, target: Driver): Promise<ItemResult> =>
+      asOrdinaryUser(() => finishFolders(runOf(source, target), item, noChildren())),
     begin: (path: string) =>
       asOrdinaryUser(() =>
         beginLarge(runOf(local(from), local(to)), {
@@ -138,6 +146,24 @@ test('what was copied and cannot be looked at any more has arrived, and is looke
   expect(failures).toEqual([])
   expect(counts).toMatchObject({ filesMigrated: 1 })
   expect(again).toHaveLength(1)
+})
+
+test('a folder whose attributes cannot be looked at any more is looked at again, whoever is to give them', async () => {
+  using move = createMove(denied)
+  chmodSync(move.from('denied'), 0o000)
+  const [source, target] = [local(move.from('')), local(move.to(''))]
+  const [parent, names] = [Buffer.from('denied'), [Buffer.from('below')]]
+  const copied: Transfer = {
+    ...itemOf([]),
+    groups: [{ folder: Buffer.from('denied/below'), files: [], others: [] }],
+  }
+  for (const { again, counts, failures } of [
+    await move.finish({ ...copied, kind: 'folders', groups: [{ parent, names }] }, source, target),
+    await move.transfer(copied, source, target),
+  ]) {
+    expect(again?.map((item) => decodeItem(item))).toMatchObject([{ groups: [{ folder: parent, names }] }])
+    expect([counts.timesNotKept, failures]).toEqual([0, []])
+  }
 })
 
 const notRoot = isRoot ? undefined : 'only root can make a folder of another user'
