@@ -31,7 +31,9 @@ export function* walkTree(root: string, folder: Buffer = Buffer.alloc(0)): Gener
   for (let dirent = entries.readSync(); dirent !== null; dirent = entries.readSync()) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- with that encoding the name is a Buffer
     const path = join(folder, dirent.name as unknown as Buffer)
-    const stat = lstatSync(join(Buffer.from(root), path), { bigint: true })
+    const stat = lstatSync(join(Buffer.from(root), path), { bigint: true, throwIfNoEntry: false })
+    // What goes while somebody looks is not there: a file under construction gets its name.
+    if (stat === undefined) continue
     yield { path, stat }
     if (stat.isDirectory()) yield* walkTree(root, path)
   }
