@@ -3,7 +3,7 @@ import { ChangedNames, reconcileItems } from './changed-folders.ts'
 import type { Counts, HeldRemoval, ItemResult } from './counts.ts'
 import type { ChangedFolder } from './items.ts'
 import { Outcome, storeError } from './outcome.ts'
-import { joinPath, textFromPath } from './paths.ts'
+import { joinPath, relativePath, textFromPath } from './paths.ts'
 import { heldForMs } from './removal-budget.ts'
 import { storePath, type Run } from './run.ts'
 
@@ -67,6 +67,17 @@ export class Account {
   /** A whole folder could not be compared. */
   failedFolder(group: ChangedFolder, error: StoreError): void {
     if (this.#outcome.failed(storePath(this.#run, group.folder), error, 'folder')) this.#retry.push(group)
+  }
+
+  /** Takes note of what became of the time of a folder that was written into. @param path in the source */
+  matched(path: StorePath, error: StoreError | undefined): void {
+    if (error === undefined || !this.#outcome.unfinished(path, error)) return
+    this.#retry.push({
+      folder: relativePath(this.#run.spec.root, path),
+      names: [],
+      trees: [],
+      scope: 'names',
+    })
   }
 
   /** Works on a name of a folder; what goes wrong with it is its own. */

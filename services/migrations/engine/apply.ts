@@ -63,7 +63,7 @@ export class Applying {
     const make = () => (made ??= this.#makePlace(folder))
     // What is removed must not be removed through a link.
     if (this.#run.target.features.symlinks && judge.isIncluded) await make()
-    this.#compare(path)
+    this.toMatch(path)
     return { ...judge, folder, path, make }
   }
 
@@ -115,6 +115,11 @@ export class Applying {
     })
   }
 
+  /** A folder gets its time and what else it lacks when all is done in it. @param path in the source */
+  toMatch(path: StorePath): void {
+    this.#compared.set(path.toString('latin1'), path)
+  }
+
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
     const [run, { name }] = [this.#run, entry]
@@ -159,7 +164,8 @@ export class Applying {
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
     await this.#removals.finish()
-    for (const path of this.#compared.values()) await matchFolder(this.#run, path, counts)
+    for (const path of this.#compared.values())
+      this.#account.matched(path, await matchFolder(this.#run, path, counts))
     this.#children.items({
       regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
@@ -249,16 +255,12 @@ export class Applying {
     }
   }
 
-  #compare(path: StorePath): void {
-    this.#compared.set(path.toString('latin1'), path)
-  }
-
   /** Makes a folder that is being compared, those above it too. */
   async #makePlace(folder: StorePath): Promise<void> {
     const run = this.#run
     const made = await makeRealFolders(run, folder, this.#real)
     if (made === undefined) return
-    for (const path of changedBy(folder, made)) this.#compare(storePath(run, path))
+    for (const path of changedBy(folder, made)) this.toMatch(storePath(run, path))
     if (!isWatched(run)) return
     const now = await run.source.stat(storePath(run, made))
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))

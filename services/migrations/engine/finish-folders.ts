@@ -33,8 +33,8 @@ export async function finishFolders(run: Run, item: Folders, children: Children)
     } catch (error) {
       run.stop.check()
       const known = storeError(error)
-      if (!isWorthRetry(known, item.attempt)) outcome.counts.timesNotKept++
-      else if (!descent.pass(folder) && outcome.failed(path, known)) again.push(folder)
+      if (isWorthRetry(known, item.attempt) && descent.pass(folder)) return
+      if (outcome.unfinished(path, known)) again.push(folder)
     }
   })
   await children.sendAll()

@@ -18,23 +18,30 @@ export async function giveAttributes(run: Run, path: StorePath, counts: Counts):
 
 /**
  * Gives a folder of the target the attributes that the source's has, where something made in it moves its time: whoever
- * writes into a folder of a live migration does this afterwards. What does not work is counted as a time that was not kept.
+ * writes into a folder of a live migration does this afterwards. Resolves with what did not work, as the caller knows
+ * whether there is another try; undefined when nothing is left to be finished.
  * @param path in the source
  */
-export async function matchFolder(run: Run, path: StorePath, counts: Counts): Promise<void> {
+export async function matchFolder(
+  run: Run,
+  path: StorePath,
+  counts: Counts,
+): Promise<StoreError | undefined> {
   const { source, target } = run
-  if (!target.features.folderTimesMove || path.length === 0) return
+  if (!target.features.folderTimesMove || path.length === 0) return undefined
   try {
     const there = targetPath(run, path)
     const [entry, its] = [await source.stat(path), await target.stat(there)]
-    if (entry?.type !== 'folder' || its?.type !== 'folder') return
-    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return
+    if (entry?.type !== 'folder' || its?.type !== 'folder') return undefined
+    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return undefined
     await giveAttributes(run, path, counts)
+    return undefined
   } catch (error) {
     // Somebody removed it meanwhile: nothing is left to be finished.
-    const { failure, cause } = storeError(error)
+    const known = storeError(error)
+    const { failure, cause } = known
     const isGone = failure === 'gone' || (cause instanceof StoreError && cause.failure === 'gone')
-    if (!isGone) counts.timesNotKept++
+    return isGone ? undefined : known
   }
 }
 
