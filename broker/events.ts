@@ -5,9 +5,9 @@ import {
   jetstreamManager,
   RetentionPolicy,
 } from '@nats-io/jetstream'
-import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../subjects/contract.ts'
-import { eventSubject, roots, subjectToken } from '../subjects/names.ts'
+import { eventSubject, passingSubject, subjectToken } from '../subjects/names.ts'
 import { check, matches } from '../subjects/validate.ts'
 import { eventHeader } from './headers.ts'
 import { ensureStream, fileStorage } from './jetstream.ts'
@@ -26,8 +26,8 @@ export function emission<E extends EventContract>(event: E, id: string, payload:
   return { subject, payload: check(event.payload, payload, subject) }
 }
 
-const subjectOf = ({ resource, event }: EventContract, id: string): string =>
-  eventSubject(resource, event, subjectToken(id))
+const subjectOf = ({ resource, event, passing }: EventContract, id: string): string =>
+  (passing ? passingSubject : eventSubject)(resource, event, subjectToken(id))
 
 /**
  * Whether a message on a subject of facts is one. The broker checks the subject of a request and not the one that its
@@ -35,8 +35,16 @@ const subjectOf = ({ resource, event }: EventContract, id: string): string =>
  */
 export const isFact = (message: Msg): boolean => message.headers?.get(eventHeader) === message.subject
 
+function marked(subject: string): MsgHdrs {
+  const all = headers()
+  all.set(eventHeader, subject)
+  return all
+}
+
 /** Name of the stream that keeps the facts. */
 export const factStream = 'EVENTS'
+/** Those that are kept; the subjects of passing ones are longer. */
+const keptSubjects = eventSubject('*', '*', '*')
 /** Facts are for followers that were away for a while, not an archive; the audit log is another stream. */
 const maxAgeNs = 7 * 24 * 3600 * 1e9
 /** A tenth of the default storage; the oldest facts go first. */
@@ -44,11 +52,13 @@ const maxBytes = 1e9
 
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
+  readonly #connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #manager: JetStreamManager
 
-  private constructor(js: JetStreamClient, manager: JetStreamManager) {
-    this.#js = js
+  private constructor(connection: NatsConnection, manager: JetStreamManager) {
+    this.#connection = connection
+    this.#js = jetstream(connection)
     this.#manager = manager
   }
 
@@ -56,24 +66,28 @@ export class Events {
     const manager = await jetstreamManager(connection)
     await ensureStream(manager, {
       name: factStream,
-      subjects: [`${roots.events}.>`],
+      subjects: [keptSubjects],
       storage: fileStorage,
       retention: RetentionPolicy.Limits,
       max_age: maxAgeNs,
       max_bytes: Math.min(maxBytes, Math.floor(limits.maxFileBytes / 10)),
     })
-    return new Events(jetstream(connection), manager)
+    return new Events(connection, manager)
   }
 
   /** Publishes and waits until the fact is stored. */
   async publish({ subject, payload, messageId }: Emission): Promise<void> {
-    const marked = headers()
-    marked.set(eventHeader, subject)
     await this.#js.publish(subject, JSON.stringify(payload), {
-      headers: marked,
+      headers: marked(subject),
       ...(messageId === undefined ? {} : { msgID: messageId }),
     })
   }
+
+  /** Tells a passing event to whoever listens now. */
+  say({ subject, payload }: Emission): void {
+    this.#connection.publish(subject, JSON.stringify(payload), { headers: marked(subject) })
+  }
+
   /** What was told last of an object by such an event; undefined when that was never, or too long ago. */
   async last<E extends EventContract>(event: E, id: string): Promise<Payload<E> | undefined> {
     const query = { last_by_subj: subjectOf(event, id) }

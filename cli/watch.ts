@@ -2,7 +2,7 @@ import { type GantryError, isGantryError } from '../subjects/errors.ts'
 import type { MigrationState } from '../subjects/migration-model.ts'
 import { migrationEvents } from '../subjects/migration-events.ts'
 import { migrations } from '../subjects/migrations.ts'
-import { eventSubject, roots } from '../subjects/names.ts'
+import { eventSubject, passingSubject } from '../subjects/names.ts'
 import type { Context, Globals } from './context.ts'
 import { exitCodes, isUnreachable } from './exit-codes.ts'
 import type { Session } from './session.ts'
@@ -10,13 +10,16 @@ import { type Info, RateMeter } from './watch-rate.ts'
 import type { FailuresTold } from './watch-text.ts'
 import { type Seen, watchView } from './watch-view.ts'
 
-/** Between two looks; an event is followed by a look at once. */
+/** Between two views; a change of a state is followed by a look at once. */
 const intervalMs = 1_000
+/** The platform tells of figures that move, and nothing of those that rest: after this long it is asked whether it is there. */
+const quietMs = 5_000
 /** A platform that is started again is back within seconds; after this it is not coming. */
 const patienceMs = 60_000
 
 const { resource, event } = migrationEvents['failures-changed']
 const failuresChanged = eventSubject(resource, event, '*')
+const progressed = passingSubject(resource, migrationEvents.progressed.event, '*')
 
 const ended: readonly MigrationState[] = ['NONSCHEDULED', 'STOPPED', 'COMPLETED']
 
@@ -30,9 +33,20 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
   const view = watchView(terminal, { json: globals.json === true })
   const meters = new Map<string, RateMeter>()
   let wake = (): void => undefined
+  /** Whether the platform has to be asked, whatever it told. */
+  let isDue = true
+  /** What it told of figures since they were shown last. */
+  const heard = new Map<string, Info>()
   const open = async () => {
     const session = await context.connect(globals)
-    session.listen(`${roots.events}.migrations.>`, () => wake())
+    session.listen(eventSubject(resource, '*', '*'), () => {
+      isDue = true
+      wake()
+    })
+    session.listen(progressed, (payload) => {
+      const info = payload as Info
+      if (ids.includes(info.id)) heard.set(info.id, info)
+    })
     session.listen(failuresChanged, (payload) => {
       // Nobody but the platform publishes it.
       const told = payload as FailuresTold
@@ -46,11 +60,25 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
     if (migrationId === undefined) ids = await runningIds(session)
     if (ids.length === 0) terminal.err('No migration is running.\n')
     let awaySince: number | undefined
+    let infos: readonly Info[] = []
+    // Who hears of figures need not ask for them; a key may have no rule to hear them.
+    let freshForMs = 0
+    let freshUntil = 0
     for (;;) {
       const woken = new Promise<void>((resolve) => (wake = resolve))
       try {
-        if (session.isClosed()) session = await open()
-        const seen = (await look(session, ids)).map((info) => measured(meters, info))
+        if (session.isClosed()) {
+          session = await open()
+          isDue = true
+        }
+        const told = new Map(heard)
+        heard.clear()
+        if (told.size > 0) freshForMs = quietMs
+        const isAsked = isDue || (told.size === 0 && performance.now() >= freshUntil)
+        isDue = false
+        infos = isAsked ? await look(session, ids) : infos.map((info) => told.get(info.id) ?? info)
+        if (isAsked || told.size > 0) freshUntil = performance.now() + freshForMs
+        const seen = infos.map((info) => measured(meters, info))
         awaySince = undefined
         view.show(seen)
         if (seen.every(({ info }) => ended.includes(info.state))) {
@@ -58,6 +86,7 @@ export async function watch(context: Context, globals: Globals, migrationId?: st
           return exitCodeFor(seen)
         }
       } catch (error) {
+        isDue = true
         awaySince ??= performance.now()
         if (!mayComeBack(error) || performance.now() - awaySince > patienceMs) throw error
         view.away()

@@ -11,7 +11,7 @@ const description = `Requests and events on the message broker, for any NATS cli
 
 A request is its input as JSON on the contract's subject, and gets one reply: the output, or an error body together with the headers ${messageHeaders.error} and ${messageHeaders.errorCode}. The broker itself says three things without a reply: a permission violation is DENIED, no responders is UNAVAILABLE, and no reply before the deadline is TIMEOUT.
 
-Events tell of what has happened; the last token of their subject is the id of the object.`
+Events tell of what has happened; the last token of their subject is the id of the object. Those with \`now\` in it are told to whoever listens at the moment, and not kept.`
 
 /** The AsyncAPI document: what the platform receives and replies to, and the events that it sends. */
 export function asyncApiDocument(

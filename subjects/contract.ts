@@ -1,6 +1,13 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
-import { agentSubject, type HttpServerName, roots, serviceSubject } from './names.ts'
+import {
+  agentSubject,
+  eventSubject,
+  type HttpServerName,
+  passingSubject,
+  roots,
+  serviceSubject,
+} from './names.ts'
 
 /** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
@@ -157,25 +164,26 @@ function named<D extends Record<string, Definition>>(
   return Object.fromEntries(entries) as { readonly [V in keyof D]: Named<D[V]> }
 }
 
-/** A fact, published after the state change that it tells of, on `gantry.events.v1.<resource>.<event>.<id>`. */
+/** A fact, published after the state change that it tells of, on `gantry.events.v1.<resource>.<event>.<id>`, a passing one after `now`. */
 export interface EventContract<P extends TSchema = TSchema> {
   readonly resource: string
   readonly event: string
   /** Subject with `{id}` for the object's id as a subject token. */
   readonly subject: string
   readonly summary: string
+  /** Told to whoever listens at the moment, and not kept: the next one says all that this one did. */
+  readonly passing?: true
   readonly payload: P
 }
 
 /** Declares the events of a resource, by name in the past tense. */
-export function events<const D extends Record<string, { summary: string; payload: TSchema }>>(
-  resource: string,
-  definitions: D,
-): { readonly [E in keyof D]: EventContract<D[E]['payload']> } {
-  const entries = Object.entries(definitions).map(([event, definition]) => [
-    event,
-    { resource, event, subject: `${roots.events}.${resource}.${event}.{id}`, ...definition },
-  ])
+export function events<
+  const D extends Record<string, Pick<EventContract, 'summary' | 'passing' | 'payload'>>,
+>(resource: string, definitions: D): { readonly [E in keyof D]: EventContract<D[E]['payload']> } {
+  const entries = Object.entries(definitions).map(([event, definition]) => {
+    const subject = (definition.passing ? passingSubject : eventSubject)(resource, event, '{id}')
+    return [event, { resource, event, subject, ...definition }]
+  })
   return Object.fromEntries(entries) as { readonly [E in keyof D]: EventContract<D[E]['payload']> }
 }
 

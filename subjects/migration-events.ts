@@ -3,6 +3,7 @@ import { conditions } from './conditions.ts'
 import { events } from './contract.ts'
 import { failureClassNames } from './failure-classes.ts'
 import { FailedPath } from './migration-failures.ts'
+import { Info } from './migration-figures.ts'
 import { migrationStates } from './migration-model.ts'
 import { Count, list, Name, record, strict, Uuid } from './schemas.ts'
 
@@ -16,7 +17,7 @@ const change = { ...fact, previous: Type.Enum(migrationStates, { description: 'S
 /** Enough to see what is wrong; one such event a second is kept for days. */
 export const maxToldFailures = 5
 
-/** Every change of a state is one of these, and each is told once. */
+/** Every change of a state is one of these, and each is told once; how far a migration is comes beside them. */
 export const migrationEvents = events('migrations', {
   created: { summary: 'A migration was defined', payload: strict(fact) },
   updated: { summary: 'Priority, recurrence or movers of a migration were changed', payload: strict(fact) },
@@ -62,6 +63,12 @@ export const migrationEvents = events('migrations', {
       lastFailureId: Count('Highest id that was told of: what comes later is in failures with it as after'),
       failedPaths: list(FailedPath, maxToldFailures),
     }),
+  },
+  progressed: {
+    summary:
+      'The figures of a migration have moved: at most once a second while they do, and once when they have come to rest',
+    passing: true,
+    payload: Info,
   },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },
 })

@@ -27,12 +27,14 @@ export const LinkPolicy = Type.Enum(linkPolicies, {
     'Symbolic links: copied as links, followed (as long as they stay inside of the source), or left out',
 })
 
-/** What arrived without something that belongs to it, in numbers. */
+/** What arrived without something that belongs to it and was asked for, in numbers. */
 export const NotKept = model('NotKept', {
   times: Count('Files and folders whose time the target would not take'),
   modes: Count('Files and folders that lack permission bits, for example set-user-id without its owner'),
   owners: Count('Files, folders and links that belong to somebody else than at the source'),
-  attributes: Count('Files and folders that lack extended attributes or access control lists'),
+  attributes: Count(
+    'Files and folders that lack extended attributes or access control lists, where the migration keeps those: else nobody looks whether they have any',
+  ),
   links: Count('Symbolic links that the target cannot hold; each is among the failures'),
   hardLinks: Count('Files copied that have further names at the source: each name is a file of its own now'),
 })

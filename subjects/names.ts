@@ -121,6 +121,10 @@ export const agentSubject = (keyId: string, verb: string) => `${roots.agents}.${
 export const eventSubject = (resource: string, event: string, id: string) =>
   `${roots.events}.${resource}.${event}.${id}`
 
+/** Subject of a passing event: the stream that keeps the others does not hear it, whoever may hear the others does. */
+export const passingSubject = (resource: string, event: string, id: string) =>
+  `${roots.events}.${resource}.now.${event}.${id}`
+
 /**
  * An object's id as one subject token (also a valid key of a KV bucket): letters, digits, `-` and `_` stay,
  * every other byte of its UTF-8 form becomes `=XX`. Distinct ids give distinct tokens.

@@ -4,6 +4,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
 import type { ChangesView } from './changes/following.ts'
+import type { Counts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { Flights } from './flights.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
@@ -59,36 +60,41 @@ export class Figures {
 
   /** @throws GantryError NOT_FOUND */
   async one(migrationId: string): Promise<WithFigures> {
-    const { progress, failures, flights, changesOf, conditionsOf } = this.#stores
+    const { progress, failures } = this.#stores
     const running = await progress.totals()
     const record = await this.record(migrationId)
+    return this.#with(record, running, await failures.count(workIdOf(record)))
+  }
+
+  /** Some of them, as far as they are there; what is read of all is read once. */
+  async some(migrationIds: readonly string[]): Promise<WithFigures[]> {
+    const { progress, failures } = this.#stores
+    const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
+    const found = await Promise.all(migrationIds.map((id) => this.#records.get(id)))
+    return found.flatMap((record) =>
+      record === undefined ? [] : [this.#with(record, running, failed.get(workIdOf(record)))],
+    )
+  }
+
+  /** All, or those whose names come after one. */
+  async all(after?: string): Promise<WithFigures[]> {
+    const { progress, failures } = this.#stores
+    const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
+    const all = await this.#records.all(after)
+    return all.map((record) => this.#with(record, running, failed.get(workIdOf(record))))
+  }
+
+  #with(record: MigrationRecord, running: Map<string, Counts>, failed = 0): WithFigures {
+    const { flights, changesOf, conditionsOf } = this.#stores
     const counts = countsOf(record, running)
     return {
       record,
       counts,
       underWay: underWayOf(record, counts, flights),
-      failed: await failures.count(workIdOf(record)),
+      failed,
       changes: changesOf(record.internalId),
       conditions: conditionsOf(record),
     }
-  }
-
-  /** All, or those whose names come after one. */
-  async all(after?: string): Promise<WithFigures[]> {
-    const { progress, failures, flights, changesOf, conditionsOf } = this.#stores
-    const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
-    const all = await this.#records.all(after)
-    return all.map((record) => {
-      const counts = countsOf(record, running)
-      return {
-        record,
-        counts,
-        underWay: underWayOf(record, counts, flights),
-        failed: failed.get(workIdOf(record)) ?? 0,
-        changes: changesOf(record.internalId),
-        conditions: conditionsOf(record),
-      }
-    })
   }
 
   /** A migration as callers see it. @throws GantryError NOT_FOUND */

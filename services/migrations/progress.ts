@@ -23,6 +23,8 @@ export type WorkerProgress = Static<typeof WorkerProgress>
 /** The progress of all migrations that are not completed, by worker. */
 export class Progress {
   readonly #workers: Collection<typeof WorkerProgress>
+  /** By migration; what is not there has not changed since this process began. */
+  readonly #changes = new Map<string, number>()
 
   private constructor(workers: Collection<typeof WorkerProgress>) {
     this.#workers = workers
@@ -45,6 +47,12 @@ export class Progress {
 
   async store(value: WorkerProgress): Promise<void> {
     await this.#workers.put(keyOf(value), value)
+    this.#changes.set(value.migration, this.changes(value.migration) + 1)
+  }
+
+  /** How often that of a migration was stored: another number when it is another. Nothing is asked for it. */
+  changes(migration: string): number {
+    return this.#changes.get(migration) ?? 0
   }
 
   /** What each worker has done for a migration. */
@@ -56,7 +64,9 @@ export class Progress {
   /** Forgets the migrations for which `gone` says so. */
   async forget(gone: (migration: string) => boolean): Promise<void> {
     for (const one of await this.#all()) {
-      if (gone(one.migration)) await this.#workers.erase(keyOf(one))
+      if (!gone(one.migration)) continue
+      await this.#workers.erase(keyOf(one))
+      this.#changes.delete(one.migration)
     }
   }
 

@@ -29,6 +29,7 @@ import { Flights } from './flights.ts'
 import { RemovalGuards } from './guards/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
 import { Plans } from './plans/plans.ts'
+import { ProgressEvents } from './progress-events.ts'
 import { Progress } from './progress.ts'
 import { MigrationRecord, recordUpcasters, recordVersion, workIdOf } from './record.ts'
 import { diagnosticsHandlers } from './stats/diagnostics.ts'
@@ -160,6 +161,7 @@ export async function startMigrations(options: MigrationsOptions) {
   const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
   const figures = new Figures({ records, rules, progress, failures, flights, changesOf, conditionsOf })
+  const progressEvents = new ProgressEvents({ records, progress, flights, changesOf, figures, events, log })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -240,6 +242,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await runner.start()
       conditions.start()
       await failureEvents.start()
+      await progressEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       const telling = setInterval(() => flights.tell(), tellEveryMs).unref()
       stops.push(
@@ -260,6 +263,7 @@ export async function startMigrations(options: MigrationsOptions) {
       await Promise.all([
         runner.stop(),
         failureEvents.stop(),
+        progressEvents.stop(),
         verifications.jobs.stop(),
         cleanups.jobs.stop(),
         plans.stop(),

@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { factStream, isFact } from '../../broker/events.ts'
 import type { Payload } from '../../subjects/contract.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import { migrations } from '../../subjects/migrations.ts'
-import { eventSubject, subjectToken } from '../../subjects/names.ts'
+import { roots, subjectToken } from '../../subjects/names.ts'
 import { gantry } from '../cli/support.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
+import { connectAsPlatform } from '../support/platform-account.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
@@ -40,19 +43,29 @@ async function retry() {
   return { retried, ...(await outcomeOf(platform, migrationId)) }
 }
 
-/** What followers are told of the list, the last of it last. */
-async function follow() {
-  const told: Payload<(typeof migrationEvents)['failures-changed']>[] = []
-  const { resource, event } = migrationEvents['failures-changed']
-  platform.operator.subscribe(eventSubject(resource, event, subjectToken(migrationId)), {
-    callback: (_, message) => void told.push(message.json()),
+/** What followers are told of the list, or of how far it is, the last of it last. */
+async function follow<E extends 'failures-changed' | 'progressed'>(event: E) {
+  const told: Payload<(typeof migrationEvents)[E]>[] = []
+  const subject = migrationEvents[event].subject.replace('{id}', subjectToken(migrationId))
+  platform.operator.subscribe(subject, {
+    callback: (_, message) => void (isFact(message) && told.push(message.json())),
   })
   await platform.operator.flush()
   return told
 }
 
+/** How many events about a migration are kept whose subjects are so. */
+async function keptEvents(subject: string): Promise<number> {
+  const connection = await connectAsPlatform(platform)
+  const query = { subjects_filter: subject }
+  const { state } = await (await jetstreamManager(connection)).streams.info(factStream, query)
+  await connection.close()
+  return Object.keys(state.subjects ?? {}).length
+}
+
 test('failures are told, listed, exported, tried again, and leave the list when they have arrived', async () => {
-  const told = await follow()
+  const told = await follow('failures-changed')
+  const progress = await follow('progressed')
   const first = await migrate(platform, { source: 'from', target: 'to' })
   expect(pathsOf(first.failures)).toEqual(['/a/blocked', '/a/file', '/pipe "x"'])
   expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
@@ -63,6 +76,12 @@ test('failures are told, listed, exported, tried again, and leave the list when 
   await until('three are told', () => told.at(-1)?.failedPathCount === 3)
   expect(told.reduce((sum, { added }) => sum + added, 0)).toBe(3)
   expect(pathsOf(told.flatMap(({ failedPaths }) => failedPaths))).toEqual(pathsOf(first.failures))
+
+  // How far it is was told as well, and is what one is told who asks; nothing keeps it.
+  await until('its end is told', () => progress.at(-1)?.state === 'COMPLETED')
+  expect(progress.at(-1)).toEqual(await platform.call(migrations.progress, { migrationId }))
+  expect(await keptEvents(`${roots.events}.migrations.*.${migrationId}`)).toBeGreaterThan(0)
+  expect(await keptEvents(migrationEvents.progressed.subject.replace('{id}', '*'))).toBe(0)
 
   const path = `/migrations/${migrationId}/failures`
   const csv = await fetch(`${platform.httpUrls.migrator}${path}/export`)

@@ -196,7 +196,8 @@ test.each(named(commands.filter(({ cli }) => cli?.example !== undefined)))(
 
 describe.each(named(eventContracts))('%s', (subject, event) => {
   test('has a subject in the grammar', () => {
-    expect(subject).toBe(`${roots.events}.${event.resource}.${event.event}.{id}`)
+    const now = event.passing ? '.now' : ''
+    expect(subject).toBe(`${roots.events}.${event.resource}${now}.${event.event}.{id}`)
     expect(event.resource).toMatch(token)
     expect(event.event).toMatch(token)
   })

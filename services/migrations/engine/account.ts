@@ -1,7 +1,9 @@
 import type { StoreError, StorePath } from '../../drivers/driver.ts'
+import { nameOf, parentOf } from '../../drivers/local-root.ts'
 import { ChangedNames, reconcileItems } from './changed-folders.ts'
 import type { Counts, HeldRemoval, ItemResult } from './counts.ts'
 import type { ChangedFolder } from './items.ts'
+import { isDenied } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { joinPath, textFromPath } from './paths.ts'
 import { heldForMs } from './removal-budget.ts'
@@ -67,6 +69,14 @@ export class Account {
   /** A whole folder could not be compared. */
   failedFolder(group: ChangedFolder, error: StoreError): void {
     if (this.#outcome.failed(storePath(this.#run, group.folder), error, 'folder')) this.#retry.push(group)
+  }
+
+  /** Takes note of what became of the time of a folder that was written into. @param folder relative to the migration's path */
+  matched(folder: StorePath, error: StoreError | undefined): void {
+    if (error === undefined) return
+    if (isDenied(this.#run, error) && folder.length > 0) this.again(parentOf(folder), nameOf(folder), false)
+    else if (this.#outcome.unfinished(storePath(this.#run, folder), error))
+      this.#retry.push({ folder, names: [], trees: [], scope: 'names' })
   }
 
   /** Works on a name of a folder; what goes wrong with it is its own. */

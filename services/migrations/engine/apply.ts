@@ -22,7 +22,7 @@ import {
   quietMs,
 } from './live.ts'
 import { isMapped, targetPath } from './mappings.ts'
-import { changedBy, giveAttributes, matchFolders } from './match-folder.ts'
+import { changedBy, giveAttributes, matchFolder } from './match-folder.ts'
 import { countLosses, linksOf } from './metadata.ts'
 import { joinPath } from './paths.ts'
 import { Removals } from './removals.ts'
@@ -63,7 +63,7 @@ export class Applying {
     const make = () => (made ??= this.#makePlace(folder))
     // What is removed must not be removed through a link.
     if (this.#run.target.features.symlinks && judge.isIncluded) await make()
-    this.#compare(folder)
+    this.toMatch(folder)
     return { ...judge, folder, path, make }
   }
 
@@ -115,6 +115,11 @@ export class Applying {
     })
   }
 
+  /** A folder gets its time and what else it lacks when all is done in it. @param folder relative to the migration's path */
+  toMatch(folder: StorePath): void {
+    this.#compared.set(folder.toString('latin1'), folder)
+  }
+
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
     const [run, { name }] = [this.#run, entry]
@@ -159,8 +164,8 @@ export class Applying {
     const copied = await this.#copies.finish()
     if (copied !== undefined) add(counts, copied.counts)
     await this.#removals.finish()
-    const again = (folder: StorePath, name: Buffer) => this.#account.again(folder, name, false)
-    await matchFolders(this.#run, this.#compared.values(), counts, again)
+    for (const folder of this.#compared.values())
+      this.#account.matched(folder, await matchFolder(this.#run, storePath(this.#run, folder), counts))
     this.#children.items({
       regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
@@ -250,16 +255,12 @@ export class Applying {
     }
   }
 
-  #compare(folder: StorePath): void {
-    this.#compared.set(folder.toString('latin1'), folder)
-  }
-
   /** Makes a folder that is being compared, those above it too. */
   async #makePlace(folder: StorePath): Promise<void> {
     const run = this.#run
     const made = await makeRealFolders(run, folder, this.#real)
     if (made === undefined) return
-    for (const changed of changedBy(folder, made)) this.#compare(changed)
+    for (const changed of changedBy(folder, made)) this.toMatch(changed)
     if (!isWatched(run)) return
     const now = await run.source.stat(storePath(run, made))
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))

@@ -38,10 +38,12 @@ export async function finishFolders(run: Run, item: Folders, children: Children)
     } catch (error) {
       run.stop.check()
       const known = storeError(error)
-      if (isDenied(run, known) && folder.path.length > 0)
+      if (isDenied(run, known) && folder.path.length > 0) {
         denied.add(parentOf(folder.path), nameOf(folder.path))
-      else if (!isWorthRetry(known, item.attempt)) outcome.counts.timesNotKept++
-      else if (!descent.pass(folder) && outcome.failed(path, known)) again.push(folder)
+        return
+      }
+      if (isWorthRetry(known, item.attempt) && descent.pass(folder)) return
+      if (outcome.unfinished(path, known)) again.push(folder)
     }
   })
   await children.sendAll()

@@ -17,11 +17,12 @@ import type { Large } from './items.ts'
 import { bytesOf, type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
 import { isWatched, isYoung } from './live.ts'
 import { targetPath } from './mappings.ts'
-import { matchAfterKill, matchFolder } from './match-folder.ts'
+import { isDenied, matchAfterKill, matchFolder } from './match-folder.ts'
 import { carried, countLosses, countNames, readOptions } from './metadata.ts'
 import { unlessOvertaken } from './overtaken.ts'
 import { joinPath, relativePath } from './paths.ts'
 import { Outcome, storeError, writingError } from './outcome.ts'
+import { isWorthRetry } from './retry.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { isWorthSharing } from './spread.ts'
 import { atTarget, isLocal, policyOf, storePath, sweep, targetRoot, type MoveSpec, type Run } from './run.ts'
@@ -132,8 +133,14 @@ async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
   countLosses(counts, losses)
   countNames(counts, copy.nameCount)
   if (run.spec.live === undefined) return { counts, failures: [] }
-  await matchFolder(run, parentOf(Buffer.from(copy.path)), counts)
-  return { counts, failures: [], again: await changedSince(run, copy) }
+  const folder = parentOf(Buffer.from(copy.path))
+  const error = await matchFolder(run, folder, counts)
+  const again = await changedSince(run, copy)
+  if (error === undefined) return { counts, failures: [], again }
+  const at = relativePath(run.spec.root, folder)
+  if (at.length > 0 && (isDenied(run, error) || isWorthRetry(error, 1))) again.push(...againOf(at, false))
+  else counts.timesNotKept++
+  return { counts, failures: [], again }
 }
 
 /** What is to be looked at again, because the source's file is another by now or gone. */
@@ -145,9 +152,9 @@ async function changedSince(run: Run, { path, sizeBytes, attributes }: LargeCopy
   return isSame ? [] : againOf(relativePath(run.spec.root, Buffer.from(path)))
 }
 
-const againOf = (path: StorePath): Uint8Array[] => {
+const againOf = (path: StorePath, isTree = true): Uint8Array[] => {
   const names = new ChangedNames()
-  names.add(parentOf(path), nameOf(path), true)
+  names.add(parentOf(path), nameOf(path), isTree)
   return names.items()
 }
 

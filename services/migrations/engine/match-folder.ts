@@ -1,11 +1,11 @@
 import { StoreError, type StorePath } from '../../drivers/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local-root.ts'
+import { parentOf } from '../../drivers/local-root.ts'
 import { type Counts, noCounts } from './counts.ts'
 import { hasAttributes, hasTime, isWatched } from './live.ts'
 import { targetPath } from './mappings.ts'
 import { carried, countLosses, readOptions } from './metadata.ts'
 import { storeError } from './outcome.ts'
-import { atTarget, storePath, type Run } from './run.ts'
+import { atTarget, type Run } from './run.ts'
 
 /** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
 export async function giveAttributes(run: Run, path: StorePath, counts: Counts): Promise<void> {
@@ -25,47 +25,30 @@ export const isDenied = (run: Run, { failure, isTargets }: StoreError): boolean 
 
 /**
  * Gives a folder of the target the attributes that the source's has, where something made in it moves its time: whoever
- * writes into a folder of a live migration does this afterwards. What does not work is counted as a time that was not kept.
+ * writes into a folder of a live migration does this afterwards. Resolves with what did not work, as the caller knows
+ * whether there is another try; undefined when nothing is left to be finished.
  * @param path in the source
- * @param onDenied called instead when a look at it is denied
  */
 export async function matchFolder(
   run: Run,
   path: StorePath,
   counts: Counts,
-  onDenied?: () => void,
-): Promise<void> {
+): Promise<StoreError | undefined> {
   const { source, target } = run
-  if (!target.features.folderTimesMove || path.length === 0) return
+  if (!target.features.folderTimesMove || path.length === 0) return undefined
   try {
     const there = targetPath(run, path)
     const [entry, its] = [await source.stat(path), await atTarget(target.stat(there))]
-    if (entry?.type !== 'folder' || its?.type !== 'folder') return
-    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return
+    if (entry?.type !== 'folder' || its?.type !== 'folder') return undefined
+    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return undefined
     await giveAttributes(run, path, counts)
+    return undefined
   } catch (error) {
     // Somebody removed it meanwhile: nothing is left to be finished.
     const known = storeError(error)
     const { failure, cause } = known
     const isGone = failure === 'gone' || (cause instanceof StoreError && cause.failure === 'gone')
-    if (onDenied !== undefined && isDenied(run, known)) onDenied()
-    else if (!isGone) counts.timesNotKept++
-  }
-}
-
-/**
- * The same for folders of a live migration, relative to its path.
- * @param again takes the names of those that are to be looked at again
- */
-export async function matchFolders(
-  run: Run,
-  folders: Iterable<StorePath>,
-  counts: Counts,
-  again: (folder: StorePath, name: Buffer) => void,
-): Promise<void> {
-  for (const folder of folders) {
-    const onDenied = folder.length === 0 ? undefined : () => again(parentOf(folder), nameOf(folder))
-    await matchFolder(run, storePath(run, folder), counts, onDenied)
+    return isGone ? undefined : known
   }
 }
 

@@ -28,15 +28,28 @@ export class Outcome {
    */
   failed(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): boolean {
     const known = storeError(error)
-    if (isWorthRetry(known, this.#attempt)) {
-      this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, known.retryAfterMs))
-      const message = `${textFromPath(path)}: ${known.message}`.slice(0, maxMessageLength)
-      this.#putOff = { reason: reasonOf(known), message }
-      this.counts.pathsRequeued++
-      return true
-    }
+    if (this.#putsOff(path, known)) return true
     this.failedForGood(path, known, type)
     return false
+  }
+
+  /**
+   * The same of a folder that lacks its time: it is there with all that is in it, so in the end that is no failure, but
+   * counted.
+   */
+  unfinished(path: StorePath, error: StoreError): boolean {
+    if (this.#putsOff(path, error)) return true
+    this.counts.timesNotKept++
+    return false
+  }
+
+  #putsOff(path: StorePath, error: StoreError): boolean {
+    if (!isWorthRetry(error, this.#attempt)) return false
+    this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, error.retryAfterMs))
+    const message = `${textFromPath(path)}: ${error.message}`.slice(0, maxMessageLength)
+    this.#putOff = { reason: reasonOf(error), message }
+    this.counts.pathsRequeued++
+    return true
   }
 
   /** Takes note of what will not be tried again. */

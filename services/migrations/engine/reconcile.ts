@@ -44,8 +44,12 @@ const rootIsGone = (cause: StoreError) =>
 
 /** Compares the names that somebody was told of. */
 async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying): Promise<void> {
-  if (group.names.length + group.trees.length === 0) return
   const path = storePath(run, group.folder)
+  if (group.names.length + group.trees.length === 0) {
+    // It was written into, and its time could not be given back to it.
+    if (group.scope === 'names') applying.toMatch(group.folder)
+    return
+  }
   const there = await run.source.stat(path)
   if (there === undefined) throw new StoreError('gone', 'source: the folder is no longer there')
   // That a name is not there says something only while its folder is.

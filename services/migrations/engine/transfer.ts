@@ -10,7 +10,7 @@ import { makeFolders, makeRealFolders } from './folders.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from './items.ts'
 import { copyInTurn } from './large.ts'
 import { isUnchanged, isWatched, isYoung } from './live.ts'
-import { changedBy, matchAfterKill, matchFolders } from './match-folder.ts'
+import { changedBy, isDenied, matchAfterKill, matchFolder } from './match-folder.ts'
 import { Outcome, storeError } from './outcome.ts'
 import { overtaken } from './overtaken.ts'
 import { joinPath, textFromPath } from './paths.ts'
@@ -18,6 +18,7 @@ import { isOutage, isWorthRetry } from './retry.ts'
 import { readsFirst, sizeOfSame } from './same-content.ts'
 import { concurrencyOf, policyOf, storePath, sweep, targetRoot, type Run } from './run.ts'
 import { FolderLook } from './source-look.ts'
+import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
 /**
  * Copies the files of an item. Failures of single files are part of the result; what throws is the job's own: it was
@@ -39,25 +40,9 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
       copyThroughDrivers(run, entry, progress),
     )
   }
-  const folders = run.spec.live === undefined || isInline ? [] : item.groups.map(({ folder }) => folder)
-  await matchFolders(run, folders, progress.counts, (...name) => progress.again(...name))
+  if (run.spec.live !== undefined && !isInline)
+    for (const { folder } of item.groups) await progress.match(folder)
   return progress.result()
-}
-
-/** One name of a group. */
-interface TransferEntry {
-  readonly group: FileGroup
-  readonly name: Buffer
-  readonly isFile: boolean
-}
-
-function* entriesOfGroup(group: FileGroup): Generator<TransferEntry> {
-  for (const name of group.files) yield { group, name, isFile: true }
-  for (const name of group.others) yield { group, name, isFile: false }
-}
-
-function* entriesOf(item: Transfer): Generator<TransferEntry> {
-  for (const group of item.groups) yield* entriesOfGroup(group)
 }
 
 /** Sees to the target's folder before a repeated try. False when that failed, and with it the whole group. */
@@ -79,7 +64,7 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
   if (run.spec.live === undefined) return makeFolders(run, storePath(run, folder))
   const made = await makeRealFolders(run, folder, new Set())
   if (made === undefined) return
-  await matchFolders(run, changedBy(folder, made), progress.counts, (...name) => progress.again(...name))
+  for (const path of changedBy(folder, made)) await progress.match(path)
   if (isWatched(run) && (await run.source.stat(storePath(run, made)))?.type !== 'folder')
     progress.again(parentOf(made), nameOf(made), true)
 }
@@ -206,6 +191,8 @@ class Progress {
   readonly #failed = new WeakSet<Buffer>()
   readonly #changed = new ChangedNames()
   readonly #vanished: string[] = []
+  /** Folders that lack their time for now. */
+  readonly #unfinished: FileGroup[] = []
   readonly #isInline: boolean
   /** A store failed as a whole: what is left would only wait for the same answer. */
   #outage: unknown
@@ -247,6 +234,15 @@ class Progress {
     this.#changed.add(folder, name, isTree)
   }
 
+  /** Gives a folder that was written into its time. */
+  async match(folder: StorePath): Promise<void> {
+    const path = storePath(this.#run, folder)
+    const error = await matchFolder(this.#run, path, this.counts)
+    if (error === undefined) return
+    if (isDenied(this.#run, error) && folder.length > 0) this.again(parentOf(folder), nameOf(folder))
+    else if (this.#outcome.unfinished(path, error)) this.#unfinished.push({ folder, files: [], others: [] })
+  }
+
   /**
    * Looks at what the source had before a copy and has after it: a copy that was overtaken by a change, or by another copy,
    * must not be what stays. Why it cannot be looked at any more (`unseen`), whoever looks again finds out.
@@ -284,7 +280,8 @@ class Progress {
   }
 
   result(): ItemResult {
-    const groups = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
+    const named = [...this.#again].map(([{ folder }, names]) => ({ folder, ...names }))
+    const groups = [...named, ...this.#unfinished]
     const result = this.#outcome.result(groups.length === 0 ? undefined : { ...this.#item, groups })
     if (this.#run.spec.live === undefined) return result
     const vanished = this.#vanished.length === 0 ? {} : { vanished: this.#vanished }
