@@ -13,7 +13,7 @@ import { countsOf, underWayOf, type WithFigures } from './with-figures.ts'
 import type { WorkStores } from './work.ts'
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
-  readonly changesOf: (internalId: string) => ChangesView | undefined
+  readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
   readonly flights: Pick<Flights, 'of'>
 }
@@ -68,7 +68,7 @@ export class Figures {
       counts,
       underWay: underWayOf(record, counts, flights),
       failed: await failures.count(workIdOf(record)),
-      changes: changesOf(record.internalId),
+      changes: changesOf(record),
       conditions: conditionsOf(record),
     }
   }
@@ -85,7 +85,7 @@ export class Figures {
         counts,
         underWay: underWayOf(record, counts, flights),
         failed: failed.get(workIdOf(record)) ?? 0,
-        changes: changesOf(record.internalId),
+        changes: changesOf(record),
         conditions: conditionsOf(record),
       }
     })

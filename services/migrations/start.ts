@@ -127,13 +127,13 @@ export async function startMigrations(options: MigrationsOptions) {
     threads,
     spillFolder: reportsFolder,
     resolve,
-    changes: async (record, spec) => {
-      const { migrationId, target, seeded, comparisonSeconds } = record
+    changes: async (record, spec, gapSinceMs) => {
+      const { migrationId, target, comparisonSeconds } = record
       const { listenAndApplySourceChanges } = await place(target)
       return openChanges(spec, {
         migration: migrationId,
         comparisonSeconds,
-        hasGap: seeded,
+        gapSinceMs,
         failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
         endsWithScan: !listenAndApplySourceChanges,
         log,
@@ -147,7 +147,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
-  const changesOf = (internalId: string) => runner.changesOf(internalId)
+  const changesOf = (record: MigrationRecord) => runner.changesOf(record)
   const publish = (emission: Emission) => events.publish(emission)
   const conditions = new Conditions({
     states: () => runner.states(),
