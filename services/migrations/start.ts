@@ -17,6 +17,7 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
+import { ClockSteps } from './changes/clock-steps.ts'
 import { KnownFailures } from './changes/known-failures.ts'
 import { startCleanups } from './cleanups/start.ts'
 import { Conditions } from './conditions.ts'
@@ -241,7 +242,12 @@ export async function startMigrations(options: MigrationsOptions) {
       conditions.start()
       await failureEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
-      const telling = setInterval(() => flights.tell(), tellEveryMs).unref()
+      const clock = new ClockSteps(log)
+      const tell = () => {
+        flights.tell()
+        clock.look()
+      }
+      const telling = setInterval(tell, tellEveryMs).unref()
       stops.push(
         () => changes.unsubscribe(),
         () => clearInterval(telling),
