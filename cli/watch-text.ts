@@ -73,12 +73,13 @@ function lagText({ progress }: Info): string[] {
 }
 
 /** What a migration waits for, when it does not just move files. */
-function stateText({ state, nextRecurrenceTime }: Info): string[] {
+function stateText({ state, nextRecurrenceTime, conditions }: Info): string[] {
   switch (state) {
     case 'STOPPING':
       return ['stopping']
     case 'LIVE':
-      return ['follows changes']
+      // Between two tries it does not; why is among the conditions.
+      return conditions.some(({ reason }) => reason === 'CANNOT_GO_ON') ? [] : ['follows changes']
     case 'SCHEDULED':
     case 'RECURRENCE_SCHEDULED':
       return ['waits for its turn']

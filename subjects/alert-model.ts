@@ -47,9 +47,14 @@ export const alertKinds = {
     object: 'name of the migration',
   },
   'migration-lagging': {
-    meaning: 'The oldest change of a live migration that is not at the target yet',
+    meaning:
+      'How long a change at the source of a live migration may have waited to be at the target, also while it is stopped',
     object: 'name of the migration',
-    threshold: { unit: 's', meaning: 'seconds, fires above', maximum: maxLagSeconds },
+    threshold: {
+      unit: 's',
+      meaning: 'seconds, fires above; where source and target are compared, above that and the period',
+      maximum: maxLagSeconds,
+    },
   },
 } as const satisfies Record<string, AlertKind>
 export type AlertKindName = keyof typeof alertKinds

@@ -13,6 +13,7 @@ import { observability } from '../../subjects/observability.ts'
 import { plural } from '../../subjects/plural.ts'
 import { maxPageLength, maxTextLength } from '../../subjects/schemas.ts'
 import type { Observation } from './judge.ts'
+import { lagging } from './lagging.ts'
 import type { StoredRule } from './record.ts'
 
 /** Fewer answers than these make no rate: one that failed of three is no fault of the platform. */
@@ -133,17 +134,7 @@ const observers: Readonly<Record<AlertKindName, Observe>> = {
       return [{ object: migrationId, summary: `the migration ${migrationId} ${failure}` }]
     }),
   'migration-lagging': async ({ threshold = 0 }, look) =>
-    (await look.migrations()).flatMap(({ migrationId, changeLagSeconds = 0 }) =>
-      changeLagSeconds > threshold
-        ? [
-            {
-              object: migrationId,
-              value: rounded(changeLagSeconds),
-              summary: `a change of the migration ${migrationId} has waited for ${Math.round(changeLagSeconds)} s`,
-            },
-          ]
-        : [],
-    ),
+    (await look.migrations()).flatMap((migration) => lagging(migration, threshold)),
 }
 
 /** What a rule fires for at the moment. @throws when that cannot be learned */

@@ -16,7 +16,7 @@ const maxAttempts = 5
  */
 export async function abortedFor(
   { records, log }: { readonly records: Collection<typeof MigrationRecord>; readonly log: Log },
-  { migrationId, internalId }: Pick<MigrationRecord, 'migrationId' | 'internalId'>,
+  { migrationId, internalId, ...more }: Pick<MigrationRecord, 'migrationId' | 'internalId' | 'behindSince'>,
   error: unknown,
   attempt: number,
 ): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function abortedFor(
   try {
     await happen(records, migrationId, 'aborted', (current) =>
       current.internalId === internalId
-        ? { ...current, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
+        ? { ...current, ...more, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
         : undefined,
     )
   } catch (err) {

@@ -27,8 +27,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   ) => Promise<string | undefined>
   /** What stands at a path of a store. @throws GantryError when it cannot be looked at */
   readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
-  /** How a live migration that is worked on in this process follows its source. */
-  readonly changesOf: (internalId: string) => ChangesView | undefined
+  /** How a live migration follows its source, or how long nobody has. */
+  readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   /** Why a migration does not move. */
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
   /** Gives migrations their turn; resolves when that is done. */

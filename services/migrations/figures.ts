@@ -14,7 +14,7 @@ import { countsOf, underWayOf, type WithFigures } from './with-figures.ts'
 import type { WorkStores } from './work.ts'
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
-  readonly changesOf: (internalId: string) => ChangesView | undefined
+  readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
   readonly flights: Pick<Flights, 'of'>
 }
@@ -92,7 +92,7 @@ export class Figures {
       counts,
       underWay: underWayOf(record, counts, flights),
       failed,
-      changes: changesOf(record.internalId),
+      changes: changesOf(record),
       conditions: conditionsOf(record),
     }
   }

@@ -1,6 +1,8 @@
 import { isGantryError } from '../../subjects/errors.ts'
 import type { ActiveMigration } from './active.ts'
 import type { Changes } from './changes/changes.ts'
+import { type ChangesView, lagSeconds } from './changes/following.ts'
+import { momentOf, steadyMs, timeOf } from './changes/steady.ts'
 import type { WorkState } from './conditions.ts'
 import type { MigrationRecord } from './record.ts'
 
@@ -22,6 +24,8 @@ export interface Followed {
   active: { readonly work: ActiveMigration; readonly sinceMs: number } | undefined
   /** Of a live migration. */
   following: Changes | undefined
+  /** Since when its target is behind as its work broke off (`steadyMs`). */
+  behindMs: number | undefined
   /** Why the work broke off last. */
   problem: string | undefined
 }
@@ -34,11 +38,13 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   work: undefined,
   active: undefined,
   following: undefined,
+  behindMs: undefined,
   problem: undefined,
 })
 
 /** Nobody is at work on it. */
 export function ended(followed: Followed): void {
+  followed.behindMs = behindMsOf(followed)
   followed.work = undefined
   followed.settings = undefined
   followed.active = undefined
@@ -50,14 +56,62 @@ export const problemOf = (error: unknown): string =>
   isGantryError(error) || error instanceof Error ? error.message : String(error)
 
 /** How the work on it goes. */
-export function stateOf({ record, active, following, problem }: Followed): WorkState {
+export function stateOf(followed: Followed): WorkState {
+  const { record, active, problem } = followed
   const isMended = active !== undefined && performance.now() > active.sinceMs + mendedMs
   const { forStorage = false, putOffs = [] } = active?.work.waits ?? {}
   return {
     record,
     forStorage,
     putOffs,
-    changes: following?.view(),
+    changes: changesViewOf(followed),
     problem: isMended ? undefined : problem,
   }
 }
+
+/** Since when its target is behind, or would be without more work; undefined where its source need not be followed. */
+function behindMsOf({ record, following, behindMs }: Followed): number | undefined {
+  const { kind, seeded, behindSince } = record
+  if (kind !== 'live' || !seeded) return undefined
+  if (following !== undefined) return following.behindMs
+  return behindMs ?? (behindSince === undefined ? undefined : momentOf(Date.parse(behindSince)))
+}
+
+/** Since when nobody followed the source of a migration whose work begins; undefined before its first scan, which finds all. */
+export const gapOf = (followed: Followed): number | undefined =>
+  followed.record.seeded ? (behindMsOf(followed) ?? steadyMs()) : undefined
+
+/** What a record keeps when the work on it ends. */
+export function behindOf(followed: Followed): Pick<MigrationRecord, 'behindSince'> {
+  const behindMs = behindMsOf(followed)
+  return behindMs === undefined ? {} : { behindSince: new Date(timeOf(behindMs)).toISOString() }
+}
+
+/** How far its target is behind; undefined where its source is not followed, or was not yet. */
+export function changesViewOf(followed: Followed): ChangesView | undefined {
+  const { following, problem } = followed
+  if (following !== undefined) return following.view()
+  const behindMs = behindMsOf(followed)
+  if (behindMs === undefined) return undefined
+  return {
+    detection: 'off',
+    reason: problem ?? 'nobody works on the migration',
+    lagSeconds: lagSeconds(behindMs),
+    // Everything is to be compared.
+    unscheduled: 1,
+    scheduled: 0,
+  }
+}
+
+/** Equal for equal rules, movers, policies and trash. */
+export const settingsKey = ({
+  exclusions = [],
+  inclusions = [],
+  movedBy,
+  policy,
+  removals,
+}: MigrationRecord) => JSON.stringify([exclusions, inclusions, movedBy, policy, removals?.trash])
+
+/** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
+export const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>
+  seeded && (kind === 'live' || scanned === undefined)

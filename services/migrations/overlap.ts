@@ -1,7 +1,9 @@
 import { pathFromText } from '../drivers/path-text.ts'
 import { isWithin } from './engine/paths.ts'
 import { type HostFolder, holds } from './host-folder.ts'
+import { invalidField } from './invalid.ts'
 import type { PlaceDependencies } from './places.ts'
+import type { MigrationRecord } from './record.ts'
 
 /** Where a path of a filesystem is, by what it really is. */
 export interface StorePlace {
@@ -25,8 +27,41 @@ export const storePlace = async (
 })
 
 /** Whether one of two places is the other, or in it. */
-export function areNested(one: StorePlace, other: StorePlace): boolean {
-  if (one.folder !== undefined && other.folder !== undefined)
-    return holds(one.folder, other.folder) || holds(other.folder, one.folder)
-  return one.store === other.store && (isWithin(one.path, other.path) || isWithin(other.path, one.path))
+export const areNested = (one: StorePlace, other: StorePlace): boolean => relation(one, other) !== undefined
+
+/** What the first of two places is to the other, in words; undefined when they are apart. */
+function relation(
+  one: StorePlace,
+  other: StorePlace,
+): 'is the same folder as' | 'lies inside' | 'contains' | undefined {
+  const [isIn, contains] = [hasIn(other, one), hasIn(one, other)]
+  if (isIn && contains) return 'is the same folder as'
+  return isIn ? 'lies inside' : contains ? 'contains' : undefined
+}
+
+const hasIn = (one: StorePlace, other: StorePlace): boolean =>
+  one.folder !== undefined && other.folder !== undefined
+    ? holds(one.folder, other.folder)
+    : one.store === other.store && isWithin(one.path, other.path)
+
+/**
+ * A migration into its own source would find what it has written, and copy that again and again.
+ * @param asked `targets`: the folders that it writes to
+ * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
+ */
+export async function requireApart(
+  dependencies: Asked,
+  asked: Pick<MigrationRecord, 'path' | 'source' | 'target'> & { readonly targets: readonly string[] },
+): Promise<void> {
+  const { path, source, target, targets } = asked
+  const [from, ...folders] = await Promise.all([
+    storePlace(dependencies, source, path),
+    ...targets.map((there) => storePlace(dependencies, target, there)),
+  ])
+  for (const [index, there] of targets.entries()) {
+    const found = relation(folders[index]!, from)
+    if (found === undefined) continue
+    const problem = `must be apart from the source: ${there} in ${target} ${found} ${path} in ${source}`
+    throw invalidField('target', problem)
+  }
 }

@@ -1,5 +1,5 @@
 import { GantryError } from '../../subjects/errors.ts'
-import { type HostFolder, holds } from './host-folder.ts'
+import type { HostFolder } from './host-folder.ts'
 import { invalidField } from './invalid.ts'
 import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
 import type { MigrationRecord } from './record.ts'
@@ -66,36 +66,4 @@ export function requireUnique(others: readonly Asked[], asked: Asked): void {
       )
     }
   }
-}
-
-/**
- * A migration into its own source would find what it has written, and copy that again and again.
- * @param asked `targets`: the folders that it writes to
- * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
- */
-export async function requireApart(
-  { localFolder }: Pick<PlaceDependencies, 'localFolder'>,
-  asked: Pick<MigrationRecord, 'path' | 'source' | 'target'> & { readonly targets: readonly string[] },
-): Promise<void> {
-  const { path, source, target, targets } = asked
-  const [from, ...folders] = await Promise.all([
-    localFolder(source, path),
-    ...targets.map((there) => localFolder(target, there)),
-  ])
-  if (from === undefined) return
-  for (const [index, there] of targets.entries()) {
-    const to = folders[index]
-    if (to !== undefined) refuseNested({ from, path, source }, { to, there, target })
-  }
-}
-
-function refuseNested(
-  { from, path, source }: { from: HostFolder; path: string; source: string },
-  { to, there, target }: { to: HostFolder; there: string; target: string },
-): void {
-  const [isIn, contains] = [holds(from, to), holds(to, from)]
-  if (!isIn && !contains) return
-  const relation = isIn && contains ? 'is the same folder as' : isIn ? 'lies inside' : 'contains'
-  const problem = `must be apart from the source: ${there} in ${target} ${relation} ${path} in ${source}`
-  throw invalidField('target', problem)
 }

@@ -20,7 +20,7 @@ export interface ProgressEventsOptions {
   readonly records: Pick<Collection<typeof MigrationRecord>, 'watch'>
   readonly progress: Pick<Progress, 'changes'>
   readonly flights: Pick<Flights, 'of'>
-  readonly changesOf: (internalId: string) => ChangesView | undefined
+  readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly figures: Pick<Figures, 'some'>
   readonly events: Pick<Events, 'say'>
   readonly log: Log
@@ -102,12 +102,23 @@ export class ProgressEvents {
   #markOf(record: MigrationRecord): string {
     const { progress, flights, changesOf } = this.#options
     const workId = workIdOf(record)
-    return JSON.stringify([progress.changes(workId), flights.of(workId), changesOf(record.internalId)])
+    const { lagSeconds, ...changes } = changesOf(record) ?? { lagSeconds: 0 }
+    const lag = grows(changes) ? 0 : lagSeconds
+    return JSON.stringify([progress.changes(workId), flights.of(workId), changes, lag])
   }
 }
 
+/** Whether the lag only tells how long ago somebody looked: it grows by itself. */
+const grows = ({ detection }: Partial<Pick<ChangesView, 'detection'>>): boolean => detection !== 'watching'
+
 /** What moves while something is done: time passes in any case, and conditions have an event of their own. */
 function figuresIn({ state, pathRetryCount, progress }: Payload<typeof progressed>): string {
-  const { duration: _, etaEstimate: _eta, ...figures } = progress
-  return JSON.stringify([state, pathRetryCount, figures])
+  const { duration: _, etaEstimate: _eta, changeLagSeconds = 0, ...figures } = progress
+  const { changeDetection: detection } = figures
+  return JSON.stringify([
+    state,
+    pathRetryCount,
+    figures,
+    grows({ ...(detection && { detection }) }) ? 0 : changeLagSeconds,
+  ])
 }

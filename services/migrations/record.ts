@@ -104,6 +104,8 @@ export const MigrationRecord = strict({
   cleanedAfter: Type.Optional(Timestamp('When it was completed')),
   /** Since when something that it brought may be at the target only. */
   cleaned: Type.Optional(Timestamp('When its source was first cleaned up')),
+  /** Of a live one whose source nobody follows: what changed there from then on is not at the target. */
+  behindSince: Type.Optional(Timestamp('Since when')),
   /** So many deletions somebody approved of. */
   approvedDeletions: Type.Optional(Count('Files and folders')),
 })
@@ -137,6 +139,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     entriesAtTarget: _entries,
     cleanedAfter: _cleaned,
     approvedDeletions: _approved,
+    behindSince: _behind,
     ...record
   } = current
   const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)

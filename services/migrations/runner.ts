@@ -4,7 +4,6 @@ import type { Collection } from '../../broker/collection.ts'
 import { emission } from '../../broker/events.ts'
 import { insist } from '../../broker/insist.ts'
 import type { Log } from '../../broker/log.ts'
-import { Queue } from '../../broker/queue.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Movers } from '../../subjects/agents.ts'
 import type { MigrationPriority } from '../../subjects/migration-model.ts'
@@ -18,7 +17,19 @@ import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mo
 import type { Flights } from './flights.ts'
 import type { RemovalGuards } from './guards/removal-guards.ts'
 import { RemovalsHeld } from './changes/on-hold.ts'
-import { ended, type Followed, newFollowed, problemOf, stateOf } from './followed.ts'
+import { drained, halted } from './drained.ts'
+import {
+  behindOf,
+  changesViewOf,
+  ended,
+  type Followed,
+  gapOf,
+  isLost,
+  newFollowed,
+  problemOf,
+  settingsKey,
+  stateOf,
+} from './followed.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
@@ -39,7 +50,11 @@ export interface RunnerOptions extends WorkStores {
   /** The stores of a migration, ready to be opened. */
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** What tells of the changes at the source of a live migration. */
-  readonly changes: (record: MigrationRecord, spec: MoveSpec) => Promise<Changes>
+  readonly changes: (
+    record: MigrationRecord,
+    spec: MoveSpec,
+    gapSinceMs: number | undefined,
+  ) => Promise<Changes>
   /** Who moves the files of a migration. */
   readonly movedBy: (record: MigrationRecord) => Promise<Movers>
   readonly agents: Offers
@@ -65,6 +80,8 @@ export class Runner {
   readonly #options: RunnerOptions
   /** By internal id. */
   readonly #followed = new Map<string, Followed>()
+  /** Live ones that nobody works on, by name. */
+  readonly #left = new Map<string, MigrationRecord>()
   readonly #working = new Set<Promise<void>>()
   /** Queues that whoever worked on them has left: those of before this process, and those of removals that are held. */
   readonly #inherited = new Set<string>()
@@ -78,7 +95,9 @@ export class Runner {
   /** Clears what processes that died have left, and begins to follow the records. */
   async start(): Promise<void> {
     for (const name of await sweep(this.#options)) this.#inherited.add(name)
-    this.#watch = await this.#options.records.watch((_, record) => {
+    this.#watch = await this.#options.records.watch((name, record) => {
+      if (record?.behindSince !== undefined && !isActive(record.state)) this.#left.set(name, record)
+      else this.#left.delete(name)
       if (record !== undefined) this.#follow(record)
     })
   }
@@ -90,14 +109,14 @@ export class Runner {
     await Promise.all(this.#working)
   }
 
-  /** How a live migration that is worked on here follows its source. */
-  changesOf(internalId: string): ChangesView | undefined {
-    return this.#followed.get(internalId)?.following?.view()
+  /** How a live migration follows its source, or how long nobody has. */
+  changesOf(record: MigrationRecord): ChangesView | undefined {
+    return changesViewOf(this.#followed.get(record.internalId) ?? newFollowed(record))
   }
 
-  /** How the work on each migration goes. */
+  /** How the work on each migration goes, also on live ones that were left. */
   states(): WorkState[] {
-    return Array.from(this.#followed.values(), stateOf)
+    return [...this.#followed.values(), ...this.#left.values().map(newFollowed)].map(stateOf)
   }
 
   #follow(record: MigrationRecord): void {
@@ -144,7 +163,10 @@ export class Runner {
         attempt = 0
       } catch (error) {
         if (signal.aborted) break
-        if (await abortedFor(this.#options, { migrationId, internalId }, error, attempt)) break
+        if (
+          await abortedFor(this.#options, { migrationId, internalId, ...behindOf(followed) }, error, attempt)
+        )
+          break
         followed.problem = problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
@@ -158,7 +180,7 @@ export class Runner {
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
-    if (record.state === 'STOPPING') return this.#drained(record)
+    if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
     const { migrationId, target } = record
     followed.settings = settingsKey(record)
     const workId = workIdOf(record)
@@ -166,7 +188,8 @@ export class Runner {
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const [spec, movers] = await Promise.all([resolve(record), movedBy(record)])
-    followed.following = record.kind === 'live' ? await changes(record, spec) : undefined
+    followed.following =
+      record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
     const options = { ...who, spec, takeBack, signal, changes: followed.following }
     const active = await ActiveMigration.open({ ...this.#options, ...options })
@@ -203,7 +226,7 @@ export class Runner {
       } catch (error) {
         if (!(error instanceof RemovalsHeld)) throw error
         this.#inherited.add(workId)
-        return await guards.hold(record, error.held)
+        return await guards.hold(record, error.held, behindOf(followed))
       } finally {
         counting.abort()
       }
@@ -215,7 +238,7 @@ export class Runner {
         if (!signal.aborted) throw error
       }
     }
-    if (!this.#closing.signal.aborted) await this.#halted(record)
+    if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
   }
 
   /** The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk. */
@@ -264,28 +287,4 @@ export class Runner {
     if (!isBetweenScans(record.state)) return
     await insist(() => forgetScan(this.#options, workId), this.#closing.signal)
   }
-
-  /** The work was ended: by a stop, by somebody more urgent, by a reset, which leaves what nobody needs any more. */
-  async #halted(record: MigrationRecord): Promise<void> {
-    await this.#drained(record)
-    const latest = await this.#options.records.get(record.migrationId)
-    const workId = workIdOf(record)
-    if (latest === undefined || workIdOf(latest) !== workId) await forgetWork(this.#options, workId)
-  }
-
-  async #drained({ migrationId, internalId }: MigrationRecord): Promise<void> {
-    const { records, connection } = this.#options
-    const record = await happen(records, migrationId, 'drained', (current) =>
-      current.internalId === internalId ? current : undefined,
-    )
-    if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
-  }
 }
-
-/** Equal for equal rules, movers, policies and trash. */
-const settingsKey = ({ exclusions = [], inclusions = [], movedBy, policy, removals }: MigrationRecord) =>
-  JSON.stringify([exclusions, inclusions, movedBy, policy, removals?.trash])
-
-/** Whether work that was put into the queue cannot have been done: the queue of a scan that is over is deleted. */
-const isLost = ({ seeded, kind, scanned }: MigrationRecord): boolean =>
-  seeded && (kind === 'live' || scanned === undefined)

@@ -9,7 +9,8 @@ export function scanned(
   now: Date,
 ): MigrationRecord {
   const time = now.toISOString()
-  const record = { ...current, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { behindSince: _behind, ...rest } = current
+  const record = { ...rest, scanned: current.scanned ?? time, pendingRegions: [] }
   const { kind, recurrence } = current
   if (kind === 'live') return record
   if (recurrence === undefined) return { ...record, counts, completed: time }

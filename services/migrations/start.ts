@@ -17,6 +17,7 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
+import { ClockSteps } from './changes/clock-steps.ts'
 import { KnownFailures } from './changes/known-failures.ts'
 import { startCleanups } from './cleanups/start.ts'
 import { Conditions } from './conditions.ts'
@@ -128,13 +129,13 @@ export async function startMigrations(options: MigrationsOptions) {
     threads,
     spillFolder: reportsFolder,
     resolve,
-    changes: async (record, spec) => {
-      const { migrationId, target, seeded, comparisonSeconds } = record
+    changes: async (record, spec, gapSinceMs) => {
+      const { migrationId, target, comparisonSeconds } = record
       const { listenAndApplySourceChanges } = await place(target)
       return openChanges(spec, {
         migration: migrationId,
         comparisonSeconds,
-        hasGap: seeded,
+        gapSinceMs,
         failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
         endsWithScan: !listenAndApplySourceChanges,
         log,
@@ -148,7 +149,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
-  const changesOf = (internalId: string) => runner.changesOf(internalId)
+  const changesOf = (record: MigrationRecord) => runner.changesOf(record)
   const publish = (emission: Emission) => events.publish(emission)
   const conditions = new Conditions({
     states: () => runner.states(),
@@ -244,7 +245,12 @@ export async function startMigrations(options: MigrationsOptions) {
       await failureEvents.start()
       await progressEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
-      const telling = setInterval(() => flights.tell(), tellEveryMs).unref()
+      const clock = new ClockSteps(log)
+      const tell = () => {
+        flights.tell()
+        clock.look()
+      }
+      const telling = setInterval(tell, tellEveryMs).unref()
       stops.push(
         () => changes.unsubscribe(),
         () => clearInterval(telling),

@@ -1,7 +1,10 @@
 import type { MigrationState } from '../../subjects/migration-model.ts'
+import type { Condition } from '../../subjects/conditions.ts'
 import { plural } from '../../subjects/plural.ts'
 import type { MigrationRecord } from './record.ts'
 import { mayRun, windowChangeMs } from './recurrence.ts'
+import { isWorkedOn } from './states.ts'
+import type { WithFigures } from './with-figures.ts'
 
 const texts: Readonly<Record<MigrationState, string>> = {
   NONSCHEDULED: 'not started yet',
@@ -20,10 +23,19 @@ type Told = Pick<
   'state' | 'resumable' | 'deletions' | 'abortCause' | 'recurrence' | 'scheduled' | 'created'
 >
 
+/** With the rest of the text it has to fit into that. */
+const maxProblemLength = 1_000
+
 /** The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived. */
-export function stateText(record: Told, failedPathCount: number, nowMs: number): string {
+export function stateText(
+  record: Told,
+  { failed: failedPathCount, conditions }: Pick<WithFigures, 'failed' | 'conditions'>,
+  nowMs: number,
+): string {
   const text =
-    (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ?? texts[record.state]
+    (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ??
+    brokenText(record, conditions) ??
+    texts[record.state]
   if (failedPathCount === 0) return text
   return `${text}, but ${plural(failedPathCount, 'path')} did not arrive`
 }
@@ -38,6 +50,12 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
   }
   if (!resumable) return 'stopped, and cannot go on'
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
+}
+
+/** Between two tries nobody scans, and nobody follows. */
+function brokenText({ state }: Told, conditions: readonly Condition[]): string | undefined {
+  const broken = isWorkedOn(state) ? conditions.find(({ reason }) => reason === 'CANNOT_GO_ON') : undefined
+  return broken && `does not get on: ${broken.message.slice(0, maxProblemLength)}`
 }
 
 function waitText({ state, recurrence, scheduled, created }: Told, nowMs: number): string | undefined {

@@ -57,7 +57,7 @@ export function publicMigration(
     source,
     target,
     state,
-    stateText: stateText(record, failed, Date.now()),
+    stateText: stateText(record, { failed, conditions }, Date.now()),
     conditions: [...conditions],
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),

@@ -14,7 +14,7 @@ export interface WithFigures {
   /** What is at the target of what is not counted yet. */
   readonly underWay: Moved
   readonly failed: number
-  /** Of a live migration that is worked on here. */
+  /** Of a live migration. */
   readonly changes: ChangesView | undefined
   readonly conditions: readonly Condition[]
 }

@@ -132,7 +132,7 @@ const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 const whyNoFakeTime = () =>
   existsSync(fakeTime) ? undefined : `there is no ${fakeTime}: install the package faketime`
 
-testUnless(whyNoFakeTime(), 'the clock is stepped back by an hour, and forth by two', async () => {
+testUnless(whyNoFakeTime(), 'the clock is stepped back by an hour, and forth by three', async () => {
   using folder = createFolder('clock')
   const clock = join(folder.clock, 'offset')
   const step = (offset: string) => writeFileSync(clock, offset)
@@ -152,9 +152,11 @@ testUnless(whyNoFakeTime(), 'the clock is stepped back by an hour, and forth by 
   // Much waits for another try, until a moment of the clock.
   await until('the disk is full', () => scene.victim.hasLogged(/no space left/i))
   step('-3600')
+  await until('it is said', () => scene.victim.hasLogged(/clock of the host was set back by 3600/))
   disk.grow(1024 * mebi)
   await until('more files', async () => (await scene.filesMigrated()) > 0)
   step('+7200')
+  await until('it is said too', () => scene.victim.hasLogged(/clock of the host went 10800 s ahead/))
   await scene.reaches('COMPLETED')
   await checkOutcome(scene)
 })

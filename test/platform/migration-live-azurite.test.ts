@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { StoreError } from '../../services/drivers/driver.ts'
 import { migrations } from '../../subjects/migrations.ts'
+import { pathMappings } from '../../subjects/path-mappings.ts'
 import { listAll } from '../conformance/driver-store.ts'
 import { azuriteOptions, openAzure } from '../support/azure-driver.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
@@ -115,4 +116,41 @@ test('a container is compared from time to time: what differs is copied, what is
     const differences = compareTrees(folder.wanted, folder.target).toSorted()
     return isDeepStrictEqual(differences, ['/1 is too many', '/3 is too many', '/theirs is too many'])
   })
+})
+
+test('a migration within one container is refused where it would find what it has written', async () => {
+  const [source, target] = ['one-container', 'one-container-again']
+  await azurite.createContainer('one-container')
+  await using driver = openAzure(azuriteOptions(azurite, 'one-container'))
+  for (const path of ['a', 'ab']) await driver.makeFolder(Buffer.from(path), { mode: 0o755 })
+  await addAzurite(platform, source, 'source', azurite, 'one-container')
+  await addAzurite(platform, target, 'target', azurite, 'one-container')
+  const create = (migrationId: string, path: string) =>
+    platform.call(migrations.create, { migrationId, path, source, target, scanOnlyMigration: false })
+  const mapTo = async (sourcePath: string, targetPath: string) => {
+    await platform.call(pathMappings.create, {
+      pathMappingId: 'within',
+      sourceFileSystem: source,
+      sourcePath,
+      targetFileSystem: target,
+      targetPath,
+    })
+  }
+  const unmap = () => platform.call(pathMappings.delete, { pathMappingId: 'within' })
+  await expect(create('within', '/a')).rejects.toThrow(
+    `/a in ${target} is the same folder as /a in ${source}`,
+  )
+  await mapTo('/', '/sub')
+  await expect(create('within', '/')).rejects.toThrow(`/sub in ${target} lies inside / in ${source}`)
+  await unmap()
+  await mapTo('/a', '/')
+  await expect(create('within', '/a')).rejects.toThrow(`/ in ${target} contains /a in ${source}`)
+  await unmap()
+  await mapTo('/a', '/ab')
+  await create('within', '/a')
+  await unmap()
+  await mapTo('/a', '/a/sub')
+  await expect(
+    platform.call(migrations.reset, { migrationId: 'within', reloadMappings: true }),
+  ).rejects.toThrow(`/a/sub in ${target} lies inside /a in ${source}`)
 })

@@ -143,6 +143,20 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
     failedPathCount: 0,
   })
   expect((await live.get()).clientActivitySummary.fileCount).toBeGreaterThan(0)
+
+  // A source that vanishes: it waits, is behind, and goes on by itself.
+  const elsewhere = `${live.at('')}-elsewhere`
+  const vanishedMs = Date.now()
+  renameSync(live.at(''), elsewhere)
+  await until('it says so', async () => (await live.get()).stateText.startsWith('does not get on: '))
+  const away = await live.get()
+  expect(away).toMatchObject({ state: 'LIVE', conditions: [{ reason: 'CANNOT_GO_ON' }] })
+  // Between two tries too, and none of them begins to count anew.
+  expect(away.changeLagSeconds).toBeGreaterThan((Date.now() - vanishedMs) / 1_000 - 1)
+  writeFileSync(join(elsewhere, 'later'), 'x')
+  renameSync(elsewhere, live.at(''))
+  await live.untilEqual()
+  await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
 })
 
 test('what changed while it was stopped arrives when it goes on; what stood at the target before stays', async () => {
@@ -173,8 +187,12 @@ test('what changed while it was stopped arrives when it goes on; what stood at t
   await areInTheWay('/scanned', '/told')
   await live.stop()
   changeAll(live.at)
+  const left = await live.get()
+  expect(left).toMatchObject({ changeDetection: 'off', unscheduledEvents: 1 })
+  await until('its lag grows', async () => (await live.get()).changeLagSeconds! > left.changeLagSeconds!)
   await live.start()
   await until('the changes have arrived', () => isEqual(differences, theirs))
+  await until('it is behind no more', async () => (await live.get()).changeLagSeconds === 0)
 })
 
 testUnless(
@@ -240,6 +258,7 @@ test('more removals than the guard allows are held until somebody approves of th
     deletions: { isHeld: true, removedWithinHour: 5, percent: (100 * 11) / 18 },
     maxDeletionPercent: 30,
     trash: true,
+    changeLagSeconds: expect.any(Number),
   })
   // Of ten old ones, and three files in three folders; the eighteen have the root and a file that stays.
   expect(held.deletions!.files + held.deletions!.folders).toBe(16 - 5)
@@ -264,6 +283,7 @@ test('changes after the scan are not applied where the target is not to listen',
   await live.start()
   await until('it has ended to listen', async () => (await live.get()).changeDetection === 'off')
   expect((await live.get()).changeDetectionReason).toContain('listenAndApplySourceChanges')
+  expect((await live.get()).changeLagSeconds).toBe(0)
   writeFileSync(live.at('later'), 'x')
   expect(live.differences()).toEqual(['/later is missing'])
 })
@@ -290,7 +310,7 @@ test('what changed while the platform was away arrives when it is there again', 
   platform = await startTestPlatform({ home })
   const pipes = ['/a/pipe is missing', '/pipe is missing']
   const hasAllBut = (missing: string[]) =>
-    until('the changes have arrived', () => live.differences().toSorted().join() === missing.join())
+    until('the changes have arrived', () => isEqual(() => live.differences().toSorted(), missing))
   await hasAllBut(pipes)
   await until('all is compared', async () => (await live.get()).changeLagSeconds === 0)
   // What cannot arrive was told before.

@@ -6,7 +6,7 @@ interface QueuedItem {
 
 /** Items of the queue that came of one piece of news, directly or because others of them made them. */
 export interface Batch {
-  /** When the oldest change of it was seen, in milliseconds since 1970. */
+  /** When the oldest change of it was seen (`steadyMs`). */
   readonly sinceMs: number
   /** Changes that it stands for. */
   readonly changes: number

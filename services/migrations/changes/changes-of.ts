@@ -12,8 +12,8 @@ export interface FollowOptions {
   readonly migration: string
   /** Where nothing tells of changes: how often everything is compared; undefined for the usual period. */
   readonly comparisonSeconds: number | undefined
-  /** Changes may have been missed: the migration was begun before. */
-  readonly hasGap: boolean
+  /** See `ChangesOptions`. */
+  readonly gapSinceMs: number | undefined
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures

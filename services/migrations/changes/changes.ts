@@ -2,12 +2,14 @@ import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
 import type { ItemResult } from '../engine/counts.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
-import { changedFolder, type DirtyFolder, DirtyFolders, foldersOf } from './dirty-folders.ts'
+import { Comparisons } from './comparisons.ts'
+import { changedFolder, changesIn, type DirtyFolder, DirtyFolders, foldersOf } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
-import type { ChangesOptions, ChangesPort, ChangesView } from './following.ts'
+import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, oldestOf } from './following.ts'
 import type { KnownFailures } from './known-failures.ts'
 import { OnHold } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
+import { steadyMs } from './steady.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
@@ -40,9 +42,10 @@ export class Changes {
     this.#pump()
   })
   readonly #otherNames = new OtherNames((sinceMs) => {
-    this.#wholeSinceMs ??= sinceMs
+    this.#comparisons.ask(sinceMs)
     this.#pump()
   })
+  readonly #comparisons: Comparisons
   readonly #onHold = new OnHold((error) => this.#port?.fail(error))
   /** Folders that are in the queue. */
   readonly #inQueue = new Set<string>()
@@ -51,10 +54,11 @@ export class Changes {
   #port: ChangesPort | undefined
   #signal = AbortSignal.abort()
   #items = 0
-  /** Since when everything is to be compared. */
-  #wholeSinceMs: number | undefined
-  #isComparing = false
   #isScanned = false
+  /** Changes are not followed any more, as nobody wants them. */
+  #isOff = false
+  /** Since when the target was behind when this was closed. */
+  #closedMs: number | undefined
   #count = 0
   readonly #id = crypto.randomUUID()
 
@@ -62,7 +66,7 @@ export class Changes {
     this.#options = options
     this.#feed = options.feed
     this.#reason = options.reason
-    if (options.hasGap) this.#wholeSinceMs = Date.now()
+    this.#comparisons = new Comparisons(options.gapSinceMs)
   }
 
   /** Begins; resolves when no later change is missed, so that a scan that begins then finds all that is older. */
@@ -80,6 +84,7 @@ export class Changes {
   }
 
   async close(): Promise<void> {
+    this.#closedMs ??= this.behindMs
     this.#port = undefined
     this.#held.close()
     this.#otherNames.close()
@@ -92,13 +97,14 @@ export class Changes {
   /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
   async scanned(): Promise<boolean> {
     this.#isScanned = true
-    if (this.#isComparing || this.#onHold.sinceMs !== undefined) return true
-    if (this.#wholeSinceMs !== undefined) {
+    if (this.#comparisons.isUnderWay || this.#onHold.sinceMs !== undefined) return true
+    if (this.#comparisons.dueMs !== undefined) {
       await this.#compare()
       return true
     }
     if (this.#options.endsWithScan && this.#feed !== undefined) {
       this.#reason = 'listenAndApplySourceChanges of the target is false'
+      this.#isOff = true
       await this.close()
     }
     return false
@@ -119,8 +125,8 @@ export class Changes {
     const batch = this.#batches.working(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
-    if (result?.held !== undefined) this.#onHold.add(result.held, batch?.sinceMs ?? Date.now())
-    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? Date.now())
+    if (result?.held !== undefined) this.#onHold.add(result.held, batch?.sinceMs ?? steadyMs())
+    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? steadyMs())
     if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
@@ -142,17 +148,27 @@ export class Changes {
   }
 
   view(): ChangesView {
-    const wholeSinceMs = this.#wholeSinceMs ?? this.#otherNames.sinceMs
-    const found = [this.#dirty.oldestMs, this.#held.oldestMs, wholeSinceMs]
-    const times = [...found, this.#batches.oldestMs, this.#onHold.sinceMs]
-    const oldestMs = Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY))
+    const isToCompare = (this.#comparisons.dueMs ?? this.#otherNames.sinceMs) !== undefined
     return {
       detection: this.#feed?.detection ?? 'off',
       reason: this.#reason,
-      lagSeconds: Number.isFinite(oldestMs) ? Math.max(0, (Date.now() - oldestMs) / 1_000) : 0,
-      unscheduled: this.#dirty.changes + this.#held.changes + (wholeSinceMs === undefined ? 0 : 1),
+      lagSeconds: lagSeconds(this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs)),
+      unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0),
       scheduled: this.#batches.changes,
     }
+  }
+
+  /** Since when the target would be behind if nothing more was done; undefined where changes are not wanted. */
+  get behindMs(): number | undefined {
+    return this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs ?? steadyMs())
+  }
+
+  /** Since when something waits, or nobody knows whether something does. */
+  get #oldestMs(): number | undefined {
+    const { dueMs, knownMs } = this.#comparisons
+    const unknownMs = this.#feed?.detection === 'comparing' ? knownMs : undefined
+    const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
+    return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs])
   }
 
   #open(): Promise<void> {
@@ -173,7 +189,7 @@ export class Changes {
   #add(folder: DirtyFolder): void {
     const { names, trees, sinceMs } = folder
     const isEverything = folder.folder === '' && folder.scope === 'tree'
-    if (isEverything) this.#wholeSinceMs ??= sinceMs
+    if (isEverything) this.#comparisons.ask(sinceMs)
     else if (folder.scope !== 'names') this.#dirty.add({ ...folder, names: [], trees: [] })
     for (const name of names) this.#addName(folder.folder, name, false, sinceMs)
     for (const name of trees) this.#addName(folder.folder, name, true, sinceMs)
@@ -184,10 +200,9 @@ export class Changes {
   }
 
   #again(bytes: Uint8Array, batch: Batch | undefined): void {
-    const untilMs = Date.now() + againMs
-    const sinceMs = batch?.sinceMs ?? Date.now()
-    for (const { folder, notBeforeMs } of foldersOf(bytes, sinceMs)) {
-      this.#held.hold(folder, Math.max(untilMs, notBeforeMs))
+    const nowMs = steadyMs()
+    for (const { folder, waitMs } of foldersOf(bytes, batch?.sinceMs ?? nowMs)) {
+      this.#held.hold(folder, nowMs + Math.max(againMs, waitMs))
       if (folder.scope !== 'names') this.#add({ ...folder, names: [], trees: [] })
     }
   }
@@ -219,7 +234,7 @@ export class Changes {
       'The source of a live migration cannot be watched; it is compared with the target from time to time.',
     )
     await this.#open()
-    this.#wholeSinceMs ??= Date.now()
+    this.#comparisons.newsEnded()
     this.#pump()
   }
 
@@ -232,49 +247,40 @@ export class Changes {
       const ordered = taken.toSorted((a, b) => a.folder.length - b.folder.length)
       const sinceMs = Math.min(...ordered.map((folder) => folder.sinceMs))
       for (const { folder } of ordered) this.#inQueue.add(folder)
-      let left = 0
+      const portions = [...itemGroups(ordered.map(changedFolder))]
+      let left = portions.length
       const release = () => {
+        this.#items--
         if (--left > 0) return
         for (const { folder } of ordered) this.#inQueue.delete(folder)
       }
-      const portions = [...itemGroups(ordered.map(changedFolder))]
-      left = portions.length
       for (const groups of portions) {
-        const changes = groups.reduce(
-          (sum, { names, trees, scope }) => sum + names.length + trees.length + (scope === 'names' ? 0 : 1),
-          0,
-        )
         this.#items++
         this.#send('change', reconcileItems(groups, { attempt: 1, notBeforeMs: 0 }), {
           sinceMs,
-          changes,
+          changes: changesIn(groups),
           releases: [],
-          onFirst: () => {
-            this.#items--
-            release()
-          },
+          onFirst: release,
         })
       }
     }
-    if (this.#isScanned && this.#wholeSinceMs !== undefined && !this.#isComparing && this.#port !== undefined)
+    if (this.#isScanned && this.#comparisons.isToBegin && this.#port !== undefined)
       this.#compare().catch((error: unknown) => this.#port?.fail(error))
   }
 
   /** Compares everything; what changes meanwhile is told as ever. */
   async #compare(): Promise<void> {
-    const sinceMs = this.#wholeSinceMs ?? Date.now()
-    this.#wholeSinceMs = undefined
-    this.#isComparing = true
+    const sinceMs = this.#comparisons.begin()
     const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
     this.failures.compare()
     this.#otherNames.comparing()
-    const releases = [() => this.#compared()]
-    await this.#publish('region', items, { sinceMs, changes: 1, releases, onFirst: () => undefined })
+    const batch = { sinceMs, changes: 1, releases: [() => this.#compared()], onFirst: () => undefined }
+    await this.#publish('region', items, batch)
   }
 
   #compared(): void {
     const { failures, log, migration } = this.#options
-    this.#isComparing = false
+    this.#comparisons.end()
     this.#otherNames.compared()
     failures.compared().catch((err: unknown) => {
       log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')

@@ -1,8 +1,7 @@
+import { defaultComparisonSeconds } from '../../../subjects/migration-changes.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
-
-/** How often everything is compared where nothing tells of changes, in seconds from start to start. */
-export const comparisonSeconds = 60
+import { steadyMs } from './steady.ts'
 
 /** Says from time to time that everything may have changed: for stores that tell nothing. */
 export class Comparison implements ChangeFeed {
@@ -10,7 +9,7 @@ export class Comparison implements ChangeFeed {
   readonly #seconds: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(seconds = comparisonSeconds) {
+  constructor(seconds = defaultComparisonSeconds) {
     this.#seconds = seconds
   }
 
@@ -29,5 +28,5 @@ export const everything = (): DirtyFolder => ({
   names: [],
   trees: [],
   scope: 'tree',
-  sinceMs: Date.now(),
+  sinceMs: steadyMs(),
 })

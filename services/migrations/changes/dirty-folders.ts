@@ -1,5 +1,7 @@
 import { decodeItem } from '../engine/item-decode.ts'
 import { type ChangedFolder, type ChangeScope, widerScope } from '../engine/items.ts'
+import { stillToWaitMs } from '../engine/retry.ts'
+import { steadyMs } from './steady.ts'
 
 /**
  * Names that are remembered over all folders, some 100 bytes each. Beyond them a folder is compared as a whole, which
@@ -13,7 +15,7 @@ export interface DirtyFolder {
   readonly names: readonly string[]
   readonly trees: readonly string[]
   readonly scope: ChangeScope
-  /** When the oldest change was seen, in milliseconds since 1970. */
+  /** When the oldest change was seen (`steadyMs`). */
   readonly sinceMs: number
 }
 
@@ -61,7 +63,7 @@ export class DirtyFolders {
   }
 
   /** A name in a folder; `isTree` when all that is below it may be new. */
-  addName(folder: string, name: string, isTree = false, sinceMs = Date.now()): void {
+  addName(folder: string, name: string, isTree = false, sinceMs = steadyMs()): void {
     const dirty = this.#of(folder, sinceMs)
     const known = dirty.names.get(name)
     if (known === undefined && this.#names >= this.#maxNames) {
@@ -73,7 +75,7 @@ export class DirtyFolders {
   }
 
   /** A folder as a whole, with or without all that is below it. */
-  addFolder(folder: string, scope: ChangeScope, sinceMs = Date.now()): void {
+  addFolder(folder: string, scope: ChangeScope, sinceMs = steadyMs()): void {
     const dirty = this.#of(folder, sinceMs)
     dirty.scope = widerScope(dirty.scope, scope)
   }
@@ -142,15 +144,17 @@ export const dirtyFolder = (
   sinceMs,
 })
 
-/** The folders of an item that a thread gave back. */
-export function foldersOf(
-  bytes: Uint8Array,
-  sinceMs: number,
-): { folder: DirtyFolder; notBeforeMs: number }[] {
+/** The folders of an item that a thread gave back, and how long each is not to be looked at yet. */
+export function foldersOf(bytes: Uint8Array, sinceMs: number): { folder: DirtyFolder; waitMs: number }[] {
   const item = decodeItem(bytes)
   if (item.kind !== 'reconcile') return []
-  return item.groups.map((group) => ({
-    folder: dirtyFolder(group, sinceMs),
-    notBeforeMs: item.notBeforeMs,
-  }))
+  const waitMs = stillToWaitMs(item.notBeforeMs, Date.now())
+  return item.groups.map((group) => ({ folder: dirtyFolder(group, sinceMs), waitMs }))
 }
+
+/** Changes that they stand for: names, and folders as a whole. */
+export const changesIn = (groups: readonly ChangedFolder[]): number =>
+  groups.reduce(
+    (sum, { names, trees, scope }) => sum + names.length + trees.length + (scope === 'names' ? 0 : 1),
+    0,
+  )

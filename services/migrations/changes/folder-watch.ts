@@ -17,6 +17,7 @@ import {
   pathOf,
   type Seen,
 } from './folder-nodes.ts'
+import { steadyMs } from './steady.ts'
 import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
@@ -99,7 +100,7 @@ export class FolderWatch {
 
   /** Looks for folders without a watch, and says that everything may have changed. */
   rescan(): void {
-    const sinceMs = Date.now()
+    const sinceMs = steadyMs()
     this.#rescannedMs = sinceMs
     this.#openTree(this.#root, () => {
       this.dirty.addFolder('', 'tree', sinceMs)
@@ -156,7 +157,7 @@ export class FolderWatch {
 
   /** A folder is new under this name; it is told once all of it is watched. */
   #appeared(node: FolderNode, name: string): void {
-    const sinceMs = Date.now()
+    const sinceMs = steadyMs()
     this.#openTree(childOf(node, name), () => {
       const folder = pathOf(this.#root, node)
       if (folder === undefined) return
@@ -268,7 +269,7 @@ export class FolderWatch {
 
   #rescanSoon(): void {
     if (this.#rescanTimer !== undefined || this.#isClosed) return
-    const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - Date.now())
+    const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - steadyMs())
     this.#rescanTimer = setTimeout(() => {
       this.#rescanTimer = undefined
       this.rescan()

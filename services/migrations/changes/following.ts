@@ -1,6 +1,7 @@
 import type { Log } from '../../../broker/log.ts'
 import type { ChangeDetection, ChangeFeed } from './feed.ts'
 import type { KnownFailures } from './known-failures.ts'
+import { steadyMs } from './steady.ts'
 
 /** What changes need of the migration that is worked on. */
 export interface ChangesPort {
@@ -17,8 +18,8 @@ export interface ChangesOptions {
   readonly reason: string | undefined
   /** Takes the place of a feed that has no room to watch all folders. */
   readonly fallback: () => ChangeFeed
-  /** Nobody was told of the changes for a while: all is to be compared once. */
-  readonly hasGap: boolean
+  /** Since when nobody was told of the changes (`steadyMs`): all is to be compared once; undefined where there is no gap. */
+  readonly gapSinceMs: number | undefined
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures
@@ -31,10 +32,21 @@ export interface ChangesOptions {
 export interface ChangesView {
   readonly detection: ChangeDetection | 'off'
   readonly reason: string | undefined
-  /** Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. */
+  /**
+   * Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. Where nobody tells of changes,
+   * or follows them, since the last moment of which it is known that all was found.
+   */
   readonly lagSeconds: number
   /** Changes that are not in the queue yet. */
   readonly unscheduled: number
   /** Changes that are in the queue. */
   readonly scheduled: number
 }
+
+/** @param oldestMs since when something waits (`steadyMs`) */
+export const lagSeconds = (oldestMs: number | undefined): number =>
+  oldestMs === undefined ? 0 : Math.max(0, (steadyMs() - oldestMs) / 1_000)
+
+/** The earliest of those that there are. */
+export const oldestOf = (times: readonly (number | undefined)[]): number | undefined =>
+  times.reduce((oldest, time) => (time === undefined ? oldest : Math.min(oldest ?? time, time)), undefined)

@@ -1,4 +1,5 @@
 import type { DirtyFolder } from './dirty-folders.ts'
+import { steadyMs } from './steady.ts'
 
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1
@@ -34,7 +35,7 @@ export class HeldNames {
     return times.reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
   }
 
-  /** Holds names of a folder. @param untilMs when they are released; without it, by `release` alone */
+  /** Holds names of a folder. @param untilMs when they are released (`steadyMs`); without it, by `release` alone */
   hold(folder: DirtyFolder, untilMs = Number.POSITIVE_INFINITY): void {
     for (const [names, isTree] of [
       [folder.names, false],
@@ -95,9 +96,9 @@ export class HeldNames {
       .values()
       .reduce((earliest, { untilMs }) => Math.min(earliest, untilMs), Number.POSITIVE_INFINITY)
     if (!Number.isFinite(next)) return
-    const waitMs = Math.min(Math.max(0, next - Date.now()), maxTimerMs)
+    const waitMs = Math.min(Math.max(0, next - steadyMs()), maxTimerMs)
     this.#timer = setTimeout(() => {
-      for (const held of [...this.#held.values()]) if (held.untilMs <= Date.now()) this.#free(held)
+      for (const held of [...this.#held.values()]) if (held.untilMs <= steadyMs()) this.#free(held)
       this.#wait()
     }, waitMs)
   }

@@ -1,3 +1,5 @@
+import { steadyMs } from './steady.ts'
+
 /** What is written within so long needs one comparison. */
 const minPauseMs = 1_000
 /** After one there is none for so many times as long as it took. */
@@ -34,12 +36,12 @@ export class OtherNames {
   comparing(): void {
     this.close()
     this.#sinceMs = undefined
-    this.#begunMs = Date.now()
+    this.#begunMs = steadyMs()
   }
 
   /** Everything was compared. */
   compared(): void {
-    const now = Date.now()
+    const now = steadyMs()
     const tookMs = now - (this.#begunMs ?? now)
     this.#notBeforeMs = now + Math.max(minPauseMs, pauseFactor * tookMs)
     this.#begunMs = undefined
@@ -54,7 +56,7 @@ export class OtherNames {
   #schedule(): void {
     const sinceMs = this.#sinceMs
     if (sinceMs === undefined || this.#begunMs !== undefined || this.#timer !== undefined) return
-    const waitMs = Math.max(0, this.#notBeforeMs - Date.now())
+    const waitMs = Math.max(0, this.#notBeforeMs - steadyMs())
     this.#timer = setTimeout(() => this.#compare(sinceMs), waitMs)
   }
 }

@@ -101,7 +101,11 @@ export class RemovalGuards {
   }
 
   /** There is more to be removed than may be without approval: the migration stops for it. */
-  async hold(record: MigrationRecord, held: Held): Promise<void> {
+  async hold(
+    record: MigrationRecord,
+    held: Held,
+    behind: Pick<MigrationRecord, 'behindSince'>,
+  ): Promise<void> {
     const { records, log } = this.#options
     const { migrationId } = record
     const { files, folders, bytes, example } = held
@@ -120,7 +124,7 @@ export class RemovalGuards {
     const workId = workIdOf(record)
     await happen(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
-        ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
+        ? { ...current, ...behind, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,
     )
     log.warn({ migration: migrationId, deletions }, 'There are too many deletions to make without approval.')

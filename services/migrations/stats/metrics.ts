@@ -67,7 +67,7 @@ export class MigrationMetrics {
     ]
   }
 
-  /** Of those migrations that are live; what is not any more has no lag. */
+  /** Of live migrations, also of those that were left; others have no lag. */
   measureLag(works: readonly Pick<WorkState, 'record' | 'changes'>[]): void {
     for (const gauge of this.#lags) gauge.unset()
     this.#lags.clear()

@@ -2,8 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { holds, hostFolder } from '../../../services/migrations/host-folder.ts'
 import { localFolder } from '../../../services/migrations/local-folder.ts'
-import { areNested } from '../../../services/migrations/overlap.ts'
-import { requireApart } from '../../../services/migrations/places.ts'
+import { areNested, requireApart } from '../../../services/migrations/overlap.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { mountAgain, whyNoMount } from '../../support/mounts.ts'
 import { testUnless } from '../../support/unless.ts'
@@ -57,8 +56,9 @@ testUnless(whyNoMount(), 'a migration into its own source is refused, wherever t
   using _part = mountAgain(`${folder.source}/in`, folder['part of it'])
   using _door = mountAgain(`${folder.apart}/in`, `${folder.source}/door`)
   const at = (fsRoot: string) => localFolder({ kind: 'local', options: { fsRoot } }, '/')
+  const stores = { localFolder: at, storeName: async () => undefined }
   const into = (target: string) =>
-    requireApart({ localFolder: at }, { source: folder.source, path: '/', target, targets: ['/'] })
+    requireApart(stores, { source: folder.source, path: '/', target, targets: ['/'] })
   for (const [target, relation] of [
     [folder.again, 'is the same folder as'],
     [`${folder.again}/in`, 'lies inside'],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { newFollowed, stateOf } from '../../../services/migrations/followed.ts'
 import { MigrationMetrics } from '../../../services/migrations/stats/metrics.ts'
 import { MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
@@ -22,6 +23,13 @@ test('how far a live migration is behind is measured for each, and for no other'
     ['migrations.lag.seconds', { migration: 'followed' }, 12.5],
     ['migrations.lag.changes', { migration: 'followed' }, 7],
   ])
+  // One that was stopped falls behind.
+  const behindSince = new Date(Date.now() - 60_000).toISOString()
+  const left = migrationRecord({ kind: 'live', state: 'STOPPED', seeded: true, behindSince })
+  metrics.measureLag([stateOf(newFollowed(left))])
+  const [seconds, count] = lags()
+  expect([seconds!.labels, count!.value]).toEqual([{ migration: 'one' }, 1])
+  expect(seconds!.value).toBeGreaterThan(59)
   metrics.measureLag([])
   expect(lags()).toEqual([])
 })

@@ -170,10 +170,10 @@ describe('a schedule with windows', () => {
 
   test('says in words when it goes on', () => {
     const waiting = recurring('SCHEDULED', '01T22:00')
-    expect(stateText(waiting, 0, ms('02T07:00'))).toBe(
+    expect(stateText(waiting, { failed: 0, conditions: [] }, ms('02T07:00'))).toBe(
       'waits for its next window, at 2026-02-02T22:00:00.000Z',
     )
-    expect(stateText(waiting, 0, ms('02T05:00'))).toBe('waits for its turn')
+    expect(stateText(waiting, { failed: 0, conditions: [] }, ms('02T05:00'))).toBe('waits for its turn')
   })
 })
 
@@ -187,12 +187,12 @@ test('a held deletion is told in words that fit its numbers', () => {
     time: new Date(now).toISOString(),
   }
   const held = { ...migrationRecord({ state: 'STOPPED', resumable: true }), deletions }
-  expect(stateText(held, 1, now)).toBe(
+  expect(stateText(held, { failed: 1, conditions: [] }, now)).toBe(
     'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path did not arrive',
   )
   expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
   const ofLive = { ...held, deletions: { ...deletions, removedWithinHour: 100, example: '/a/b' } }
-  expect(stateText(ofLive, 0, now)).toBe(
+  expect(stateText(ofLive, { failed: 0, conditions: [] }, now)).toBe(
     'stopped before 2 files and 1 folder more are deleted at the target, after 100 within an hour: approve-deletions goes on',
   )
   expect(recordConditions(ofLive, now)[0]?.message).toMatch(/: 2 files and 1 folder, such as \/a\/b$/)

@@ -8,6 +8,7 @@ import { KnownFailures } from '../../../../services/migrations/changes/known-fai
 import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
 import { RemovalsHeld } from '../../../../services/migrations/changes/on-hold.ts'
 import { OtherNames } from '../../../../services/migrations/changes/other-names.ts'
+import { steadyMs } from '../../../../services/migrations/changes/steady.ts'
 import { ChangedNames } from '../../../../services/migrations/engine/changed-folders.ts'
 import { noCounts } from '../../../../services/migrations/engine/counts.ts'
 import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
@@ -51,7 +52,7 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
     feed: new LocalWatch(Buffer.from(folder.source), options.maxWatches),
     reason: undefined,
     fallback: () => new Comparison(),
-    hasGap: false,
+    gapSinceMs: undefined,
     endsWithScan: false,
     failures: known,
     migration: 'test',
@@ -166,15 +167,42 @@ test('a large file that is being copied is not copied a second time at the same 
 })
 
 test('after a gap everything is compared, once the scan is over and no sooner', async () => {
-  await using live = follow({ hasGap: true })
+  await using live = follow({ gapSinceMs: steadyMs() - 60_000 })
   await live.start()
   expect(live.queue).toEqual([])
-  expect(live.changes.view().lagSeconds).toBeGreaterThanOrEqual(0)
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(60)
   expect(await live.changes.scanned()).toBe(true)
   expect(await live.next()).toMatchObject({ lane: 'region', paths: ['/'] })
   expect(await live.changes.scanned()).toBe(true)
   live.done(await live.next())
   expect(await live.changes.scanned()).toBe(false)
+  expect(live.changes.view().lagSeconds).toBe(0)
+  // What changes while nobody looks is behind since then.
+  await live.changes.close()
+  const { behindMs } = live.changes
+  expect(steadyMs() - behindMs!).toBeLessThan(60_000)
+  await until('the lag grows', () => live.changes.view().lagSeconds > 0)
+  expect(live.changes.behindMs).toBe(behindMs)
+})
+
+test('while comparing is all that tells of changes, the target is behind since the last comparison began', async () => {
+  await using live = follow({ feed: new Comparison(3_600) })
+  await live.start()
+  expect(await live.changes.scanned()).toBe(false)
+  await until('it is behind', () => live.changes.view().lagSeconds > 0)
+  expect(live.changes.view()).toMatchObject({ detection: 'comparing', unscheduled: 0, scheduled: 0 })
+  await using often = follow({ feed: new Comparison(0.05) })
+  const begunMs = steadyMs()
+  await often.start()
+  expect(await often.changes.scanned()).toBe(false)
+  const first = await often.next()
+  expect(often.changes.behindMs).toBeLessThan(begunMs + 25)
+  often.done(first)
+  const { behindMs } = often.changes
+  expect(behindMs).toBeGreaterThan(begunMs + 25)
+  // The next one is not over.
+  await often.next(2)
+  expect(often.changes.behindMs).toBe(behindMs)
 })
 
 test('more folders than can be watched: it says so, and compares, at the beginning and later', async () => {

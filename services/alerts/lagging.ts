@@ -1,0 +1,27 @@
+import { defaultComparisonSeconds } from '../../subjects/migration-changes.ts'
+import type { Migration } from '../../subjects/migration-model.ts'
+import type { Observation } from './judge.ts'
+
+type Live = Pick<
+  Migration,
+  'migrationId' | 'changeDetection' | 'changeLagSeconds' | 'comparisonPeriodSeconds'
+>
+
+/** What is to be told of a migration that is behind its source by more than a threshold, in seconds. */
+export function lagging(migration: Live, thresholdSeconds: number): Observation[] {
+  const { migrationId, changeLagSeconds = 0 } = migration
+  if (changeLagSeconds <= thresholdSeconds + unheardSeconds(migration)) return []
+  const value = Math.round(changeLagSeconds * 100) / 100
+  return [{ object: migrationId, value, summary: lagText(migration, changeLagSeconds) }]
+}
+
+/** For so long nothing is heard of changes where all is well: the next comparison finds them. */
+const unheardSeconds = ({ changeDetection, comparisonPeriodSeconds = defaultComparisonSeconds }: Live) =>
+  changeDetection === 'comparing' ? comparisonPeriodSeconds : 0
+
+function lagText({ migrationId, changeDetection }: Live, lagSeconds: number): string {
+  const seconds = Math.round(lagSeconds)
+  return changeDetection === 'watching'
+    ? `a change of the migration ${migrationId} has waited for ${seconds} s`
+    : `what changed at the source of the migration ${migrationId} in the last ${seconds} s may not be at its target`
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { lagging } from '../../../services/alerts/lagging.ts'
+
+const summaries = (
+  changeDetection: 'watching' | 'comparing' | 'off',
+  changeLagSeconds: number,
+  comparisonPeriodSeconds?: number,
+) => {
+  const period = comparisonPeriodSeconds === undefined ? {} : { comparisonPeriodSeconds }
+  return lagging({ migrationId: 'm', changeDetection, changeLagSeconds, ...period }, 600).map(
+    ({ summary }) => summary,
+  )
+}
+
+test('a migration lags when it is behind by more than its threshold, and than a comparison takes to come', () => {
+  const waited = (seconds: number) => `a change of the migration m has waited for ${seconds} s`
+  const unknown = (seconds: number) =>
+    `what changed at the source of the migration m in the last ${seconds} s may not be at its target`
+  expect(summaries('watching', 600)).toEqual([])
+  expect(summaries('watching', 601)).toEqual([waited(601)])
+  // The usual minute.
+  expect(summaries('comparing', 660)).toEqual([])
+  expect(summaries('comparing', 661)).toEqual([unknown(661)])
+  expect(summaries('comparing', 4_200, 3_600)).toEqual([])
+  expect(summaries('comparing', 4_201, 3_600)).toEqual([unknown(4_201)])
+  // Stopped.
+  expect(summaries('off', 601, 3_600)).toEqual([unknown(601)])
+  expect(lagging({ migrationId: 'once' }, 0)).toEqual([])
+})
