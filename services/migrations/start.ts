@@ -213,6 +213,8 @@ export async function startMigrations(options: MigrationsOptions) {
     changesOf,
     conditionsOf,
     forgetLimit: bandwidth.forget,
+    forgetVerifications: verifications.forgetOf,
+    forgetCleanups: cleanups.forgetOf,
     removeLeftovers: (record: MigrationRecord) =>
       removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {
