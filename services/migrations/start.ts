@@ -187,7 +187,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
-  const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
+  const plans = new Plans({ connection, mover, figures, resolve, guards, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
     connection,

@@ -36,7 +36,7 @@ export async function matchTarget(
   const paths = matchedPaths(record)
   if (paths.length === 0) return undefined
   const planned = new Planned()
-  await planAll(mover, spec, { matchesTarget: true, paths, planned, spillFolder, signal })
+  await planAll(mover, spec, { by: { as: 'match' }, paths, planned, spillFolder, signal })
   const { counts } = planned
   const deletions = {
     files: counts.filesToDelete,
