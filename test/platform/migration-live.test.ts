@@ -250,6 +250,8 @@ test('more removals than the guard allows are held until somebody approves of th
   const { deletions } = await live.get()
   expect(deletions).toMatchObject({ isHeld: true, removedWithinHour: 5 })
   const planned = await platform.call(migrations.plan, { migrationId })
+  const going = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
+  expect(going).toEqual(expect.arrayContaining(deletions?.samples ?? ['none']))
   expect(planned).toMatchObject({
     status: 'COMPLETE',
     filesToDelete: deletions?.files,

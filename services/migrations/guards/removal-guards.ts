@@ -113,7 +113,7 @@ export class RemovalGuards {
   async hold(record: MigrationRecord, held: Held): Promise<void> {
     const { records, log } = this.#options
     const { migrationId } = record
-    const { files, folders, bytes, example } = held
+    const { files, folders, bytes, samples } = held
     const { guard } = this.#of(record)
     const { entries } = guard
     const deletions = {
@@ -123,7 +123,7 @@ export class RemovalGuards {
       bytes,
       ...(entries === undefined ? {} : { percent: percentOf(files + folders, entries) }),
       removedWithinHour: guard.removed,
-      example,
+      samples: [...samples],
       time: new Date().toISOString(),
     }
     const workId = workIdOf(record)

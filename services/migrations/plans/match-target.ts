@@ -1,5 +1,6 @@
 import type { Output } from '../../../subjects/contract.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
+import { maxDeletionSamples } from '../../../subjects/target-match.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
 import type { Failure } from '../engine/counts.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
@@ -46,7 +47,10 @@ export async function matchTarget(
     time: new Date().toISOString(),
   }
   const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)
-  if (!isApproved && needsApproval(record, counts)) return { ...deletions, isHeld: true }
+  if (!isApproved && needsApproval(record, counts)) {
+    const samples = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
+    return { ...deletions, samples: samples.slice(0, maxDeletionSamples), isHeld: true }
+  }
   const begun = begunIn(record)
   const done = {
     files: doneBefore(begun?.files, deletions.files),
