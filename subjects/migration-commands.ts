@@ -194,6 +194,7 @@ export const migrationCommands = definitions({
   },
   delete: {
     summary: 'Forget a migration that is not running; what it copied stays',
+    description: 'Its verifications and cleanups stay too, with their reports; see delete-with-assets.',
     input: byId,
     output: Nothing,
     ...command,
@@ -214,9 +215,17 @@ export const migrationCommands = definitions({
     ],
   },
   'delete-with-assets': {
-    summary: 'Forget a migration, and tell what was kept for it',
+    summary:
+      'Forget a migration with its verifications, cleanups and their reports, and tell what was kept for it',
+    description:
+      'A verification or cleanup that is under way is cancelled first. What the migration copied stays.',
     input: byId,
-    output: strict({ workItems: AssetDeletionStats, failedPaths: AssetDeletionStats }),
+    output: strict({
+      workItems: AssetDeletionStats,
+      failedPaths: AssetDeletionStats,
+      verifications: AssetDeletionStats,
+      cleanups: AssetDeletionStats,
+    }),
     ...command,
     http: [
       { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}/withAssets' },

@@ -58,7 +58,7 @@ export const migrationPlan = definitions({
     summary:
       'What a migration would copy, skip, leave out and delete as things are, without touching anything',
     description:
-      'Answers at its end, or after 20 seconds with what is known by then: ask again with its id. Kept for an hour, and not over a restart.',
+      'Answers at its end, or after 20 seconds with what is known by then: ask again with its id. Kept for an hour, and not over a restart. Of a live migration that was started it is what a comparison of everything does, and what waits to be deleted; before, what its first scan does.',
     input: strict({
       migrationId,
       planId: Type.Optional(Uuid('A plan that is under way or done; default: a new one')),

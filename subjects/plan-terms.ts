@@ -5,10 +5,11 @@ export const planActions = {
   COPY: 'It is not at the target',
   REPLACE: 'The target has something else of its name, which the policy does not leave',
   COMPARE: 'The target has a file of its name and size: its content decides',
-  SKIP: 'The policy leaves what the target has',
+  SKIP: 'The policy leaves what the target has, or a live migration finds it the same',
   EXCLUDE: 'An exclusion leaves it out, or no inclusion matches it',
   REFUSE: 'The target cannot hold it, or something stands in its way',
-  DELETE: 'It is at the target only, and the migration matches the target',
+  DELETE:
+    'It is at the target only, and the migration matches the target, or is live and has brought it there',
   KEEP: 'It is at the target only, and stays, or something in it does',
   UNREADABLE: 'A store did not let it be looked at',
 } as const
@@ -23,7 +24,7 @@ export const planCounts = {
   bytesToReplace: 'Their bytes',
   filesToCompare: 'Files whose content decides whether they are copied',
   bytesToCompare: 'Their bytes',
-  filesToSkip: 'Files that the policy leaves as they are at the target',
+  filesToSkip: 'Files whose content is left as it is at the target',
   bytesToSkip: 'Their bytes',
   foldersToMake: 'Folders that are not at the target',
   filesExcluded: 'Files that are left out',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Count, model, Path, strict, Timestamp } from './schemas.ts'
+import { Count, list, model, Path, strict, Timestamp } from './schemas.ts'
 
 /**
  * What is deleted without anybody's approval, unless the migration says otherwise: a number that a person can look through,
@@ -53,6 +53,9 @@ export const deletionView = {
   ),
 }
 
+/** Paths of held deletions that are shown: a person looks at some, `plan` has more. */
+export const maxDeletionSamples = 20
+
 /** Deletions of a migration: those that wait for approval (of a live one, those that were met so far), or those that were made. */
 export const Deletions = model('Deletions', {
   isHeld: Type.Boolean({ description: 'Whether they wait for approve-deletions' }),
@@ -69,6 +72,13 @@ export const Deletions = model('Deletions', {
   removedWithinHour: Type.Optional(
     Count('Live migrations: files and folders removed within the hour before'),
   ),
-  example: Type.Optional(Path('Live migrations: one of those that wait, as a path of the source')),
+  samples: Type.Optional(
+    list(
+      Path(
+        'One of those that wait, as a path of the source: of live migrations those with the most in them first, without what is in them',
+      ),
+      maxDeletionSamples,
+    ),
+  ),
   time: Timestamp('When they were counted'),
 })

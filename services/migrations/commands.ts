@@ -158,8 +158,13 @@ export function commandHandlers(
       const record = await figures.record(migrationId)
       requireNext(migrationId, record, 'delete')
       const assets = await assetsOf(dependencies, workIdOf(record))
+      // First: whoever is killed halfway can be asked for the same once more.
+      const [verifications, cleanups] = await Promise.all([
+        dependencies.forgetVerifications(record.internalId),
+        dependencies.forgetCleanups(record.internalId),
+      ])
       await remove(migrationId)
-      return assets
+      return { ...assets, verifications, cleanups }
     },
     'add-pending-region': async ({ migrationId, path: given, actionPolicy, targetMatch = false }) => {
       const record = await figures.record(migrationId)

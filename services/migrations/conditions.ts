@@ -131,15 +131,21 @@ export function recordConditions(record: MigrationRecord, nowMs: number): Condit
     return [{ ...waits, since: scheduled ?? created }]
   }
   if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
-  const { files, folders, example, time } = deletions
+  const { files, folders, samples = [], time } = deletions
   const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
   return [
     {
-      ...said('WAITS_FOR_APPROVAL', example === undefined ? held : `${held}, such as ${example}`),
+      ...said('WAITS_FOR_APPROVAL', samples.length === 0 ? held : `${held}, such as ${some(samples)}`),
       since: time,
     },
   ]
 }
+
+/** So many paths go into a message; the record has more. */
+const shownSamples = 3
+
+/** Some of the paths in words. */
+const some = (paths: readonly string[]): string => paths.slice(0, shownSamples).join(', ')
 
 function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {
   const nextMs = recurrence && windowChangeMs(recurrence, nowMs)

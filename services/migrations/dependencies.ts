@@ -10,6 +10,7 @@ import type { Plans } from './plans/plans.ts'
 import type { MigrationRecord } from './record.ts'
 import type { RuleBook } from './rules/book.ts'
 import type { RollingStats } from './stats/rolling-stats.ts'
+import type { Forgotten } from './walks/forget-jobs.ts'
 import type { WorkStores } from './work.ts'
 
 /** What the handlers of migrations work with. */
@@ -37,5 +38,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly forgetLimit: (migrationId: string) => Promise<void>
   /** Removes from its target what writers that died had under construction for a migration. */
   readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
+  /** Forgets the verifications or cleanups of a migration with their reports. */
+  readonly forgetVerifications: (internalId: string) => Promise<Forgotten>
+  readonly forgetCleanups: (internalId: string) => Promise<Forgotten>
   readonly plans: Pick<Plans, 'handlers'>
 }

@@ -102,23 +102,18 @@ export class ProgressEvents {
   #markOf(record: MigrationRecord): string {
     const { progress, flights, changesOf } = this.#options
     const workId = workIdOf(record)
-    const { lagSeconds, ...changes } = changesOf(record) ?? { lagSeconds: 0 }
-    const lag = grows(changes) ? 0 : lagSeconds
+    const { lagSeconds = 0, ...changes }: Partial<ChangesView> = changesOf(record) ?? {}
+    const lag = grows(changes.detection) ? 0 : lagSeconds
     return JSON.stringify([progress.changes(workId), flights.of(workId), changes, lag])
   }
 }
 
 /** Whether the lag only tells how long ago somebody looked: it grows by itself. */
-const grows = ({ detection }: Partial<Pick<ChangesView, 'detection'>>): boolean => detection !== 'watching'
+const grows = (detection: ChangesView['detection'] | undefined): boolean => detection !== 'watching'
 
 /** What moves while something is done: time passes in any case, and conditions have an event of their own. */
 function figuresIn({ state, pathRetryCount, progress }: Payload<typeof progressed>): string {
-  const { duration: _, etaEstimate: _eta, changeLagSeconds = 0, ...figures } = progress
-  const { changeDetection: detection } = figures
-  return JSON.stringify([
-    state,
-    pathRetryCount,
-    figures,
-    grows({ ...(detection && { detection }) }) ? 0 : changeLagSeconds,
-  ])
+  const { duration: _, etaEstimate: _eta, changeLagSeconds, ...figures } = progress
+  const lag = grows(figures.changeDetection) ? 0 : changeLagSeconds
+  return JSON.stringify([state, pathRetryCount, figures, lag])
 }

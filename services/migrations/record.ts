@@ -111,9 +111,9 @@ export const MigrationRecord = strict({
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
-export const recordVersion = 2
+export const recordVersion = 3
 
-/** From one-time migrations alone to all kinds. */
+/** From one-time migrations alone to all kinds; from one example of held deletions to some. */
 export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
   1: (document) => ({
     kind: 'once',
@@ -122,6 +122,12 @@ export const recordUpcasters: Readonly<Record<number, Upcaster>> = {
     pendingRegions: [],
     ...(document as object),
   }),
+  2: (document) => {
+    const { deletions, ...record } = document as { deletions?: { example?: string } }
+    if (deletions?.example === undefined) return document
+    const { example, ...held } = deletions
+    return { ...record, deletions: { ...held, samples: [example] } }
+  },
 }
 
 /** Under which queue, progress and failures of a migration's generation are kept. */

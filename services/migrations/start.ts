@@ -190,7 +190,7 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
-  const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
+  const plans = new Plans({ connection, mover, figures, resolve, guards, spillFolder: reportsFolder, log })
   const dependencies = {
     plans,
     connection,
@@ -216,6 +216,8 @@ export async function startMigrations(options: MigrationsOptions) {
     changesOf,
     conditionsOf,
     forgetLimit: bandwidth.forget,
+    forgetVerifications: verifications.forgetOf,
+    forgetCleanups: cleanups.forgetOf,
     removeLeftovers: (record: MigrationRecord) =>
       removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {

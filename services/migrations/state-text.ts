@@ -46,7 +46,7 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
     const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
     return removedWithinHour === undefined
       ? `stopped before ${held} of the target are deleted: see plan, then approve-deletions`
-      : `stopped before ${held} more are deleted at the target, after ${removedWithinHour} within an hour: approve-deletions goes on`
+      : `stopped before ${held} more are deleted at the target, after ${removedWithinHour} within an hour: see plan, then approve-deletions`
   }
   if (!resumable) return 'stopped, and cannot go on'
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cleanup, cleanups } from '../../subjects/cleanups.ts'
@@ -104,6 +104,7 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   const reports = (await platform.rest('migrator', 'GET', '/source-cleanup/first/reports')).body as {
     descriptor: { name: string; type: string }
     migrationExists: boolean
+    size: number
   }[]
   expect(reports).toHaveLength(3 * 4)
   const newest = reports.find(({ descriptor }) => descriptor.type === 'FULL')
@@ -112,6 +113,15 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   const got = await fetch(`${platform.httpUrls.migrator}/source-cleanup/reports/first?${query}`)
   expect(await got.text()).toBe(full)
   expect((await platform.rest('migrator', 'GET', '/source-cleanup/nobody/reports')).status).toBe(404)
+
+  // They go with the migration only if that is asked for.
+  const bytes = reports.reduce((sum, { size }) => sum + size, 0)
+  expect(JSON.parse(await run('migrations', 'delete-with-assets', 'first', '--json'))).toMatchObject({
+    cleanups: { total: 3, deleted: 3, bytesDeleted: bytes },
+    verifications: { total: 0, deleted: 0, bytesDeleted: 0 },
+  })
+  expect(await platform.call(cleanups.list, { migrationId: 'first' })).toEqual([])
+  expect(readdirSync(join(home, 'cleanups'))).toEqual([])
 })
 
 test('by itself: at once, later, and not when somebody thought better of it; a restart forgets none', async () => {

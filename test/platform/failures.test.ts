@@ -159,6 +159,8 @@ test('a migration goes with what was kept for it, and the reply tells what that 
     body: {
       workItems: { total: 0, deleted: 0, bytesDeleted: 0 },
       failedPaths: { total: 1, deleted: 1, bytesDeleted: expect.any(Number) as number },
+      verifications: { total: 0, deleted: 0, bytesDeleted: 0 },
+      cleanups: { total: 0, deleted: 0, bytesDeleted: 0 },
     },
   })
   expect((body as { failedPaths: { bytesDeleted: number } }).failedPaths.bytesDeleted).toBeGreaterThan(0)

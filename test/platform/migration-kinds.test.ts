@@ -140,6 +140,8 @@ test('from its definition to its end, by the paths of the existing product', asy
   expect(await rest('DELETE', '/migrations/plain/withAssets')).toEqual({
     workItems: { total: 0, deleted: 0, bytesDeleted: 0 },
     failedPaths: { total: 0, deleted: 0, bytesDeleted: 0 },
+    verifications: { total: 0, deleted: 0, bytesDeleted: 0 },
+    cleanups: { total: 0, deleted: 0, bytesDeleted: 0 },
   })
   await rest('GET', '/migrations/plain', 404)
 })

@@ -266,15 +266,29 @@ test('more removals than the guard allows are held until somebody approves of th
   // What nobody approved of waits again.
   await platform.call(migrations.resume, { migrationId })
   await live.is('STOPPED')
-  expect((await live.get()).deletions).toMatchObject({ isHeld: true, removedWithinHour: 5 })
+  const { deletions } = await live.get()
+  expect(deletions).toMatchObject({ isHeld: true, removedWithinHour: 5 })
+  const planned = await platform.call(migrations.plan, { migrationId })
+  const going = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
+  expect(going).toEqual(expect.arrayContaining(deletions?.samples ?? ['none']))
+  expect(planned).toMatchObject({
+    status: 'COMPLETE',
+    filesToDelete: deletions?.files,
+    foldersToDelete: deletions?.folders,
+    deletionsNeedApproval: true,
+    filesToCopy: 0,
+    filesToReplace: 0,
+  })
+  const kept = planned.samples.filter(({ action }) => action === 'KEEP').map(({ path }) => path)
+  expect(kept).toEqual(['/.gantry-trash'])
   await platform.call(migrations['approve-deletions'], { migrationId })
   const besideTrash = () => live.differences().filter((line) => !line.startsWith('/.gantry-trash'))
   await until('all of it is removed', () => isEqual(besideTrash))
   await until('nothing is left to do', async () => (await live.get()).changeLagSeconds === 0)
   await live.is('LIVE')
   expect((await live.get()).deletions).toBeUndefined()
-  const kept = readdirSync(live.there('.gantry-trash'), { recursive: true, encoding: 'utf8' })
-  expect(kept.filter((path) => /old\d$|a\/2$|b\/3$|c\/4$/.test(path))).toHaveLength(13)
+  const trashed = readdirSync(live.there('.gantry-trash'), { recursive: true, encoding: 'utf8' })
+  expect(trashed.filter((path) => /old\d$|a\/2$|b\/3$|c\/4$/.test(path))).toHaveLength(13)
 })
 
 test('changes after the scan are not applied where the target is not to listen', async () => {

@@ -52,7 +52,10 @@ test('a migration plans, holds more deletions than it may make, makes them when 
     stateText: expect.stringContaining('stopped before 4 files and 0 folders of the target are deleted'),
     // Of twelve files and the folder.
     deletions: { isHeld: true, files: 4, folders: 0, bytes: 12, percent: (100 * 4) / 13 },
+    conditions: [{ reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('such as /data/extra') }],
   })
+  const extras = Array.from({ length: 4 }, (_, index) => `/data/extra${index}`)
+  expect(held.deletions?.samples?.toSorted()).toEqual(extras)
   expect(readdirSync(join(folder.to, 'data'))).toHaveLength(12)
 
   // More than were approved of are not made.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
@@ -194,6 +194,23 @@ test('two at once, the others wait; an end is at once; what was under way begins
   await platform[Symbol.asyncDispose]()
   platform = await startTestPlatform({ home })
   await until('both go on', async () => (await statuses()).join() === 'CANCELLED,IN_PROGRESS,IN_PROGRESS')
-  for (const { id } of [second, third]) await platform.call(verifications.cancel, { verificationId: id })
-  expect(await statuses()).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
+  await platform.call(verifications.cancel, { verificationId: second.id })
+  expect(await statuses()).toEqual(['CANCELLED', 'CANCELLED', 'IN_PROGRESS'])
+
+  // What is left of it goes with its migration if that is asked for, also what is under way.
+  const idsOf = async (migrationId: string) =>
+    (await platform.call(verifications.list, { migrationId })).map(({ id }) => id).toSorted()
+  const others = await idsOf('everything')
+  await platform.call(migrations.delete, { migrationId: 'everything' })
+  const reply = await migrator('DELETE', '/migrations/long/withAssets')
+  expect(reply).toMatchObject({
+    status: 200,
+    body: { verifications: { total: 3, deleted: 3 }, cleanups: { total: 0, deleted: 0, bytesDeleted: 0 } },
+  })
+  const { bytesDeleted } = (reply.body as { verifications: { bytesDeleted: number } }).verifications
+  expect(bytesDeleted).toBeGreaterThan(0)
+  expect(await idsOf('long')).toEqual([])
+  expect(others.length).toBeGreaterThan(0)
+  expect(await idsOf('everything')).toEqual(others)
+  expect(readdirSync(join(home, 'reports')).toSorted()).toEqual(others)
 })

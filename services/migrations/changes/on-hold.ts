@@ -1,3 +1,4 @@
+import { maxDeletionSamples } from '../../../subjects/target-match.ts'
 import type { HeldRemoval } from '../engine/counts.ts'
 import { folderOf, isWithin } from './dealt-paths.ts'
 import { holdingMs } from '../engine/removal-budget.ts'
@@ -10,7 +11,8 @@ const maxHeld = 100_000
 
 /** What waits for somebody's approval, as far as it is known. */
 export interface Held extends Omit<HeldRemoval, 'path'> {
-  readonly example: string
+  /** Paths, those with the most in them first. */
+  readonly samples: readonly string[]
 }
 
 /** A live migration stops, as somebody has to approve of what it would remove. */
@@ -59,14 +61,18 @@ export class OnHold {
   /** A file may be held by itself, and with a folder above it that went after it. */
   #sum(): Held {
     const sum = { files: 0, folders: 0, bytes: 0 }
-    let example = ''
-    for (const { path, files, folders, bytes } of this.#held.values()) {
+    const apart: HeldRemoval[] = []
+    for (const removal of this.#held.values()) {
+      const { path, files, folders, bytes } = removal
       if (path !== '/' && isWithin(this.#held, folderOf(path))) continue
-      example ||= path
+      apart.push(removal)
       sum.files += files
       sum.folders += folders
       sum.bytes += bytes
     }
-    return { ...sum, example }
+    const largestFirst = apart.toSorted((one, other) => entriesIn(other) - entriesIn(one))
+    return { ...sum, samples: largestFirst.slice(0, maxDeletionSamples).map(({ path }) => path) }
   }
 }
+
+const entriesIn = ({ files, folders }: HeldRemoval): number => files + folders

@@ -7,6 +7,7 @@ import { cleanupEvents } from '../../../subjects/cleanups.ts'
 import { type CleanupRow, cleanupHead, reported } from '../engine/walk/clean.ts'
 import { Collected } from '../engine/walk/findings.ts'
 import type { MigrationRecord } from '../record.ts'
+import { forgetJobsOf } from '../walks/forget-jobs.ts'
 import { ReportStore } from '../walks/reports.ts'
 import { WalkJobs } from '../walks/walk-jobs.ts'
 import { clean, type CleaningOptions } from './clean.ts'
@@ -22,7 +23,7 @@ export interface CleanupsOptions extends CleaningOptions {
   readonly log: Log
 }
 
-/** Opens the cleanups; `jobs` works on them, `due` begins those whose time has come. */
+/** Opens the cleanups; `jobs` works on them, `due` begins those whose time has come, `forgetOf` forgets those of a migration. */
 export async function startCleanups(options: CleanupsOptions) {
   const { connection, events, folder, cleanables, log } = options
   const records = await Collection.open(connection, {
@@ -54,7 +55,13 @@ export async function startCleanups(options: CleanupsOptions) {
     log,
   })
   const due = cleanupsDue({ records: cleanables.records, cleanups: records, wake: () => jobs.wake() })
-  return { handlers: cleanupHandlers({ ...options, records, reports, jobs }), jobs, due }
+  const known = { records, reports, jobs }
+  return {
+    handlers: cleanupHandlers({ ...options, ...known }),
+    jobs,
+    due,
+    forgetOf: (internalId: string) => forgetJobsOf(known, internalId),
+  }
 }
 
 /** What was removed stays removed; what was kept is looked at again. */

@@ -6,6 +6,7 @@ import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
+import type { PlanBy } from './walk/plan-by.ts'
 import type { Upload } from '../../drivers/driver.ts'
 import type { SentError } from '../../drivers/sent-error.ts'
 
@@ -36,7 +37,7 @@ export type Job =
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }
   | { readonly kind: 'abandon'; readonly spec: MoveSpec; readonly upload: Upload }
   | ({ readonly kind: 'compare'; readonly comparison: Comparison } & WalkJob)
-  | ({ readonly kind: 'plan'; readonly matchesTarget: boolean } & WalkJob)
+  | ({ readonly kind: 'plan'; readonly by: PlanBy } & WalkJob)
   | ({ readonly kind: 'match'; readonly match: Match } & WalkJob)
   | ({ readonly kind: 'clean'; readonly step: CleaningStep } & WalkJob)
 

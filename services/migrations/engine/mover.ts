@@ -9,6 +9,7 @@ import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
+import type { PlanBy } from './walk/plan-by.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './counts.ts'
@@ -129,15 +130,15 @@ export class Mover implements AsyncDisposable {
     await this.#walk({ kind: 'compare', spec, comparison, folders }, take, signal)
   }
 
-  /** Says what a migration would do with folders, one level; like `compare`. @param matchesTarget see `Planner` */
+  /** Says what a migration would do with folders, one level; like `compare`. */
   async plan(
     spec: MoveSpec,
-    matchesTarget: boolean,
+    by: PlanBy,
     folders: readonly string[],
     take: (findings: Findings) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#walk({ kind: 'plan', spec, matchesTarget, folders }, take, signal)
+    await this.#walk({ kind: 'plan', spec, by, folders }, take, signal)
   }
 
   /** Deletes what is only at the target in folders, one level of those that are on both sides; like `compare`. */

@@ -61,9 +61,9 @@ export interface Removal {
   /** Called for each entry that is gone because of this. */
   readonly removed: (entry: Entry, path: StorePath) => void
   /** Each entry is charged before it goes, so that none is to be taken away with others in it. */
-  readonly budget?: RemovalBudgetView
+  readonly budget?: Pick<RemovalBudgetView, 'charge' | 'isUnsettled' | 'settle'>
   /** Called for each entry that waits for a larger budget. */
-  readonly held?: (entry: Entry) => void
+  readonly held?: (entry: Entry, at: Removed) => void
 }
 
 /** How a migration removes at its target: within its budget, and into its trash, as far as it has them. */
@@ -104,7 +104,7 @@ export async function removeTree(run: Run, removal: Removal, at: Removed, entry:
       return 'nothing'
     }
     const left = await emptyFolder(run, removal, at)
-    if (left === 'held') removal.held?.(entry)
+    if (left === 'held') removal.held?.(entry, at)
     if (left !== 'nothing') return left
   }
   return removeEntry(run, removal, at, entry)
@@ -118,7 +118,7 @@ async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry
   if (budget !== undefined && !(await isCharged(run, budget))) {
     // What two came upon at once, one of them has removed.
     if ((await run[side].stat(path)) === undefined) return 'nothing'
-    removal.held?.(entry)
+    removal.held?.(entry, at)
     return 'held'
   }
   let isRemoved = false
@@ -140,7 +140,7 @@ async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry
 const settling = { stepMs: 5, longestMs: 1_000 } as const
 
 /** Whether the budget allows it, also when what others have charged turns out to be gone already. */
-async function isCharged({ stop }: Run, budget: RemovalBudgetView): Promise<boolean> {
+async function isCharged({ stop }: Run, budget: NonNullable<Removal['budget']>): Promise<boolean> {
   const endsMs = performance.now() + settling.longestMs
   while (!budget.charge()) {
     if (!budget.isUnsettled || performance.now() > endsMs) return false

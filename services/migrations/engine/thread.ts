@@ -146,7 +146,7 @@ function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Ju
     case 'compare':
       return new Comparer(run, job.comparison)
     case 'plan':
-      return new Planner(run, job.matchesTarget)
+      return new Planner(run, job.by)
     case 'match':
       return new Matcher(run, job.match)
     case 'clean':

@@ -60,21 +60,30 @@ export class RemovalGuard {
     this.look(nowMs)
   }
 
+  /** What may still be removed with these settings; Infinity without a limit. */
+  left(settings: GuardSettings, entries: number | undefined, nowMs: number): number {
+    const limit = this.#limit(settings, entries, nowMs)
+    return limit === undefined ? Infinity : Math.max(0, limit - this.removed)
+  }
+
   /** Lets go of what was removed before the window; to be called from time to time. */
   look(nowMs: number): void {
     this.#samples.push({ atMs: nowMs, removed: this.#view.removed })
     const begin = this.#samples.findLastIndex(({ atMs }) => atMs <= nowMs - windowMs)
     if (begin > 0) this.#samples.splice(0, begin)
-    const limit = this.#limit(nowMs)
+    const limit = this.#limit(this.#settings, this.#entries, nowMs)
     this.#view.allow(limit === undefined ? undefined : (this.#samples[0]?.removed ?? 0) + limit)
   }
 
-  #limit(nowMs: number): number | undefined {
-    const { maxDeletions, maxDeletionPercent } = this.#settings
+  #limit(
+    { maxDeletions, maxDeletionPercent }: GuardSettings,
+    entries: number | undefined,
+    nowMs: number,
+  ): number | undefined {
     const share =
-      maxDeletionPercent === undefined || this.#entries === undefined
+      maxDeletionPercent === undefined || entries === undefined
         ? undefined
-        : Math.floor((this.#entries * maxDeletionPercent) / 100)
+        : Math.floor((entries * maxDeletionPercent) / 100)
     const limits = [maxDeletions, share].filter((limit) => limit !== undefined)
     if (limits.length === 0) return undefined
     const isGranted = this.#grant !== undefined && this.#grant.atMs > nowMs - windowMs

@@ -73,6 +73,15 @@ export class RemovalGuards {
     this.#of(record).guard.set(record.removals ?? {}, record.entriesAtTarget, performance.now())
   }
 
+  /** How much a live migration may still remove without approval; Infinity without a limit. */
+  left(record: MigrationRecord): number {
+    const nowMs = performance.now()
+    const known = this.#guarded.get(record.internalId)
+    // A record of before a reset must not take the place of what is kept for the work on it now.
+    const guard = known?.workId === workIdOf(record) ? known.guard : new RemovalGuard({}, nowMs)
+    return guard.left(record.removals ?? {}, record.entriesAtTarget, nowMs)
+  }
+
   /**
    * Everything was compared: what the target has is counted, if that is due, which a share is of. Resolves when it is
    * noted; never rejects.
@@ -87,7 +96,7 @@ export class RemovalGuards {
     const { migrationId, removals } = record
     try {
       const planned = new Planned()
-      await planAll(mover, spec, { matchesTarget: false, planned, spillFolder, signal })
+      await planAll(mover, spec, { by: { as: 'scan' }, planned, spillFolder, signal })
       const { entriesAtTarget } = planned.counts
       guarded.guard.set(removals, entriesAtTarget, performance.now())
       await records.update(migrationId, (current) =>
@@ -108,7 +117,7 @@ export class RemovalGuards {
   ): Promise<void> {
     const { records, log } = this.#options
     const { migrationId } = record
-    const { files, folders, bytes, example } = held
+    const { files, folders, bytes, samples } = held
     const { guard } = this.#of(record)
     const { entries } = guard
     const deletions = {
@@ -118,7 +127,7 @@ export class RemovalGuards {
       bytes,
       ...(entries === undefined ? {} : { percent: percentOf(files + folders, entries) }),
       removedWithinHour: guard.removed,
-      example,
+      samples: [...samples],
       time: new Date().toISOString(),
     }
     const workId = workIdOf(record)

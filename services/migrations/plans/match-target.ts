@@ -1,5 +1,6 @@
 import type { Output } from '../../../subjects/contract.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
+import { maxDeletionSamples } from '../../../subjects/target-match.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
 import type { Failure } from '../engine/counts.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
@@ -36,7 +37,7 @@ export async function matchTarget(
   const paths = matchedPaths(record)
   if (paths.length === 0) return undefined
   const planned = new Planned()
-  await planAll(mover, spec, { matchesTarget: true, paths, planned, spillFolder, signal })
+  await planAll(mover, spec, { by: { as: 'match' }, paths, planned, spillFolder, signal })
   const { counts } = planned
   const deletions = {
     files: counts.filesToDelete,
@@ -46,7 +47,10 @@ export async function matchTarget(
     time: new Date().toISOString(),
   }
   const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)
-  if (!isApproved && needsApproval(record, counts)) return { ...deletions, isHeld: true }
+  if (!isApproved && needsApproval(record, counts)) {
+    const samples = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
+    return { ...deletions, samples: samples.slice(0, maxDeletionSamples), isHeld: true }
+  }
   const begun = begunIn(record)
   const done = {
     files: doneBefore(begun?.files, deletions.files),

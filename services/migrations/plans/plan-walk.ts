@@ -2,6 +2,7 @@ import { type PlanAction, type PlanCount, planCounts, type PlanCounts } from '..
 import { maxSamples } from '../../../subjects/migration-plan.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
 import { plannedPaths, type PlannedPath } from '../engine/walk/plan.ts'
+import type { PlanBy } from '../engine/walk/plan-by.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
 import { walkAll } from '../walks/walk-all.ts'
 
@@ -36,19 +37,19 @@ export async function planAll(
   mover: Planning,
   spec: MoveSpec,
   options: {
-    readonly matchesTarget: boolean
+    readonly by: PlanBy
     readonly paths?: readonly Buffer[]
     readonly planned: Planned
     readonly spillFolder: string
     readonly signal: AbortSignal
   },
 ): Promise<void> {
-  const { matchesTarget, paths = [Buffer.alloc(0)], planned, spillFolder, signal } = options
+  const { by, paths = [Buffer.alloc(0)], planned, spillFolder, signal } = options
   await walkAll({
     start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
     atOnce: mover.walksAtOnce,
     spillFolder,
-    step: (folders, take, stop) => mover.plan(spec, matchesTarget, folders, take, stop),
+    step: (folders, take, stop) => mover.plan(spec, by, folders, take, stop),
     take: async ({ counts, lines }) => planned.add(counts, lines[plannedPaths] ?? ''),
     signal,
   })

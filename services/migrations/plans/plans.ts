@@ -1,20 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
 import type { Handlers, Output } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import type { MoveSpec } from '../engine/mover.ts'
+import type { PlanBy } from '../engine/walk/plan-by.ts'
 import type { Figures } from '../figures.ts'
 import type { MigrationRecord } from '../record.ts'
-import { needsApproval } from './guard.ts'
+import type { RemovalGuards } from '../guards/removal-guards.ts'
+import { deletionsIn, needsApproval } from './guard.ts'
 import { planAll, Planned, type Planning } from './plan-walk.ts'
+import { toldNamesOf } from './told-names.ts'
 
 type Plan = Output<(typeof migrations)['plan']>
 
 export interface PlanDependencies {
+  readonly connection: NatsConnection
   readonly mover: Planning
   readonly figures: Pick<Figures, 'record'>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  readonly guards: Pick<RemovalGuards, 'left'>
   readonly spillFolder: string
   readonly log: Log
 }
@@ -54,7 +60,7 @@ export class Plans {
         const waited = new AbortController()
         await Promise.race([plan.done, delay(patienceMs, undefined, { ref: false, signal: waited.signal })])
         waited.abort()
-        return view(plan)
+        return this.#view(plan)
       },
     }
   }
@@ -102,7 +108,7 @@ export class Plans {
     const { record, planned } = plan
     try {
       await planAll(mover, await resolve(record), {
-        matchesTarget: record.targetMatch !== undefined,
+        by: await this.#by(record),
         planned,
         spillFolder,
         signal: this.#closing.signal,
@@ -116,6 +122,23 @@ export class Plans {
     }
   }
 
+  async #by(record: MigrationRecord): Promise<PlanBy> {
+    if (record.kind !== 'live') return { as: record.targetMatch === undefined ? 'scan' : 'match' }
+    // What it finds with its first scan is not its own.
+    if (record.started === undefined) return { as: 'scan' }
+    const told = await toldNamesOf(this.#dependencies.connection, record)
+    return { as: 'comparison', told: told.pack() }
+  }
+
+  #view(plan: Kept): Plan {
+    const { record, planned } = plan
+    const isHeld =
+      record.kind === 'live'
+        ? deletionsIn(planned.counts) > this.#dependencies.guards.left(record)
+        : needsApproval(record, planned.counts)
+    return view(plan, isHeld)
+  }
+
   #forgetOld(): void {
     const ended = [...this.#plans.values()].filter(({ status }) => status !== 'IN_PROGRESS')
     const tooMany = ended.length - maxKept
@@ -125,7 +148,10 @@ export class Plans {
   }
 }
 
-function view({ planId, record, planned, status, message, startedMs }: Kept): Plan {
+function view(
+  { planId, record, planned, status, message, startedMs }: Kept,
+  deletionsNeedApproval: boolean,
+): Plan {
   return {
     planId,
     migrationId: record.migrationId,
@@ -134,7 +160,7 @@ function view({ planId, record, planned, status, message, startedMs }: Kept): Pl
     ...(message === undefined ? {} : { message }),
     startedAt: new Date(startedMs).toISOString(),
     ...planned.counts,
-    deletionsNeedApproval: needsApproval(record, planned.counts),
+    deletionsNeedApproval,
     samples: planned.samples,
   }
 }

@@ -8,6 +8,7 @@ import type { Mover, MoveSpec } from '../engine/mover.ts'
 import { csvHead } from '../engine/walk/compare.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
 import type { MigrationRecord } from '../record.ts'
+import { forgetJobsOf } from '../walks/forget-jobs.ts'
 import { ReportStore } from '../walks/reports.ts'
 import { walkAll } from '../walks/walk-all.ts'
 import { type JobOutcome, WalkJobs, type Work } from '../walks/walk-jobs.ts'
@@ -28,7 +29,7 @@ export interface VerificationsOptions {
   readonly log: Log
 }
 
-/** Opens the verifications; `start` begins to work on them. */
+/** Opens the verifications; `jobs` works on them, `forgetOf` forgets those of a migration. */
 export async function startVerifications(options: VerificationsOptions) {
   const { connection, events, folder, log } = options
   const records = await Collection.open(connection, {
@@ -56,7 +57,12 @@ export async function startVerifications(options: VerificationsOptions) {
       }),
     log,
   })
-  return { handlers: verificationHandlers({ ...options, records, reports, jobs }), jobs }
+  const known = { records, reports, jobs }
+  return {
+    handlers: verificationHandlers({ ...options, ...known }),
+    jobs,
+    forgetOf: (internalId: string) => forgetJobsOf(known, internalId),
+  }
 }
 
 async function verify(

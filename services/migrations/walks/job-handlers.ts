@@ -1,6 +1,7 @@
 import { GantryError } from '../../../subjects/errors.ts'
 import type { Part } from '../../../subjects/download.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
+import { endJob } from './forget-jobs.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
 import type { ReportStore } from './reports.ts'
 import type { JobRecords, WalkJobs } from './walk-jobs.ts'
@@ -65,12 +66,7 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
       if (hasEnded(record)) {
         throw new GantryError('NOT_ALLOWED_IN_STATE', `${id} is ${record.status}: it has ended`)
       }
-      await records.update(id, (current) =>
-        current.status === 'QUEUED'
-          ? { ...current, status: 'CANCELLED', finished: new Date().toISOString() }
-          : undefined,
-      )
-      await jobs.cancel(id)
+      await endJob({ records, reports, jobs }, id)
       return shown(await find(id))
     },
     delete: async (id: string) => {

@@ -102,6 +102,13 @@ export class ReportStore<N extends string> {
     rmSync(this.#of(id), { recursive: true, force: true })
   }
 
+  /** What the reports of a job take on disk. */
+  bytesOf(id: string): number {
+    const folder = this.#of(id)
+    if (!existsSync(folder)) return 0
+    return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+  }
+
   /** Ids of the jobs that have reports here. */
   ids(): string[] {
     return existsSync(this.#folder) ? readdirSync(this.#folder) : []
@@ -113,7 +120,7 @@ export class ReportStore<N extends string> {
    * @returns those whose reports were removed
    */
   makeRoom(ended: readonly string[]): string[] {
-    const sizes = ended.map((id) => ({ id, bytes: this.#bytesOf(id) }))
+    const sizes = ended.map((id) => ({ id, bytes: this.bytesOf(id) }))
     let bytes = sizes.reduce((sum, one) => sum + one.bytes, 0)
     const removed: string[] = []
     for (const one of sizes) {
@@ -127,12 +134,6 @@ export class ReportStore<N extends string> {
 
   #of(id: string): string {
     return join(this.#folder, id)
-  }
-
-  #bytesOf(id: string): number {
-    const folder = this.#of(id)
-    if (!existsSync(folder)) return 0
-    return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
   }
 }
 

@@ -191,11 +191,16 @@ test('a held deletion is told in words that fit its numbers', () => {
     'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path did not arrive',
   )
   expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
-  const ofLive = { ...held, deletions: { ...deletions, removedWithinHour: 100, example: '/a/b' } }
+  const ofLive = {
+    ...held,
+    deletions: { ...deletions, removedWithinHour: 100, samples: ['/a/b', '/c', '/d', '/e'] },
+  }
   expect(stateText(ofLive, { failed: 0, conditions: [] }, now)).toBe(
-    'stopped before 2 files and 1 folder more are deleted at the target, after 100 within an hour: approve-deletions goes on',
+    'stopped before 2 files and 1 folder more are deleted at the target, after 100 within an hour: see plan, then approve-deletions',
   )
-  expect(recordConditions(ofLive, now)[0]?.message).toMatch(/: 2 files and 1 folder, such as \/a\/b$/)
+  expect(recordConditions(ofLive, now)[0]?.message).toMatch(
+    /: 2 files and 1 folder, such as \/a\/b, \/c, \/d$/,
+  )
 })
 
 const anyRecord = fc
@@ -283,6 +288,13 @@ test('the first generation has the name that it always had', () => {
   expect(workIdOf(anew(first))).toBe(`${first.internalId}-2`)
 })
 
+/** A record of an earlier version as it is read. */
+function upcast(version: number, old: object): unknown {
+  let document: unknown = old
+  for (let from = version; from < recordVersion; from++) document = recordUpcasters[from]?.(document)
+  return check(MigrationRecord, document, 'record')
+}
+
 test('a record of the first version is one of a one-time migration', () => {
   const {
     kind: _kind,
@@ -291,6 +303,12 @@ test('a record of the first version is one of a one-time migration', () => {
     pendingRegions: _none,
     ...old
   } = migrationRecord()
-  const document = recordUpcasters[recordVersion - 1]?.(old)
-  expect(check(MigrationRecord, document, 'record')).toEqual(migrationRecord())
+  expect(upcast(1, old)).toEqual(migrationRecord())
+})
+
+test('a record of the second version has one sample of held deletions at most', () => {
+  const deletions = { isHeld: true, files: 1, folders: 0, bytes: 1, time: new Date(now).toISOString() }
+  const old = (held: object) => upcast(2, { ...migrationRecord(), deletions: { ...deletions, ...held } })
+  expect(old({ example: '/a' })).toMatchObject({ deletions: { ...deletions, samples: ['/a'] } })
+  expect(old({})).toEqual({ ...migrationRecord(), deletions })
 })

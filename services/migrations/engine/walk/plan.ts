@@ -2,15 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../../subjects/plan-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { concurrently } from '../concurrently.ts'
-import { exactMs, isKnown } from '../known.ts'
+import { isKnown } from '../known.ts'
 import { targetPath } from '../mappings.ts'
 import { storeError, targetError } from '../outcome.ts'
-import { isName, joinPath, textFromPath } from '../paths.ts'
+import { isName, joinPath, relativePath, textFromPath } from '../paths.ts'
 import { isOutage } from '../retry.ts'
-import { concurrencyOf, storePath, type Run } from '../run.ts'
+import { atTarget, concurrencyOf, grainMsOf, storePath, type Run } from '../run.ts'
+import { Comparing, type Witness } from './comparing.ts'
 import type { Collected } from './findings.ts'
 import { mayDelete, verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
+import type { PlanBy } from './plan-by.ts'
 import { isTrash } from './trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
 import { sideOf, type Side, type WalkFolder } from './walk-folder.ts'
@@ -31,16 +33,16 @@ const samplesInJob = 20
 /** Says what a migration would do, by its policy, rules and mappings, and does nothing. */
 export class Planner implements Judge {
   readonly #run: Run
-  readonly #matchesTarget: boolean
+  readonly #deletes: boolean
+  readonly #comparing: Comparing | undefined
   readonly #told = new Map<PlanAction, number>()
   readonly #grainMs: number
 
-  /** @param matchesTarget whether what is only at the target is deleted */
-  constructor(run: Run, matchesTarget: boolean) {
+  constructor(run: Run, by: PlanBy) {
     this.#run = run
-    this.#matchesTarget = matchesTarget
-    const { source, target } = run
-    this.#grainMs = Math.max(exactMs, source.features.timeGrainMs ?? 0, target.features.timeGrainMs ?? 0)
+    this.#deletes = by.as === 'match'
+    this.#comparing = by.as === 'comparison' ? new Comparing(run, by) : undefined
+    this.#grainMs = grainMsOf(run)
   }
 
   async pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
@@ -54,18 +56,32 @@ export class Planner implements Judge {
       requireRoot(path)
       return this.#onlyTarget(pair, path, found)
     }
-    const refusal = this.#refusal(pair, path)
+    const beside = await this.#cleared(pair, path, found)
+    const refusal = this.#refusal({ ...pair, target: beside }, path)
     if (refusal !== undefined) {
       count(found, 'pathsRefused')
       this.#tell('REFUSE', path, found, refusal)
       return undefined
     }
-    if (source.type !== 'folder') this.#file(pair, source, path, found)
-    else if (target === undefined && verdict === 'taken') {
+    if (source.type !== 'folder') await this.#file(beside, source, path, found)
+    else if (beside === undefined && verdict === 'taken') {
       count(found, 'foldersToMake')
       this.#tell('COPY', path, found)
     }
-    return sideOf(pair)
+    return sideOf({ source, target: beside })
+  }
+
+  /** What stays of the target's under a name that the source has: a live migration removes its own where it is in the way. */
+  async #cleared(
+    { source, target, there, error }: Pair,
+    path: StorePath,
+    found: Collected,
+  ): Promise<Entry | undefined> {
+    const isInTheWay = source !== undefined && target !== undefined && areApart(source, target)
+    if (!isInTheWay || error !== undefined || source.type === 'other') return target
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const left = await this.#comparing?.leftInTheWay(at, target, this.#witness(found))
+    return left === undefined || left === 'kept' ? target : undefined
   }
 
   unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
@@ -73,37 +89,82 @@ export class Planner implements Judge {
     this.#tell('UNREADABLE', path, found, message)
   }
 
-  #file({ target }: Pair, source: Entry, path: StorePath, found: Collected): void {
+  async #file(target: Entry | undefined, source: Entry, path: StorePath, found: Collected): Promise<void> {
     const { sizeBytes } = source
-    const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
-    const counted = (files: PlanCount, bytes: PlanCount, action: PlanAction) => {
+    const counted = (files: PlanCount, bytes: PlanCount, action: PlanAction, reason?: string) => {
       count(found, files)
       count(found, bytes, sizeBytes)
-      this.#tell(action, path, found)
+      this.#tell(action, path, found, reason)
     }
-    if (target === undefined) counted('filesToCopy', 'bytesToCopy', 'COPY')
-    else if (isHere === 'unread') counted('filesToCompare', 'bytesToCompare', 'COMPARE')
-    else if (isHere) counted('filesToSkip', 'bytesToSkip', 'SKIP')
-    else counted('filesToReplace', 'bytesToReplace', 'REPLACE')
+    if (target === undefined) return counted('filesToCopy', 'bytesToCopy', 'COPY')
+    switch (await this.#missing(source, target, path)) {
+      case 'unknown':
+        return counted('filesToCompare', 'bytesToCompare', 'COMPARE')
+      case 'nothing':
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP')
+      case 'attributes':
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP', 'it is given its mode and owner again')
+      case 'copy':
+        return counted('filesToReplace', 'bytesToReplace', 'REPLACE')
+    }
   }
 
-  #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Side | undefined {
+  async #missing(source: Entry, target: Entry, path: StorePath): ReturnType<Comparing['missing']> {
+    if (this.#comparing !== undefined) return this.#comparing.missing(path, source, target)
+    const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
+    return isHere === 'unread' ? 'unknown' : isHere ? 'nothing' : 'copy'
+  }
+
+  async #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
     if (target === undefined) return undefined
-    if (!this.#matchesTarget || isTrash(there)) this.#keep(path, found)
+    const stays = isTrash(there) || (this.#comparing === undefined && !this.#deletes)
+    const reason = stays ? undefined : await this.#whyKept(path, there, target)
+    if (stays || reason !== undefined) this.#keep(path, found, reason)
     else if (target.type === 'folder') return 'target'
     else this.#delete(target, path, found)
     return undefined
   }
 
-  /** Goes when nothing in it stays, as the match deletes. */
+  /** Why a comparison would leave what is only at the target; undefined where it would not, or not all that is in it. */
+  async #whyKept(path: StorePath, there: StorePath, target: Entry): Promise<string | undefined> {
+    if (this.#comparing === undefined) return undefined
+    const may = await this.#comparing.mayGo(path, target)
+    if (may === undefined) return 'the source is empty'
+    const removable = await may({ path: there, origin: storePath(this.#run, path) }, target)
+    const goes = removable === true || (removable === 'content' && target.type === 'folder')
+    return goes ? undefined : 'it was there before the migration, or comes from elsewhere in the source'
+  }
+
+  /** Goes when nothing in it stays, as the match deletes, or a comparison. */
   async onlyTarget(
     { path, there = targetPath(this.#run, path) }: WalkFolder,
     found: Collected,
   ): Promise<void> {
+    if (this.#comparing !== undefined) return this.#compared(this.#comparing, path, there, found)
     const may = mayDelete(this.#run, { path: there, origin: storePath(this.#run, path) })
     if (may === false) return
     const goes = (await this.#isEmptied(path, there, found)) && may === true
     this.#folderThere(goes, path, found)
+  }
+
+  async #compared(comparing: Comparing, path: StorePath, there: StorePath, found: Collected): Promise<void> {
+    const target = await atTarget(this.#run.target.stat(there))
+    const may = target && (await comparing.mayGo(path, target))
+    if (target === undefined || may === undefined) return
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const left = await comparing.left(may, at, target, this.#witness(found))
+    if (left === 'kept') this.#keep(path, found, somethingStays)
+  }
+
+  #witness(found: Collected): Witness {
+    return {
+      goes: (entry, { origin }) => {
+        const path = relativePath(this.#run.spec.root, origin)
+        if (entry.type === 'folder') this.#folderThere(true, path, found)
+        else this.#delete(entry, path, found)
+      },
+      looked: () => count(found, 'entriesAtTarget'),
+    }
   }
 
   /** Whether nothing of a folder of the target stays. Throws what is worth another try, and `gone`. */
@@ -154,7 +215,7 @@ export class Planner implements Judge {
   }
 
   #folderThere(goes: boolean, path: StorePath, found: Collected): void {
-    if (!goes) return this.#keep(path, found, 'something in it stays')
+    if (!goes) return this.#keep(path, found, somethingStays)
     count(found, 'foldersToDelete')
     this.#tell('DELETE', path, found)
   }
@@ -184,8 +245,7 @@ export class Planner implements Judge {
     if (error !== undefined) return error.message
     if (source === undefined) return undefined
     if (source.type === 'other') return 'it is neither a file nor a folder nor a symbolic link'
-    if (target !== undefined && (source.type === 'folder') !== (target.type === 'folder'))
-      return `the target has a ${target.type} there`
+    if (target !== undefined && areApart(source, target)) return `the target has a ${target.type} there`
     // The root of a store is there, whatever its rules are.
     return path.length === 0 ? undefined : this.#run.target.refuses(there, source)
   }
@@ -199,6 +259,11 @@ export class Planner implements Judge {
     found.line(plannedPaths, `${JSON.stringify(planned)}\n`)
   }
 }
+
+const somethingStays = 'something in it stays'
+
+/** Whether one of them is a folder and the other is not. */
+const areApart = (one: Entry, other: Entry): boolean => (one.type === 'folder') !== (other.type === 'folder')
 
 const excludedText = (excludedBy: string | undefined): string =>
   excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`

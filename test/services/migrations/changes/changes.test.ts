@@ -329,9 +329,9 @@ test('removals that are held are counted once, are behind, and end the work', as
   const item = await live.next()
   const one = { files: 1, folders: 0, bytes: 3 }
   const held = [
+    { path: '/a/bc', ...one },
     { path: '/a/b/c', ...one },
     { path: '/a/b', files: 2, folders: 1, bytes: 6 },
-    { path: '/a/bc', ...one },
   ]
   live.changes.working(item)
   live.changes.done(item, { counts: noCounts(), failures: [], held })
@@ -340,5 +340,5 @@ test('removals that are held are counted once, are behind, and end the work', as
   expect(await live.changes.scanned()).toBe(true)
   await until('the work has ended', () => live.failures.length === 1)
   expect(live.failures[0]).toBeInstanceOf(RemovalsHeld)
-  expect(live.failures[0]).toMatchObject({ held: { files: 3, folders: 1, bytes: 9, example: '/a/b' } })
+  expect(live.failures[0]).toMatchObject({ held: { files: 3, folders: 1, bytes: 9, samples: ['/a/b', '/a/bc'] } })
 })

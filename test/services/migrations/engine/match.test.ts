@@ -17,6 +17,7 @@ import { needsApproval } from '../../../../services/migrations/plans/guard.ts'
 import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { Matcher, undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
+import type { PlanBy } from '../../../../services/migrations/engine/walk/plan-by.ts'
 import { walk } from '../../../../services/migrations/engine/walk/walk.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
 import { walkAll } from '../../../../services/migrations/walks/walk-all.ts'
@@ -42,11 +43,11 @@ const pathsIn = (root: string): string[] => [...walkTree(root)].map(({ path }) =
 
 async function plan(
   move: Move,
-  { matchesTarget = true, ...changes }: Partial<MoveSpec> & { matchesTarget?: boolean } = {},
+  { by = { as: 'match' }, ...changes }: Partial<MoveSpec> & { by?: PlanBy } = {},
 ) {
   const planned = new Planned()
   const spec = { ...move.spec, ...changes }
-  await planAll(move.mover, spec, { matchesTarget, planned, spillFolder: move.at('spill'), signal })
+  await planAll(move.mover, spec, { by, planned, spillFolder: move.at('spill'), signal })
   const counts = Object.fromEntries(Object.entries(planned.counts).filter(([, count]) => count > 0))
   const samples = planned.samples.map(({ action, path }) => `${action} ${path}`).toSorted()
   return {
@@ -126,7 +127,7 @@ test('a plan tells what would be copied, skipped, left out, refused and deleted,
   )
   expect(pathsIn(move.to)).toEqual(before)
 
-  const kept = await plan(move, { ...rules, matchesTarget: false })
+  const kept = await plan(move, { ...rules, by: { as: 'scan' } })
   expect(kept.samples.filter((one) => /^(KEEP|DELETE)/.test(one))).toEqual(['KEEP /extra'])
 })
 
