@@ -143,6 +143,11 @@ test('on a terminal the lines are written over', () => {
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
+  // What is said of an end stays above the others.
+  view.end([{ info: info('COMPLETED', {}, 'two'), rate }])
+  terminal.written.out = ''
+  view.show(both.slice(0, 1))
+  expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
 })
 
 test('in a log a line comes with a new state, and not with each look', () => {
