@@ -89,13 +89,21 @@ export async function startMigrations(options: MigrationsOptions) {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
-  const bandwidth = await startBandwidth({ connection, records, place })
+  const requireAgent = (name: string) => agents.require(name)
+  const bandwidth = await startBandwidth({ connection, records, place, requireAgent })
   const onCount = (counts: Readonly<Counts>) => {
     stats.add(counts)
     metrics.add(counts)
   }
   const flights = new Flights((moved) => stats.rolling.addMoved(moved))
-  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, flights, log })
+  const agents = await startAgents({
+    connection,
+    limits: bandwidth.limits,
+    forgetLimit: (name) => bandwidth.forget({ scope: 'agent', name }),
+    onCount,
+    flights,
+    log,
+  })
   const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
   const resolve = async (record: MigrationRecord) => {
     const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
@@ -212,7 +220,7 @@ export async function startMigrations(options: MigrationsOptions) {
     look: () => scheduler.look(),
     changesOf,
     conditionsOf,
-    forgetLimit: bandwidth.forget,
+    forgetLimit: (name: string) => bandwidth.forget({ scope: 'migration', name }),
     removeLeftovers: (record: MigrationRecord) =>
       removeLeftovers({ connection, mover, resolve, log }, record),
     requireFolder: async (fileSystemId: string, path: string) => {
