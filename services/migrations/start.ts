@@ -167,7 +167,9 @@ export async function startMigrations(options: MigrationsOptions) {
   })
   const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
-  const figures = new Figures({ records, rules, progress, failures, flights, changesOf, conditionsOf })
+  const allCleanups = () => cleanups.all()
+  const known = { records, rules, progress, failures, flights, changesOf, conditionsOf, allCleanups }
+  const figures = new Figures(known)
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -197,14 +199,10 @@ export async function startMigrations(options: MigrationsOptions) {
   const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
   const plans = new Plans({ mover, figures, resolve, spillFolder: reportsFolder, log })
   const dependencies = {
+    ...known,
     plans,
     connection,
-    records,
-    progress,
-    failures,
     stats: stats.rolling,
-    flights,
-    rules,
     mappings,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
       refusalAt(await spec(fileSystemId), path, entry),
@@ -218,8 +216,6 @@ export async function startMigrations(options: MigrationsOptions) {
     localFolder: localFolderOf,
     storeName: storeNameOf,
     look: () => scheduler.look(),
-    changesOf,
-    conditionsOf,
     forgetLimit: (name: string) => bandwidth.forget({ scope: 'migration', name }),
     removeLeftovers: (record: MigrationRecord) =>
       removeLeftovers({ connection, mover, resolve, log }, record),

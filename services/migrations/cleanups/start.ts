@@ -54,7 +54,12 @@ export async function startCleanups(options: CleanupsOptions) {
     log,
   })
   const due = cleanupsDue({ records: cleanables.records, cleanups: records, wake: () => jobs.wake() })
-  return { handlers: cleanupHandlers({ ...options, records, reports, jobs }), jobs, due }
+  return {
+    handlers: cleanupHandlers({ ...options, records, reports, jobs }),
+    all: () => records.all(),
+    jobs,
+    due,
+  }
 }
 
 /** What was removed stays removed; what was kept is looked at again. */
