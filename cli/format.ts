@@ -1,16 +1,10 @@
+import { binaryUnit, inBinaryUnit } from '../subjects/binary-size.ts'
 import type { JsonSchema } from '../subjects/json-schema.ts'
-
-const sizeUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 /** `1536` → `1.5 KiB` */
 export function sizeText(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1024 && unit < sizeUnits.length - 1) {
-    value /= 1024
-    unit += 1
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${sizeUnits[unit]}`
+  const unit = binaryUnit(bytes)
+  return `${inBinaryUnit(bytes, unit)} ${unit}`
 }
 
 const counts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })

@@ -50,7 +50,8 @@ export function addHandWritten(program: Command, context: Context): void {
     .command('watch')
     .summary('show the progress of migrations')
     .description(
-      'Shows the progress of a migration until it ends; without an argument, of all that are running.\n' +
+      'Shows the progress of a migration until it ends; without an argument, of all that run\n' +
+        'or wait for their turn or next scan, also those that begin later, until none is left.\n' +
         'Live and recurring ones do not end by themselves.\n' +
         'The exit code is 0 when all were completed without failures.',
     )

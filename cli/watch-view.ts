@@ -23,7 +23,7 @@ export interface WatchView {
   failed(told: FailuresTold): void
   /** While the platform does not answer. */
   away(): void
-  /** When all have ended. */
+  /** Right after it showed some that have ended: those are shown no more. */
   end(seen: readonly Seen[]): void
 }
 
@@ -76,9 +76,16 @@ function liveView(terminal: Terminal): WatchView {
       else if (change.failedPathCount === 0) failed.delete(change.migrationId)
     },
     away: () => write([awayText]),
-    end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
+    end: (seen) => {
+      for (const { info } of seen) failed.delete(info.id)
+      terminal.out(endLines(seen))
+      // These stay; what is shown from now on is below them.
+      height = 0
+    },
   }
 }
+
+const endLines = (seen: readonly Seen[]): string => seen.map(({ info }) => `${endLine(info)}\n`).join('')
 
 /** A line now and then. */
 function plainView(terminal: Terminal): WatchView {
@@ -103,6 +110,6 @@ function plainView(terminal: Terminal): WatchView {
       if (!isAway) terminal.err(`${awayText}\n`)
       isAway = true
     },
-    end: (seen) => terminal.out(seen.map(({ info }) => `${endLine(info)}\n`).join('')),
+    end: (seen) => terminal.out(endLines(seen)),
   }
 }

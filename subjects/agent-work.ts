@@ -72,7 +72,8 @@ export const agentWork = agentResource('agent-work', {
       /** Whether it may go on; why not, is for people. */
       leave: Type.Optional(Text('Why it has to end')),
       assignments: list(Assignment, maxAssignments),
-      limits: list(Limit, 3 * maxAssignments),
+      // Of all, of the agent, of each migration and of its target.
+      limits: list(Limit, 2 + 2 * maxAssignments),
     }),
     errors: [],
     http: [],

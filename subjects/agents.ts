@@ -30,7 +30,9 @@ export const AgentReport = {
   version: Type.String({ maxLength: 40, description: 'Its release' }),
   shares: Shares,
   threads: Type.Integer({ minimum: 1, maximum: 1_024, description: 'Its worker threads' }),
-  limitBytesPerSecond: Type.Optional(Count('Its own limit; none without')),
+  limitBytesPerSecond: Type.Optional(
+    Count('The limit that it was started with; none without. See also `bandwidth` of it'),
+  ),
 }
 
 export const Agent = model('DataAgent', {

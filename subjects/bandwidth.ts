@@ -3,8 +3,8 @@ import { resource } from './contract.ts'
 import { form } from './forms.ts'
 import { list, model, Name, strict, Text } from './schemas.ts'
 
-/** What a policy is about: all that the platform moves, one migration, or all migrations to a target. */
-export const bandwidthScopes = ['global', 'migration', 'target'] as const
+/** What a policy is about: all that is moved, one migration, all migrations to a target, or one transfer agent. */
+export const bandwidthScopes = ['global', 'migration', 'target', 'agent'] as const
 export type BandwidthScope = (typeof bandwidthScopes)[number]
 
 /** Stands for the absence of a limit, as in the existing product. */
@@ -64,7 +64,7 @@ const BandwidthPolicy = model('BandwidthPolicy', {
   id: Type.String({ maxLength: 150, description: 'The scope, and what of it' }),
   description: Text('What it holds for, in words'),
   scope: Type.Enum(bandwidthScopes),
-  name: Type.Optional(Name('The migration or target')),
+  name: Type.Optional(Name('The migration, target or transfer agent')),
   ...limits,
   schedule: Type.Optional(Schedule),
   now: strict(limits),
@@ -72,7 +72,7 @@ const BandwidthPolicy = model('BandwidthPolicy', {
 export type BandwidthPolicy = Static<typeof BandwidthPolicy>
 
 const scope = Type.Enum(bandwidthScopes, { description: 'What the limit holds for' })
-const name = Type.Optional(Name('The migration or target; none for the global limit'))
+const name = Type.Optional(Name('The migration, target or transfer agent; none for the global limit'))
 const place = { scope, name }
 
 /** The paths of one policy; the product knows the global one alone. */
@@ -81,6 +81,7 @@ const routes = (method: 'GET' | 'PUT' | 'DELETE') =>
     { server: 'platform', method, path: '/api/v1/bandwidth/global', bind: { scope: 'global' } },
     { server: 'platform', method, path: '/api/v1/bandwidth/migrations/{name}', bind: { scope: 'migration' } },
     { server: 'platform', method, path: '/api/v1/bandwidth/targets/{name}', bind: { scope: 'target' } },
+    { server: 'platform', method, path: '/api/v1/bandwidth/agents/{name}', bind: { scope: 'agent' } },
   ] as const
 
 const application = '/bandwidthPolicies/application'
@@ -88,7 +89,7 @@ const global = { scope: 'global' } as const
 
 const audit = { object: 'id' } as const
 
-/** Limits on what is moved. The narrowest of those that hold for a migration counts; a change holds at once. */
+/** Limits on what is moved. The narrowest of those that hold for a migration, and for who moves it, counts; a change holds at once. */
 export const bandwidth = resource('bandwidth', {
   list: {
     summary: 'The limits on bandwidth and requests',
@@ -110,7 +111,7 @@ export const bandwidth = resource('bandwidth', {
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth get global' },
   },
   set: {
-    summary: 'Limit what the platform, a migration or a target moves in a second',
+    summary: 'Limit what is moved in a second: at all, for a migration, to a target, or by a transfer agent',
     description:
       'What is not given stays. A schedule limits by the time of day: the first window that holds counts, and outside of all of them, or where it says nothing, the plain limit. An empty list of windows takes the schedule away.',
     input: strict({

@@ -3,6 +3,7 @@ import { conditions } from './conditions.ts'
 import { changeFigures } from './migration-changes.ts'
 import { internalId, migrationId, migrationStates } from './migration-model.ts'
 import { type FileSizeClass, fileSizeClassNames } from './migration-terms.ts'
+import { readableSizes } from './migration-sizes.ts'
 import { Count, countFields, list, model, Path, strict, Timestamp } from './schemas.ts'
 
 const Progress = model('Progress', {
@@ -27,6 +28,7 @@ const Progress = model('Progress', {
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that did not arrive'),
   ...changeFigures,
+  ...readableSizes,
 })
 
 export const Info = model('MigrationProgress', {

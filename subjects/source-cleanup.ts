@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { deletionModes } from './cleanup-terms.ts'
 import { maxPeriodSeconds } from './migration-recurrence.ts'
-import { Count, Timestamp } from './schemas.ts'
+import { Count, strict, Timestamp } from './schemas.ts'
 
 /** When the source of a migration is cleaned up by itself; the names are the existing product's. */
 export const cleanupFields = {
@@ -26,4 +26,9 @@ export const cleanupView = {
   delayedDeletionPeriodSeconds: Type.Optional(Count('Seconds from the completion to the cleanup')),
   autoSourceCleanupEnabled: Type.Boolean({ description: 'Whether the source is cleaned up by itself' }),
   nextCleanupTime: Type.Optional(Timestamp('When that is to begin')),
+  sourceCleanupTracker: strict({
+    count: Count('Cleanups of it that are known, those to come included'),
+    inProgress: Type.Boolean({ description: 'Whether one is under way' }),
+    lastStartTime: Type.Optional(Timestamp('When the last of them began')),
+  }),
 }

@@ -3,6 +3,7 @@ import type { Condition } from '../../subjects/conditions.ts'
 import type { FilesystemLook } from '../../subjects/filesystems-internal.ts'
 import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
+import type { CleanupRecord } from './cleanups/record.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Flights } from './flights.ts'
 import type { PlaceDependencies } from './places.ts'
@@ -41,5 +42,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   /** Forgets the verifications or cleanups of a migration with their reports. */
   readonly forgetVerifications: (internalId: string) => Promise<Forgotten>
   readonly forgetCleanups: (internalId: string) => Promise<Forgotten>
+  /** The cleanups of all sources. */
+  readonly allCleanups: () => Promise<readonly CleanupRecord[]>
   readonly plans: Pick<Plans, 'handlers'>
 }

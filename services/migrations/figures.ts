@@ -3,6 +3,7 @@ import type { Condition } from '../../subjects/conditions.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { Rule } from '../../subjects/rules.ts'
+import type { CleanupRecord } from './cleanups/record.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Counts } from './engine/counts.ts'
 import type { RuleLists } from './engine/rules.ts'
@@ -17,6 +18,8 @@ interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
   readonly flights: Pick<Flights, 'of'>
+  /** The cleanups of all sources. */
+  readonly allCleanups: () => Promise<readonly CleanupRecord[]>
 }
 
 interface FiguresOptions extends Stores {
@@ -100,7 +103,8 @@ export class Figures {
   /** A migration as callers see it. @throws GantryError NOT_FOUND */
   async view(migrationId: string): Promise<Migration> {
     const one = await this.one(migrationId)
-    return publicMigration(one, await this.#rules.known(one.record))
+    const [rules, cleanups] = await Promise.all([this.#rules.known(one.record), this.#stores.allCleanups()])
+    return publicMigration(one, rules, cleanups)
   }
 
   /**
@@ -115,11 +119,12 @@ export class Figures {
       exclusions: idsOf('exclusions'),
       inclusions: idsOf('inclusions'),
     })
+    const cleanups = await this.#stores.allCleanups()
     let left = maxListedRulesLength
     return several.map((one) => {
       const rules = pickRules(known, one.record)
       left -= JSON.stringify(rules).length
-      return publicMigration(one, left < 0 ? noRules : rules, iterations)
+      return publicMigration(one, left < 0 ? noRules : rules, cleanups, iterations)
     })
   }
 }

@@ -45,7 +45,11 @@ export function questionHandlers(
           .slice(0, limit),
         listedIterations,
       ),
-    get: ({ migrationId }) => figures.view(migrationId),
+    get: async ({ migrationId }) => {
+      const view = await figures.view(migrationId)
+      const record = await figures.record(migrationId)
+      return { ...view, oldestIncompleteWorkItem: await oldestWork(connection, record) }
+    },
     progress: async ({ migrationId }) => {
       return progressOf(await figures.one(migrationId))
     },

@@ -91,13 +91,21 @@ export async function startMigrations(options: MigrationsOptions) {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
-  const bandwidth = await startBandwidth({ connection, records, place })
+  const requireAgent = (name: string) => agents.require(name)
+  const bandwidth = await startBandwidth({ connection, records, place, requireAgent })
   const onCount = (counts: Readonly<Counts>) => {
     stats.add(counts)
     metrics.add(counts)
   }
   const flights = new Flights((moved) => stats.rolling.addMoved(moved))
-  const agents = await startAgents({ connection, limits: bandwidth.limits, onCount, flights, log })
+  const agents = await startAgents({
+    connection,
+    limits: bandwidth.limits,
+    forgetLimit: (name) => bandwidth.forget({ scope: 'agent', name }),
+    onCount,
+    flights,
+    log,
+  })
   const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
   const resolve = async (record: MigrationRecord) => {
     const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
@@ -161,7 +169,9 @@ export async function startMigrations(options: MigrationsOptions) {
   })
   const failureEvents = new FailureEvents({ records, failures, events, log })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
-  const figures = new Figures({ records, rules, progress, failures, flights, changesOf, conditionsOf })
+  const allCleanups = () => cleanups.all()
+  const known = { records, rules, progress, failures, flights, changesOf, conditionsOf, allCleanups }
+  const figures = new Figures(known)
   const progressEvents = new ProgressEvents({ records, progress, flights, changesOf, figures, events, log })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
@@ -192,14 +202,10 @@ export async function startMigrations(options: MigrationsOptions) {
   const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
   const plans = new Plans({ connection, mover, figures, resolve, guards, spillFolder: reportsFolder, log })
   const dependencies = {
+    ...known,
     plans,
     connection,
-    records,
-    progress,
-    failures,
     stats: stats.rolling,
-    flights,
-    rules,
     mappings,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
       refusalAt(await spec(fileSystemId), path, entry),
@@ -213,9 +219,7 @@ export async function startMigrations(options: MigrationsOptions) {
     localFolder: localFolderOf,
     storeName: storeNameOf,
     look: () => scheduler.look(),
-    changesOf,
-    conditionsOf,
-    forgetLimit: bandwidth.forget,
+    forgetLimit: (name: string) => bandwidth.forget({ scope: 'migration', name }),
     forgetVerifications: verifications.forgetOf,
     forgetCleanups: cleanups.forgetOf,
     removeLeftovers: (record: MigrationRecord) =>

@@ -5,7 +5,9 @@ import { actionPolicies } from '../../subjects/migration-terms.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
 import type { ChangesView } from './changes/following.ts'
+import type { CleanupRecord } from './cleanups/record.ts'
 import { cleanupSetting } from './cleanups/setting.ts'
+import { cleanupTracker } from './cleanups/tracker.ts'
 import type { RuleLists } from './engine/rules.ts'
 import type { MigrationRecord } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
@@ -13,18 +15,21 @@ import { maxRegionsOf } from './regions.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
 import { isBetweenScans, isWorkedOn } from './states.ts'
+import { readable } from './stats/readable.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
 import { arrivedFiles, type WithFigures } from './with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
 
 /**
- * A migration as callers see it.
+ * A migration as callers see it, without the oldest of its work.
+ * @param cleanups of sources, those of other migrations included
  * @param iterations how many of its last scans are shown
  */
 export function publicMigration(
   { record, counts, failed, changes, conditions }: WithFigures,
   rules: RuleLists,
+  cleanups: readonly CleanupRecord[],
   iterations = maxIterations,
 ): Migration {
   const {
@@ -92,6 +97,7 @@ export function publicMigration(
       directoryCount: counts.foldersChanged,
     },
     ...cleanupSetting(record),
+    sourceCleanupTracker: cleanupTracker(cleanups, internalId),
     ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
     ...publicChanges(changes),
     metadata,
@@ -169,6 +175,13 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
   const nextRun = record.recurrence?.nextRun
   const seconds = secondsBetween(started, completed)
   const left = counts.bytesScanned - migratedBytes
+  const sizes = {
+    totalBytes: counts.bytesScanned,
+    migratedBytes,
+    excludedBytes: counts.bytesExcluded,
+    totalMigratedBytes,
+    totalScannedBytes: counts.bytesScanned,
+  }
   const eta =
     isWorkedOn(record.state) && seconds > 0 && totalMigratedBytes > 0 && left > 0
       ? Math.ceil((left / totalMigratedBytes) * seconds)
@@ -182,11 +195,7 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     conditions: [...conditions],
     progress: {
-      totalBytes: counts.bytesScanned,
-      migratedBytes,
-      excludedBytes: counts.bytesExcluded,
-      totalMigratedBytes,
-      totalScannedBytes: counts.bytesScanned,
+      ...sizes,
       migratedPercentage: percentage,
       duration: span(seconds),
       ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
@@ -196,6 +205,11 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,
       ...publicChanges(changes),
+      ...readable({
+        ...sizes,
+        scanBytes: counts.bytesMigrated - counts.bytesChanged,
+        clientBytes: counts.bytesChanged,
+      }),
     },
   }
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../cli/watch-rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../cli/watch-text.ts'
 import { watchView } from '../../cli/watch-view.ts'
+import { readable } from '../../services/migrations/stats/readable.ts'
 import { testTerminal } from './support.ts'
 
 const span = (inSeconds: number) => ({ inSeconds, asText: `${inSeconds}s` })
@@ -26,6 +27,15 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
     filesSkipped: 100,
     foldersScanned: 1,
     failedPaths: 0,
+    ...readable({
+      totalBytes: 4 * 2 ** 20,
+      migratedBytes: 2 ** 20,
+      excludedBytes: 0,
+      totalMigratedBytes: 2 ** 20,
+      totalScannedBytes: 4 * 2 ** 20,
+      scanBytes: 2 ** 20,
+      clientBytes: 0,
+    }),
     ...progress,
   },
 })
@@ -143,6 +153,11 @@ test('on a terminal the lines are written over', () => {
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
+  // What is said of an end stays above the others.
+  view.end([{ info: info('COMPLETED', {}, 'two'), rate }])
+  terminal.written.out = ''
+  view.show(both.slice(0, 1))
+  expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
 })
 
 test('in a log a line comes with a new state, and not with each look', () => {

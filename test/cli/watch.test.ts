@@ -31,13 +31,14 @@ async function createSource(
   return folder
 }
 
-const create = (on: TestPlatform, migrationId: string, autoStart: boolean) =>
+const create = (on: TestPlatform, migrationId: string, autoStart: boolean, kind: object = {}) =>
   on.call(migrations.create, {
     migrationId,
     path: '/',
     source: `${migrationId} from`,
     target: `${migrationId} to`,
     autoStart,
+    ...kind,
   })
 
 test('a migration that is completed without failures is exit code 0', async () => {
@@ -107,6 +108,32 @@ test('with --json each line is the reply of migrations progress', async () => {
 test('without a name it watches those that are running; there may be none', async () => {
   const { code, out, err } = await watch()
   expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'No migration is running.\n' })
+})
+
+test('without a name those that begin later are shown too, each until it ends', async () => {
+  using _live = await createSource(platform, 'live', ['a'])
+  using _soon = await createSource(platform, 'soon', ['a', 'b'])
+  using folder = await createSource(platform, 'weekly', ['a'])
+  execFileSync('mkfifo', [join(folder.from, 'pipe')])
+  await create(platform, 'soon', false)
+  await create(platform, 'live', true, { scanOnlyMigration: false })
+  const watching = begin(['watch'], { env: { GANTRY_HOME: platform.home } })
+  const said = (text: string) => until(`it says ${text}`, () => watching.written.out.includes(text))
+  await said('live  LIVE')
+  await platform.call(migrations.start, { migrationId: 'soon' })
+  await said('soon is completed: 2 files')
+  // One between its scans has not ended.
+  await create(platform, 'weekly', true, { recurringMigration: true, recurringPeriod: 7 * 24 * 60 * 60 })
+  await said('weekly  WAITING_FOR_NEXT_RECURRENCE')
+  await platform.call(migrations.stop, { migrationId: 'live' })
+  await said('live is stopped')
+  await platform.call(migrations.stop, { migrationId: 'weekly' })
+  const { code, out, err } = await watching.ended
+  expect({ code, err }).toEqual({ code: 1, err: '' })
+  expect(out).toMatch(/soon {2}COMPLETED {2}100 % {2}2 of 2 files/)
+  // Each end is told once, and of what has ended no more.
+  expect(out.match(/ is (?:completed|stopped)/g)).toHaveLength(3)
+  expect(out.split('soon is completed')[1]).not.toContain('soon')
 })
 
 test('one that does not exist is an error', async () => {

@@ -148,6 +148,30 @@ test('an agent with its own limit says so, keeps it, and hands its work back at 
   await expect(platform.call(agents.get, { name: 'slow' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('the limit of an agent is said at the platform, changes at once, and goes with the agent', async () => {
+  await using _child = await startAgent(platform, 'limited', share)
+  const place = { scope: 'agent', name: 'limited' } as const
+  await platform.call(bandwidth.set, { ...place, requests: 1 })
+  const { completed, check, migrationId } = await start(1, 'AGENTS', 100)
+  await until('it works on it', async () => {
+    const { migrations: its } = await platform.call(agents.get, { name: 'limited' })
+    return its.includes(migrationId)
+  })
+  const path = '/api/v1/bandwidth/agents/limited'
+  const begun = performance.now()
+  const faster = await platform.rest('platform', 'PUT', path, { body: { requests: 200 } })
+  expect(faster.body).toMatchObject({ id: 'agent/limited', now: { limitRequestsPerSecond: 200 } })
+  await completed
+  // 101 files, of which a fifth of a second is free.
+  expect(performance.now() - begun).toBeGreaterThan(250)
+  await check()
+  await platform.call(agents.remove, { name: 'limited' })
+  expect(await platform.call(bandwidth.get, place)).toMatchObject({ limitRequestsPerSecond: -1 })
+  await expect(platform.call(bandwidth.set, { ...place, limit: 1 })).rejects.toThrow(
+    'there is no transfer agent limited',
+  )
+})
+
 test('a process takes the name of one with the same key, and none that another key has', async () => {
   await using first = await startAgent(platform, 'name')
   await using second = new AgentChild(first.token)

@@ -100,6 +100,10 @@ test('a look, a cleanup and its reports, on the command line', async () => {
   expect(full.trim().split('\n')).toHaveLength(3)
   expect(JSON.parse(await run('cleanups', 'report', id, '--report-id', 'SUMMARY'))).toMatchObject({ id })
 
+  const { sourceCleanupTracker: tracker } = await platform.call(migrations.get, { migrationId: 'first' })
+  const { startedAt } = await platform.call(cleanups.get, { cleanupId: id })
+  expect(tracker).toEqual({ count: 2, inProgress: false, lastStartTime: startedAt })
+
   // The existing product's way to the same.
   const reports = (await platform.rest('migrator', 'GET', '/source-cleanup/first/reports')).body as {
     descriptor: { name: string; type: string }

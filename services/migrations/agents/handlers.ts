@@ -22,27 +22,31 @@ export async function defaultMovers(settings: AgentSettings): Promise<Movers> {
   return (await settings.get(settingsId))?.movedBy ?? 'ALL'
 }
 
+export const noAgent = (name: string) => new GantryError('NOT_FOUND', `there is no transfer agent ${name}`)
+
 export function agentHandlers({
   roster,
   offers,
   settings,
+  forgetLimit,
 }: {
   readonly roster: Roster
   readonly offers: Offers
   readonly settings: AgentSettings
+  readonly forgetLimit: (name: string) => Promise<void>
 }): Handlers<typeof agents> {
   const all = () => roster.all((workIds) => offers.namesOf(workIds))
-  const none = (name: string) => new GantryError('NOT_FOUND', `there is no transfer agent ${name}`)
   return {
     list: async ({ limit = maxPageLength, after }) =>
       (await all()).filter(({ name }) => after === undefined || name > after).slice(0, limit),
     get: async ({ name }) => {
       const agent = (await all()).find((one) => one.name === name)
-      if (agent === undefined) throw none(name)
+      if (agent === undefined) throw noAgent(name)
       return agent
     },
     remove: async ({ name }) => {
-      if (!(await roster.remove(name))) throw none(name)
+      if (!(await roster.remove(name))) throw noAgent(name)
+      await forgetLimit(name)
       return {}
     },
     'get-settings': async () => ({ movedBy: await defaultMovers(settings) }),

@@ -120,10 +120,11 @@ export class Offers {
   /** What there is to do for an agent, and the limits that hold for it. */
   assignmentsOf(agent: LiveAgent) {
     const mine = [...this.#offers.values()].filter((offer) => this.#canDo(agent, offer))
+    const own = this.#limits.tokenOfAgent(agent.report.name)
     const assignments = mine.map((offer): Assignment => ({
       migration: offer.workId,
       fingerprint: offer.fingerprint,
-      limits: this.#limits.tokensOf(offer.migrationId, offer.target),
+      limits: [own, ...this.#limits.tokensOf(offer.migrationId, offer.target)],
       hasHelp: this.workersOn(offer.workId) > 1,
     }))
     const tokens = [...new Set(assignments.flatMap(({ limits }) => limits))]
@@ -151,7 +152,10 @@ export class Offers {
     return [...workIds].flatMap((workId) => this.#offers.get(workId)?.migrationId ?? [])
   }
 
-  /** How many share a limit: the platform's own process, and the agents with something to do under it. */
+  /**
+   * How many share a limit: the platform's own process, and the agents with something to do under it. That of an agent is
+   * over no migration, and so that agent's alone.
+   */
   #workersUnder(token: string): number {
     const under = [...this.#offers.values()].filter(({ migrationId, target }) =>
       this.#limits.tokensOf(migrationId, target).includes(token),

@@ -162,6 +162,11 @@ export class Roster {
     if (agent !== undefined) this.#drop(agent, 'A transfer agent has ended.')
   }
 
+  /** Whether an agent of this name is there, or was. */
+  async knows(name: string): Promise<boolean> {
+    return this.#live.has(name) || (await this.#seen.get(name)) !== undefined
+  }
+
   /** Tells an agent to end, and forgets it. Returns whether there was one. */
   async remove(name: string): Promise<boolean> {
     const agent = this.#live.get(name)

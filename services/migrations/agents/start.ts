@@ -7,20 +7,23 @@ import type { Limits } from '../bandwidth/limits.ts'
 import type { Flights } from '../flights.ts'
 import type { CountListener } from '../worker-book.ts'
 import { deskHandlers } from './desk.ts'
-import { agentHandlers, defaultMovers, openAgentSettings } from './handlers.ts'
+import { agentHandlers, defaultMovers, noAgent, openAgentSettings } from './handlers.ts'
 import { Offers } from './offers.ts'
 import { Roster } from './roster.ts'
 
 export interface AgentsOptions {
   readonly connection: NatsConnection
   readonly limits: Limits
+  /** Another agent of the same name is not to inherit its limit. */
+  readonly forgetLimit: (name: string) => Promise<void>
   readonly onCount: CountListener
   readonly flights: Flights
   readonly log: Log
 }
 
 /** The platform's side of transfer agents: who is there, what is offered to them, and answers to them. */
-export async function startAgents({ connection, limits, onCount, flights, log }: AgentsOptions) {
+export async function startAgents(options: AgentsOptions) {
+  const { connection, limits, forgetLimit, onCount, flights, log } = options
   const [roster, settings] = await Promise.all([
     Roster.open(connection, { version, flights, log }),
     openAgentSettings(connection),
@@ -29,7 +32,11 @@ export async function startAgents({ connection, limits, onCount, flights, log }:
   const nameOf = async (id: string) => (await call(connection, keysInternal.permissions, { id })).name
   return {
     offers,
-    handlers: agentHandlers({ roster, offers, settings }),
+    /** @throws GantryError NOT_FOUND for an agent that never came */
+    require: async (name: string) => {
+      if (!(await roster.knows(name))) throw noAgent(name)
+    },
+    handlers: agentHandlers({ roster, offers, settings, forgetLimit }),
     deskHandlers: deskHandlers({ roster, offers, nameOf, onCount }),
     defaultMovers: () => defaultMovers(settings),
     run: () => {

@@ -15,6 +15,8 @@ export interface BandwidthDependencies {
   readonly requireMigration: (migrationId: string) => Promise<void>
   /** @throws GantryError NOT_FOUND */
   readonly requireTarget: (fileSystemId: string) => Promise<void>
+  /** @throws GantryError NOT_FOUND */
+  readonly requireAgent: (name: string) => Promise<void>
 }
 
 type Asked = Input<(typeof bandwidth)['set']>
@@ -39,6 +41,7 @@ export function bandwidthHandlers(dependencies: BandwidthDependencies): Handlers
       const changes = changesOf(asked)
       if (scope === 'migration') await dependencies.requireMigration(name)
       if (scope === 'target') await dependencies.requireTarget(name)
+      if (scope === 'agent') await dependencies.requireAgent(name)
       const policy = await policies.upsert(idOf(asked), (current = noPolicy(asked)) =>
         withoutEmptySchedule({ ...current, ...changes }),
       )

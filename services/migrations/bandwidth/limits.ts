@@ -6,6 +6,8 @@ import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './p
 /** How often the time of day is looked at; tables have minutes. */
 const checkMs = 1_000
 
+const tokenOf = (place: Place): string => subjectToken(idOf(place))
+
 /** Keeps the limits of the platform as its policies and the time of day say. */
 export class Limits {
   readonly #policies = new Map<string, StoredPolicy>()
@@ -17,7 +19,7 @@ export class Limits {
 
   /** Begins to follow the policies; resolves when those that are stored hold. */
   async start(policies: Policies): Promise<void> {
-    for (const policy of await policies.all()) this.#policies.set(subjectToken(idOf(policy)), policy)
+    for (const policy of await policies.all()) this.#policies.set(tokenOf(policy), policy)
     this.refresh()
     this.#watch = await policies.watch((token, policy) => this.#changed(token, policy))
     this.#timer = setInterval(() => this.#lookAtTime(), checkMs).unref()
@@ -43,14 +45,18 @@ export class Limits {
     return this.tokensOf(migrationId, target).map((token) => this.#buckets.of(token))
   }
 
-  /** Names of the limits that hold for a migration, as tokens of a subject. */
+  /** Names of the limits that hold for a migration, whoever moves it, as tokens of a subject. */
   tokensOf(migrationId: string, target: string): string[] {
-    const places: Place[] = [
-      { scope: 'global' },
-      { scope: 'migration', name: migrationId },
-      { scope: 'target', name: target },
+    return [
+      tokenOf({ scope: 'global' }),
+      tokenOf({ scope: 'migration', name: migrationId }),
+      tokenOf({ scope: 'target', name: target }),
     ]
-    return places.map((place) => subjectToken(idOf(place)))
+  }
+
+  /** The same of the limit that holds for all that an agent moves. */
+  tokenOfAgent(name: string): string {
+    return tokenOf({ scope: 'agent', name })
   }
 
   /** The limits that hold for a migration at the moment, in words; undefined when none does. */

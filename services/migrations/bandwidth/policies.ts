@@ -45,6 +45,7 @@ const descriptions: Record<BandwidthScope, (name: string) => string> = {
   global: () => 'All that the platform moves',
   migration: (name) => `The migration ${name}`,
   target: (name) => `All migrations to ${name}`,
+  agent: (name) => `All that the transfer agent ${name} moves`,
 }
 
 /** What a second allows at a moment. */

@@ -3,18 +3,19 @@ import type { NatsConnection } from '../../../broker/connection.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { PlaceDependencies } from '../places.ts'
 import type { MigrationRecord } from '../record.ts'
-import { bandwidthHandlers } from './handlers.ts'
+import { type BandwidthDependencies, bandwidthHandlers } from './handlers.ts'
 import { Limits } from './limits.ts'
-import { idOf, openPolicies } from './policies.ts'
+import { idOf, openPolicies, type Place } from './policies.ts'
 
 export interface BandwidthOptions {
   readonly connection: NatsConnection
   readonly records: Pick<Collection<typeof MigrationRecord>, 'get'>
   readonly place: PlaceDependencies['place']
+  readonly requireAgent: BandwidthDependencies['requireAgent']
 }
 
 /** Opens the limits and makes their handlers; `run` sets them, and follows their changes. */
-export async function startBandwidth({ connection, records, place }: BandwidthOptions) {
+export async function startBandwidth({ connection, records, place, requireAgent }: BandwidthOptions) {
   const policies = await openPolicies(connection)
   const limits = new Limits()
   return {
@@ -29,10 +30,11 @@ export async function startBandwidth({ connection, records, place }: BandwidthOp
         if ((await place(fileSystemId)).isSource)
           throw new GantryError('NOT_FOUND', `${fileSystemId} is a source; there is no target of that name`)
       },
+      requireAgent,
     }),
-    /** Another migration of the same name is not to inherit its limit. */
-    forget: async (migrationId: string) => {
-      const id = idOf({ scope: 'migration', name: migrationId })
+    /** Another migration or agent of the same name is not to inherit its limit. */
+    forget: async (place: Place) => {
+      const id = idOf(place)
       if ((await policies.get(id)) !== undefined) await policies.delete(id)
     },
     run: () => limits.start(policies),

@@ -58,6 +58,7 @@ export async function startCleanups(options: CleanupsOptions) {
   const known = { records, reports, jobs }
   return {
     handlers: cleanupHandlers({ ...options, ...known }),
+    all: () => records.all(),
     jobs,
     due,
     forgetOf: (internalId: string) => forgetJobsOf(known, internalId),

@@ -9,7 +9,10 @@ import {
   migrationOfBytes,
   sentSpec,
 } from '../../../services/migrations/agents/spec-bytes.ts'
-import { type Report, Roster } from '../../../services/migrations/agents/roster.ts'
+import { Offers } from '../../../services/migrations/agents/offers.ts'
+import { type LiveAgent, type Report, Roster } from '../../../services/migrations/agents/roster.ts'
+import { Limits } from '../../../services/migrations/bandwidth/limits.ts'
+import { idOf, noPolicy, openPolicies, type Place } from '../../../services/migrations/bandwidth/policies.ts'
 import { packRules } from '../../../services/migrations/engine/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
 import { MovedSoFar, Throughput } from '../../../services/migrations/agents/throughput.ts'
@@ -124,26 +127,72 @@ test('what is under way of an agent counts among what it moves, and once', () =>
   expect(moved.all).toEqual({ bytes: 0, files: 1 })
 })
 
+const report = (name: string, version: string): Report => ({
+  name,
+  host: name,
+  version,
+  shares: [],
+  threads: 1,
+  instance: crypto.randomUUID(),
+  publicKey: '',
+  revision: '',
+  holding: [],
+  itemsInHand: 0,
+  moved: { bytes: 0, files: 0 },
+  underWay: [],
+})
+
+test('a limit is shared by all who move under it, that of an agent by nobody', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('from', 'to')
+  const connection = await broker.connect('PLATFORM')
+  const { log } = recordingLog()
+  const policies = await openPolicies(connection)
+  const limits = new Limits()
+  const roster = await Roster.open(connection, {
+    version: '2.0.0',
+    log,
+    flights: new Flights(() => undefined),
+  })
+  const offers = new Offers({ roster, limits, log })
+  const store = (fsRoot: string) => ({ kind: 'local', options: { fsRoot } }) as const
+  await offers.offer({
+    workId: 'work',
+    migrationId: 'nightly',
+    target: 'there',
+    movedBy: 'ALL',
+    spec: {
+      id: 'work',
+      generation: 1,
+      root: Buffer.alloc(0),
+      source: store(folder.from),
+      target: store(folder.to),
+      policy: 'Overwrite',
+      limits: [],
+    },
+  } as never)
+  const [one, two] = ['one', 'two'].map((name) =>
+    roster.admit(name, { ...report(name, '2.0.0'), shares: [folder.root] }),
+  ) as [LiveAgent, LiveAgent]
+  const set = (place: Place, limitBytesPerSecond: number) =>
+    policies.upsert(idOf(place), () => ({ ...noPolicy(place), limitBytesPerSecond }))
+  await set({ scope: 'global' }, 3_000)
+  await set({ scope: 'agent', name: 'one' }, 700)
+  await limits.start(policies)
+  const ratesOf = (agent: LiveAgent) =>
+    offers.assignmentsOf(agent).limits.flatMap(({ bytesPerSecond }) => bytesPerSecond ?? [])
+  // Two agents and the platform.
+  expect(new Set(ratesOf(one))).toEqual(new Set([700, 1_000]))
+  expect(ratesOf(two)).toEqual([1_000])
+  await limits.stop()
+})
+
 test('an agent of another release is there and is given nothing, and it says why', async () => {
   await using broker = await startTestBroker()
   const roster = await Roster.open(await broker.connect('PLATFORM'), {
     version: '2.0.0',
     log: recordingLog().log,
     flights: new Flights(() => undefined),
-  })
-  const report = (name: string, version: string): Report => ({
-    name,
-    host: name,
-    version,
-    shares: [],
-    threads: 1,
-    instance: crypto.randomUUID(),
-    publicKey: '',
-    revision: '',
-    holding: [],
-    itemsInHand: 0,
-    moved: { bytes: 0, files: 0 },
-    underWay: [],
   })
   const [same, older] = [
     roster.admit('key', report('same', '2.0.0')),
