@@ -87,7 +87,7 @@ export async function killWhileLive({
 }
 
 /** What is under construction still comes and goes while the trees are compared. */
-function leftOf(differences: () => string[]): string[] {
+export function leftOf(differences: () => string[]): string[] {
   try {
     return differences()
   } catch (error) {
