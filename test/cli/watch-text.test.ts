@@ -1,7 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { createContext } from '../../cli/context.ts'
-import type { Session } from '../../cli/session.ts'
-import { watch } from '../../cli/watch.ts'
+import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../cli/watch-rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../cli/watch-text.ts'
 import { watchView } from '../../cli/watch-view.ts'
@@ -173,38 +170,4 @@ test('in a log a line comes with a new state, and not with each look', () => {
   view.away()
   view.away()
   expect(terminal.written.err).toBe('The platform does not answer; trying again.\n')
-})
-
-test('figures that it is told of are shown without asking for them, and it asks when it hears nothing for a while', async () => {
-  vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
-  const listeners = new Map<string, (payload: unknown) => void>()
-  let asked = 0
-  const session: Pick<Session, 'call' | 'listen' | 'isClosed' | 'close'> = {
-    call: async <O>() => {
-      asked++
-      return info('RUNNING', { filesMigrated: 1 }) as O
-    },
-    listen: (subject, callback) => void listeners.set(subject, callback),
-    isClosed: () => false,
-    close: async () => undefined,
-  }
-  const terminal = testTerminal()
-  const surroundings = { env: {}, cwd: '/nowhere', terminal, readStdin: async () => '' }
-  const context = { ...createContext(surroundings), connect: async () => session as Session }
-  const watching = watch(context, { json: true }, 'nightly')
-  const tell = (one: Info) => listeners.get('gantry.events.v1.migrations.now.progressed.*')!(one)
-  const lines = () => terminal.written.out.trimEnd().split('\n')
-  await vi.advanceTimersByTimeAsync(500)
-  for (const filesMigrated of [2, 3, 4]) {
-    tell(info('RUNNING', { filesMigrated }))
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(lines().at(-1)).toBe(JSON.stringify(info('RUNNING', { filesMigrated })))
-  }
-  expect([asked, lines().length]).toEqual([1, 4])
-  await vi.advanceTimersByTimeAsync(5_000)
-  expect(asked).toBe(2)
-  tell(info('COMPLETED'))
-  await vi.advanceTimersByTimeAsync(1_000)
-  expect(await watching).toBe(0)
 })
