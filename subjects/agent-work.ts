@@ -3,6 +3,14 @@ import { AgentReport } from './agents.ts'
 import { agentResource } from './contract.ts'
 import { Count, list, Nothing, record, strict, Text, Uuid } from './schemas.ts'
 
+/**
+ * Number of what agents and the platform say to each other about work: the items of queues (`engine/items.ts`), what a
+ * migration is (`spec-bytes.ts`), books, failures, and the questions below. To be raised when one side could not read any
+ * more, or would take for something else, what the other of a release before writes; not for what both may leave out.
+ * Agents of other releases work on as long as it is the same.
+ */
+export const agentProtocol = 1
+
 /** How long the platform keeps an agent's question what there is to do when nothing changes. It is the agent's heartbeat. */
 export const attendMs = 5_000
 
@@ -44,8 +52,10 @@ export type Assignment = Static<typeof Assignment>
 export const agentWork = agentResource('agent-work', {
   attend: {
     summary: 'Say that the agent is there, and learn what there is to do; the answer waits for something new',
+    // To be left as it is for as long as can be: of another protocol it is to be understood too.
     input: strict({
       instance,
+      protocol: Count('`agentProtocol` of the agent'),
       ...AgentReport,
       /** Default: that of its key. */
       name: Type.Optional(AgentReport.name),
@@ -71,6 +81,7 @@ export const agentWork = agentResource('agent-work', {
       revision: Type.String({ maxLength: 64 }),
       /** Whether it may go on; why not, is for people. */
       leave: Type.Optional(Text('Why it has to end')),
+      problem: Type.Optional(Text('Why it is given nothing to do; for people')),
       assignments: list(Assignment, maxAssignments),
       // Of all, of the agent, of each migration and of its target.
       limits: list(Limit, 2 + 2 * maxAssignments),

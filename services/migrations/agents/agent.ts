@@ -5,7 +5,7 @@ import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
 import { version } from '../../../broker/version.ts'
-import { agentWork, type Assignment } from '../../../subjects/agent-work.ts'
+import { agentProtocol, agentWork, type Assignment } from '../../../subjects/agent-work.ts'
 import type { Output } from '../../../subjects/contract.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
@@ -91,14 +91,17 @@ export class Agent {
         const answer = await Promise.race([this.#ask(revision), once(signal)])
         if (answer === undefined) return undefined
         if (answer.leave !== undefined) return answer.leave
+        if (answer.problem !== undefined && answer.revision !== revision)
+          log.warn({ problem: answer.problem }, 'The platform gives this agent nothing to do.')
         revision = answer.revision
         await this.#apply(answer)
         attempt = 0
       } catch (error) {
         if (isGantryError(error, 'DENIED')) throw error
-        // Whoever has any other token may ask for this, and reaches nobody.
-        const why = revision === '' ? ': it is not ready, or the token is not that of a transfer agent' : ''
-        log.warn({ err: error }, `The platform does not answer the agent${why}; asking again.`)
+        log.warn(
+          { err: error },
+          `The platform does not answer the agent${whyNot(error, revision)}; asking again.`,
+        )
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       }
     }
@@ -111,6 +114,7 @@ export class Agent {
     this.#flights.tell()
     return this.#desk.ask(agentWork.attend, {
       instance: this.#desk.instance,
+      protocol: agentProtocol,
       ...(name === undefined ? {} : { name }),
       host: hostname(),
       version,
@@ -174,6 +178,13 @@ export class Agent {
     if (connection.isClosed()) return
     await this.#desk.ask(agentWork.leave, { instance: this.#desk.instance }).catch(() => undefined)
   }
+}
+
+function whyNot(error: unknown, revision: string): string {
+  if (isGantryError(error, 'INVALID_INPUT'))
+    return ': it does not understand this release; update the older of the two'
+  // Whoever has any other token may ask, and reaches nobody.
+  return revision === '' ? ': it is not ready, or the token is not that of a transfer agent' : ''
 }
 
 /** Resolves when the signal aborts. */

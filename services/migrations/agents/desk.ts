@@ -44,7 +44,11 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       for (;;) {
         const reason = roster.whyGone(agent)
         if (reason !== undefined) return leaving(reason)
-        const answer = withRevision(offers.assignmentsOf(agent))
+        const problem = roster.problemOf(agent)
+        const answer = withRevision({
+          ...offers.assignmentsOf(agent),
+          ...(problem === undefined ? {} : { problem }),
+        })
         const waitMs = until - Date.now()
         if (answer.revision !== report.revision || waitMs <= 0) return answer
         agent.asking += 1

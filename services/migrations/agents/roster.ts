@@ -1,7 +1,7 @@
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
-import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
+import { agentProtocol, type agentWork, attendMs } from '../../../subjects/agent-work.ts'
 import { Agent } from '../../../subjects/agents.ts'
 import type { Input } from '../../../subjects/contract.ts'
 import type { Flights, SaidFlight } from '../flights.ts'
@@ -33,7 +33,6 @@ export interface LiveAgent {
 type Seen = Collection<typeof Agent>
 
 interface RosterOptions {
-  readonly version: string
   readonly flights: Pick<Flights, 'beginElsewhere'>
   readonly log: Log
 }
@@ -41,7 +40,6 @@ interface RosterOptions {
 /** The agents that are there, by name, and what was seen last of those that are not. */
 export class Roster {
   readonly #seen: Seen
-  readonly #version: string
   readonly #log: Log
   readonly #flights: RosterOptions['flights']
   readonly #live = new Map<string, LiveAgent>()
@@ -51,9 +49,8 @@ export class Roster {
   #change = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(seen: Seen, { version, flights, log }: RosterOptions) {
+  private constructor(seen: Seen, { flights, log }: RosterOptions) {
     this.#seen = seen
-    this.#version = version
     this.#flights = flights
     this.#log = log
   }
@@ -97,12 +94,12 @@ export class Roster {
   }
 
   /** Why an agent is given nothing to do; undefined for one that can work. */
-  problemOf({ report: { instance, version, problem } }: LiveAgent): string | undefined {
+  problemOf({ report: { instance, version, protocol, problem } }: LiveAgent): string | undefined {
     const dismissed = this.#dismissed.get(instance)
     if (dismissed !== undefined) return dismissed
-    if (version !== this.#version)
-      return `it is release ${version}, the platform is ${this.#version}: install the same`
-    return problem
+    if (protocol === agentProtocol) return problem
+    const older = protocol < agentProtocol ? 'agent' : 'platform'
+    return `its release ${version} speaks protocol ${protocol}, the platform ${agentProtocol}: update the ${older}`
   }
 
   /** The agent of this life; undefined when it is not known, as it was silent or the platform has just started. */

@@ -12,7 +12,7 @@ export interface SentMigration {
   readonly folders: readonly { readonly path: string; readonly witness: Witness }[]
 }
 
-/** Plain data with binary parts as bytes, as it is sent to threads too. Both sides are of the same release. */
+/** Plain data with binary parts as bytes, as it is sent to threads too. Both sides speak the same `agentProtocol`. */
 export const bytesOfMigration = ({ spec, ...rest }: SentMigration): Uint8Array =>
   serialize({ ...rest, spec: withoutSharing(spec) })
 

@@ -1,7 +1,6 @@
 import { call } from '../../../broker/client.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
-import { version } from '../../../broker/version.ts'
 import { keysInternal } from '../../../subjects/keys.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { Flights } from '../flights.ts'
@@ -25,7 +24,7 @@ export interface AgentsOptions {
 export async function startAgents(options: AgentsOptions) {
   const { connection, limits, forgetLimit, onCount, flights, log } = options
   const [roster, settings] = await Promise.all([
-    Roster.open(connection, { version, flights, log }),
+    Roster.open(connection, { flights, log }),
     openAgentSettings(connection),
   ])
   const offers = new Offers({ roster, limits, log })

@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
+import { deskHandlers } from '../../../services/migrations/agents/desk.ts'
 import { isSameFolder, witnessOf } from '../../../services/migrations/agents/same-folder.ts'
 import {
   bytesOfMigration,
@@ -19,6 +20,7 @@ import { MovedSoFar, Throughput } from '../../../services/migrations/agents/thro
 import { movedOf, noCounts } from '../../../services/migrations/engine/counts.ts'
 import { MeterView } from '../../../services/migrations/engine/meter.ts'
 import { Flights } from '../../../services/migrations/flights.ts'
+import { agentProtocol } from '../../../subjects/agent-work.ts'
 import { startTestBroker } from '../../support/broker.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -127,10 +129,11 @@ test('what is under way of an agent counts among what it moves, and once', () =>
   expect(moved.all).toEqual({ bytes: 0, files: 1 })
 })
 
-const report = (name: string, version: string): Report => ({
+const report = (name: string, protocol = agentProtocol, version = '1.0.0'): Report => ({
   name,
   host: name,
   version,
+  protocol,
   shares: [],
   threads: 1,
   instance: crypto.randomUUID(),
@@ -150,7 +153,6 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   const policies = await openPolicies(connection)
   const limits = new Limits()
   const roster = await Roster.open(connection, {
-    version: '2.0.0',
     log,
     flights: new Flights(() => undefined),
   })
@@ -172,7 +174,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
     },
   } as never)
   const [one, two] = ['one', 'two'].map((name) =>
-    roster.admit(name, { ...report(name, '2.0.0'), shares: [folder.root] }),
+    roster.admit(name, { ...report(name), shares: [folder.root] }),
   ) as [LiveAgent, LiveAgent]
   const set = (place: Place, limitBytesPerSecond: number) =>
     policies.upsert(idOf(place), () => ({ ...noPolicy(place), limitBytesPerSecond }))
@@ -187,25 +189,35 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   await limits.stop()
 })
 
-test('an agent of another release is there and is given nothing, and it says why', async () => {
+test('an agent of another release works, one of another protocol is told which side to update', async () => {
   await using broker = await startTestBroker()
-  const roster = await Roster.open(await broker.connect('PLATFORM'), {
-    version: '2.0.0',
-    log: recordingLog().log,
-    flights: new Flights(() => undefined),
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const desk = deskHandlers({
+    roster,
+    offers: new Offers({ roster, limits: new Limits(), log }),
+    nameOf: (keyId) => Promise.resolve(keyId),
+    onCount: () => undefined,
   })
-  const [same, older] = [
-    roster.admit('key', report('same', '2.0.0')),
-    roster.admit('old', report('older', '1.9.0')),
+  const attend = (asked: Report) =>
+    desk.attend(asked, { caller: { kind: 'key', keyId: asked.name } } as never)
+  const other = await attend(report('other', agentProtocol, '0.9.0'))
+  const older = await attend(report('older', agentProtocol - 1, '0.8.0'))
+  const newer = await attend(report('newer', agentProtocol + 1, '2.0.0'))
+  const words = (release: string, theirs: number, side: string) =>
+    `its release ${release} speaks protocol ${theirs}, the platform ${agentProtocol}: update the ${side}`
+  const [agent, platform] = [
+    words('0.8.0', agentProtocol - 1, 'agent'),
+    words('2.0.0', agentProtocol + 1, 'platform'),
   ]
-  if (typeof same === 'string' || typeof older === 'string') throw new Error('an agent has to end')
-  const problem = 'it is release 1.9.0, the platform is 2.0.0: install the same'
-  expect([roster.problemOf(same), roster.problemOf(older)]).toEqual([undefined, problem])
+  expect([other, older, newer].map(({ problem }) => problem)).toEqual([undefined, agent, platform])
   expect(await roster.all(() => [])).toMatchObject([
-    { name: 'older', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: problem } },
-    { name: 'same', healthy: true, health: { status: 'CONNECTED', lastHealthMessage: '' } },
+    { name: 'newer', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: platform } },
+    { name: 'older', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: agent } },
+    { name: 'other', healthy: true, version: '0.9.0', health: { status: 'CONNECTED' } },
   ])
   // The same agent after an update.
-  roster.admit('old', report('older', '2.0.0'))
-  expect(await roster.all(() => [])).toMatchObject([{ name: 'older', healthy: true }, { name: 'same' }])
+  roster.admit('older', report('older'))
+  expect(await roster.all(() => [])).toMatchObject([{}, { name: 'older', healthy: true }, {}])
 })

@@ -49,7 +49,7 @@ async function migrate(spec: MoveSpec, frontier?: FrontierBounds) {
   const [progress, failures, roster] = await Promise.all([
     Progress.open(connection),
     openFailures(connection, 2 ** 24),
-    Roster.open(connection, { version: '0', flights: new Flights(), log: testLog }),
+    Roster.open(connection, { flights: new Flights(), log: testLog }),
   ])
   const active = await ActiveMigration.open({
     connection,
