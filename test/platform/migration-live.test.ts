@@ -300,6 +300,8 @@ test('changes after the scan are not applied where the target is not to listen',
   expect((await live.get()).changeLagSeconds).toBe(0)
   writeFileSync(live.at('later'), 'x')
   expect(live.differences()).toEqual(['/later is missing'])
+  await live.stop()
+  expect((await live.get()).changeLagSeconds).toBeUndefined()
 })
 
 test('a folder that is asked for is scanned again, and it is live again', async () => {
@@ -312,6 +314,10 @@ test('a folder that is asked for is scanned again, and it is live again', async 
   await live.is('LIVE')
   writeFileSync(live.at('a/later'), 'x')
   await live.untilEqual()
+  // One that will never go on is not behind.
+  await platform.call(migrations.stop, { migrationId: live.migrationId, resumable: false })
+  await live.is('STOPPED')
+  expect((await live.get()).changeLagSeconds).toBeUndefined()
 })
 
 test('what changed while the platform was away arrives when it is there again', async () => {

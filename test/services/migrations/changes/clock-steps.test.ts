@@ -10,23 +10,23 @@ afterEach(() => void vi.useRealTimers())
 const step = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
 test('that the clock was stepped is said once, and by how much', () => {
-  const { log, lines, text } = recordingLog()
-  const steps = new ClockSteps(log)
+  const recorded = recordingLog()
+  const steps = new ClockSteps(recorded.log)
   const later = () => {
     vi.advanceTimersByTime(1_000)
     steps.look()
   }
   for (let i = 0; i < 5; i++) later()
-  expect(text()).toBe('')
+  expect(recorded.text()).toBe('')
   step(-3_600_000)
   later()
   later()
-  expect(text()).toContain('The clock of the host was set back by 3600 s')
+  expect(recorded.text()).toContain('The clock of the host was set back by 3600 s')
   step(7_200_500)
   later()
   later()
-  expect(text()).toContain('The clock of the host went 7200.5 s ahead')
-  expect(lines.map(({ level, details }) => [level, details])).toEqual([
+  expect(recorded.text()).toContain('The clock of the host went 7200.5 s ahead')
+  expect(recorded.lines.map(({ level, details }) => [level, details])).toEqual([
     ['warn', { stepSeconds: -3_600 }],
     ['warn', { stepSeconds: 7_200.5 }],
   ])
