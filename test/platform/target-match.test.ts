@@ -190,7 +190,7 @@ test('of migrations that are asked for at the same moment, and may not be beside
       put(ids[2], 'source=two'),
     ])
     const made = ids.filter((_, index) => statuses[index] === 201)
-    expect([made.length, statuses.includes(500)], `${statuses.join(' ')}`).toEqual([1, false])
+    expect([made.length, statuses.includes(500)], statuses.join(' ')).toEqual([1, false])
     await platform.call(migrations.delete, { migrationId: made[0]! })
   }
 })
