@@ -242,6 +242,12 @@ test('more removals than the guard allows are held until somebody approves of th
   fill(live.at)
   // Older than the migration: it goes as it was told, a comparison would leave it.
   for (const side of [live.at, live.there]) for (const name of old) writeFileSync(side(name), 'x')
+  // Before it is started its first scan is planned: by the policy, and nothing is deleted.
+  expect(await platform.call(migrations.plan, { migrationId })).toMatchObject({
+    filesToSkip: 10,
+    filesToDelete: 0,
+    deletionsNeedApproval: false,
+  })
   await live.start()
   await until('the target is counted', async () => (await live.get()).entriesAtTarget === 18)
   await platform.call(migrations.update, { migrationId, maxDeletionPercent: 30 })

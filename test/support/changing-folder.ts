@@ -19,8 +19,15 @@ const largeBytes = 17 * 2 ** 20
 const fileModes = [0o644, 0o600, 0o755, 0o444]
 const folderModes = [0o755, 0o700, 0o775]
 
+/** A path here is its bytes, each as one character: names need not be UTF-8. */
+const bytesOf = (path: string): Buffer => Buffer.from(path, 'latin1')
+const pathOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
+
 /** Few names, so that they are used again and again, as files, folders and links in turn. */
-const names = ['a', 'b', 'c', 'd', 'e', 'ü', 'a b']
+const plainNames = ['a', 'b', 'c', 'd', 'e', 'ü', 'a b'].map((name) => pathOf(Buffer.from(name)))
+
+/** One that differs from another only in its Unicode form, and two that are not UTF-8. */
+const oddNames = [pathOf(Buffer.from('ü'.normalize('NFD'))), '\xff', 'a\xfc']
 
 /** Trees that are alike, to be written to again and to change their places. */
 const rememberedAlike = 4
@@ -37,21 +44,25 @@ export class ChangingFolder {
   readonly #random: Random
   readonly #keepsTypes: boolean
   readonly #swaps: boolean
+  readonly #names: readonly string[]
   #writes = 0
   /** Trees that had the same names, sizes and times when they were made. */
   #alike: string[] = []
 
   /**
    * @param options `keepsTypes`: what was a file never becomes a folder, and so on; `swaps`: two files or two folders change
-   *   their places, which nobody finds who did not see it when all in them has the same size and time
+   *   their places, which nobody finds who did not see it when all in them has the same size and time;
+   *   `oddNames`: some names are not UTF-8, and two differ only in their Unicode form
    */
   constructor(
     root: string,
     random: Random,
-    { keepsTypes = false, swaps = false }: { keepsTypes?: boolean; swaps?: boolean } = {},
+    options: { keepsTypes?: boolean; swaps?: boolean; oddNames?: boolean } = {},
   ) {
+    const { keepsTypes = false, swaps = false, oddNames: hasOdd = false } = options
     this.#swaps = swaps
-    this.#root = root
+    this.#names = hasOdd ? [...plainNames, ...oddNames] : plainNames
+    this.#root = pathOf(Buffer.from(root))
     this.#random = random
     this.#keepsTypes = keepsTypes
   }
@@ -81,10 +92,10 @@ export class ChangingFolder {
   }
 
   #all(type?: 'file' | 'folder'): string[] {
-    const entries = [...walkTree(this.#root)]
+    const entries = [...walkTree(bytesOf(this.#root).toString())]
     const isWanted = ({ stat }: (typeof entries)[number]) =>
       type === undefined || (type === 'file' ? stat.isFile() : stat.isDirectory())
-    return entries.filter(isWanted).map(({ path }) => join(this.#root, path.toString()))
+    return entries.filter(isWanted).map(({ path }) => join(this.#root, pathOf(path)))
   }
 
   #one(type?: 'file' | 'folder'): string | undefined {
@@ -94,7 +105,7 @@ export class ChangingFolder {
 
   /** Somewhere, there or not. */
   #place(type: Type): string {
-    const name = oneOf(this.#random, names) + (this.#keepsTypes ? endings[type] : '')
+    const name = oneOf(this.#random, this.#names) + (this.#keepsTypes ? endings[type] : '')
     return join(this.#one('folder') ?? this.#root, name)
   }
 
@@ -104,12 +115,12 @@ export class ChangingFolder {
 
   #write(): string {
     const path = this.#place('file')
-    return this.#try(`write ${path}`, () => writeFileSync(path, this.#content()))
+    return this.#try(`write ${path}`, () => writeFileSync(bytesOf(path), this.#content()))
   }
 
   #append(): string {
     const path = this.#one('file') ?? this.#place('file')
-    return this.#try(`append to ${path}`, () => appendFileSync(path, this.#content()))
+    return this.#try(`append to ${path}`, () => appendFileSync(bytesOf(path), this.#content()))
   }
 
   /** The way editors write: another file takes the place. */
@@ -117,21 +128,21 @@ export class ChangingFolder {
     const path = this.#place('file')
     const other = `${path}~`
     return this.#try(`replace ${path}`, () => {
-      writeFileSync(other, this.#content())
-      renameSync(other, path)
+      writeFileSync(bytesOf(other), this.#content())
+      renameSync(bytesOf(other), bytesOf(path))
     })
   }
 
   #makeFolder(): string {
     const path = this.#place('folder')
-    return this.#try(`make folder ${path}`, () => mkdirSync(path, oneOf(this.#random, folderModes)))
+    return this.#try(`make folder ${path}`, () => mkdirSync(bytesOf(path), oneOf(this.#random, folderModes)))
   }
 
   #makeTree(): string {
     const path = this.#place('folder')
     return this.#try(`make tree ${path}`, () => {
-      mkdirSync(join(path, 'x/y'), { recursive: true })
-      for (const name of ['1', 'x/2', 'x/y/3']) writeFileSync(join(path, name), this.#content())
+      mkdirSync(bytesOf(join(path, 'x/y')), { recursive: true })
+      for (const name of ['1', 'x/2', 'x/y/3']) writeFileSync(bytesOf(join(path, name)), this.#content())
     })
   }
 
@@ -139,26 +150,26 @@ export class ChangingFolder {
     const from = this.#one()
     if (from === undefined) return 'nothing to rename'
     const to = this.#place(typeAt(from))
-    return this.#try(`rename ${from} to ${to}`, () => renameSync(from, to))
+    return this.#try(`rename ${from} to ${to}`, () => renameSync(bytesOf(from), bytesOf(to)))
   }
 
   #remove(): string {
     const path = this.#one()
     if (path === undefined) return 'nothing to remove'
-    return this.#try(`remove ${path}`, () => rmSync(path, { recursive: true }))
+    return this.#try(`remove ${path}`, () => rmSync(bytesOf(path), { recursive: true }))
   }
 
   #removeAndMakeAgain(): string {
     const path = this.#one()
     if (path === undefined) return 'nothing to make again'
     return this.#try(`make again ${path}`, () => {
-      const wasFolder = lstatSync(path).isDirectory()
-      rmSync(path, { recursive: true })
+      const wasFolder = lstatSync(bytesOf(path)).isDirectory()
+      rmSync(bytesOf(path), { recursive: true })
       const turns = randomBelow(this.#random, 2) === 0 && !this.#keepsTypes
-      if (wasFolder === turns) writeFileSync(path, this.#content())
+      if (wasFolder === turns) writeFileSync(bytesOf(path), this.#content())
       else {
-        mkdirSync(path)
-        writeFileSync(join(path, 'a'), this.#content())
+        mkdirSync(bytesOf(path))
+        writeFileSync(bytesOf(join(path, 'a')), this.#content())
       }
     })
   }
@@ -166,22 +177,24 @@ export class ChangingFolder {
   #link(): string {
     const path = this.#place('link')
     const target = oneOf(this.#random, ['nowhere', relative(dirname(path), this.#one() ?? path)])
-    return this.#try(`link ${path} to ${target}`, () => symlinkSync(target, path))
+    return this.#try(`link ${path} to ${target}`, () => symlinkSync(bytesOf(target), bytesOf(path)))
   }
 
   #mode(): string {
     const path = this.#one(oneOf(this.#random, ['file', 'folder']))
     if (path === undefined) return 'nothing to give a mode'
     return this.#try(`mode of ${path}`, () => {
-      const isFolder = lstatSync(path).isDirectory()
-      chmodSync(path, oneOf(this.#random, isFolder ? folderModes : fileModes))
+      const isFolder = lstatSync(bytesOf(path)).isDirectory()
+      chmodSync(bytesOf(path), oneOf(this.#random, isFolder ? folderModes : fileModes))
     })
   }
 
   #time(): string {
     const path = this.#one('file')
     if (path === undefined) return 'nothing to give a time'
-    return this.#try(`time of ${path}`, () => utimesSync(path, 1e9, 1e9 + randomBelow(this.#random, 1e6)))
+    return this.#try(`time of ${path}`, () =>
+      utimesSync(bytesOf(path), 1e9, 1e9 + randomBelow(this.#random, 1e6)),
+    )
   }
 
   /** Trees of files of one size and time, as builds and archives make them. */
@@ -189,10 +202,10 @@ export class ChangingFolder {
     const path = oneOf(this.#random, [this.#place('folder'), ...this.#alike])
     if (!this.#alike.includes(path)) this.#alike = [path, ...this.#alike].slice(0, rememberedAlike)
     return this.#try(`same tree ${path}`, () => {
-      mkdirSync(join(path, 'x'), { recursive: true })
+      mkdirSync(bytesOf(join(path, 'x')), { recursive: true })
       for (const name of ['1', 'x/2']) {
-        writeFileSync(join(path, name), `${++this.#writes}`.padStart(8))
-        utimesSync(join(path, name), 1e9, 1e9)
+        writeFileSync(bytesOf(join(path, name)), `${++this.#writes}`.padStart(8))
+        utimesSync(bytesOf(join(path, name)), 1e9, 1e9)
       }
     })
   }
@@ -205,12 +218,12 @@ export class ChangingFolder {
     if (one === undefined || other === undefined || one === other) return 'nothing to swap'
     return this.#try(`swap ${one} and ${other}`, () => {
       const aside = `${one}~`
-      renameSync(one, aside)
+      renameSync(bytesOf(one), bytesOf(aside))
       try {
-        renameSync(other, one)
-        renameSync(aside, other)
+        renameSync(bytesOf(other), bytesOf(one))
+        renameSync(bytesOf(aside), bytesOf(other))
       } catch (error) {
-        renameSync(aside, one)
+        renameSync(bytesOf(aside), bytesOf(one))
         throw error
       }
     })
@@ -219,23 +232,24 @@ export class ChangingFolder {
   #large(): string {
     const path = this.#place('file')
     return this.#try(`large ${path}`, () => {
-      writeFileSync(path, this.#content())
-      truncateSync(path, largeBytes + randomBelow(this.#random, 100))
+      writeFileSync(bytesOf(path), this.#content())
+      truncateSync(bytesOf(path), largeBytes + randomBelow(this.#random, 100))
     })
   }
 
   /** What cannot be done, such as a folder moved into itself, is left. */
   #try(what: string, work: () => void): string {
+    const text = what.replaceAll(/[^ -~]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`)
     try {
       work()
-      return what
+      return text
     } catch (error) {
-      return `${what}: ${(error as Error).message}`
+      return `${text}: ${(error as Error).message}`
     }
   }
 }
 
 function typeAt(path: string): Type {
-  const stat = lstatSync(path)
+  const stat = lstatSync(bytesOf(path))
   return stat.isDirectory() ? 'folder' : stat.isFile() ? 'file' : 'link'
 }

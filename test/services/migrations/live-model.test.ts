@@ -8,10 +8,14 @@ import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { randomBelow, seededRandom } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 
+const stepsAsked = process.env['GANTRY_LIVE_STEPS']
 /** Steps of one run; GANTRY_LIVE_STEPS makes it thousands. */
-const steps = Number(process.env['GANTRY_LIVE_STEPS'] ?? 400)
+const steps = Number(stepsAsked ?? 400)
 /** GANTRY_LIVE_SEED repeats a run that failed. */
 const seed = Number(process.env['GANTRY_LIVE_SEED'] ?? Date.now() % 1_000_000)
+/** Runs that once failed, with the step at which they did; the crash tests repeat them. */
+const failed: readonly { readonly seed: number; readonly steps: number }[] = []
+const replayed = stepsAsked === undefined ? [] : failed
 /** So often everything comes to rest, and is compared. */
 const stepsBetweenRests = 100
 let platform: TestPlatform
@@ -20,25 +24,26 @@ beforeAll(async () => {
 })
 afterAll(() => platform[Symbol.asyncDispose]())
 
-test(
-  `the target is as the source is, whatever happens there (seed ${seed})`,
+test.each([{ seed, steps }, ...replayed])(
+  'the target is as the source is, whatever happens there (seed $seed, $steps steps)',
   { timeout: 1_200_000 },
-  async () => {
+  async ({ seed, steps }) => {
     const random = seededRandom(seed)
     using folder = createFolder('source', 'target')
-    const source = new ChangingFolder(folder.source, random, { swaps: true })
+    const source = new ChangingFolder(folder.source, random, { swaps: true, oddNames: true })
     const log: string[] = []
     // Some of it is there before.
     for (let i = 0; i < 50; i++) log.push(source.step())
-    await addLocal(platform, 'source', 'source', folder.source)
-    await addLocal(platform, 'target', 'target', folder.target)
-    const migrationId = 'model'
+    const [from, to] = [`source-${seed}`, `target-${seed}`]
+    await addLocal(platform, from, 'source', folder.source)
+    await addLocal(platform, to, 'target', folder.target)
+    const migrationId = `model-${seed}`
     const get = () => platform.call(migrations.get, { migrationId })
     await platform.call(migrations.create, {
       migrationId,
       path: '/',
-      source: 'source',
-      target: 'target',
+      source: from,
+      target: to,
       scanOnlyMigration: false,
       autoStart: true,
     })

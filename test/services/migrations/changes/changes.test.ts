@@ -340,5 +340,7 @@ test('removals that are held are counted once, are behind, and end the work', as
   expect(await live.changes.scanned()).toBe(true)
   await until('the work has ended', () => live.failures.length === 1)
   expect(live.failures[0]).toBeInstanceOf(RemovalsHeld)
-  expect(live.failures[0]).toMatchObject({ held: { files: 3, folders: 1, bytes: 9, samples: ['/a/b', '/a/bc'] } })
+  expect(live.failures[0]).toMatchObject({
+    held: { files: 3, folders: 1, bytes: 9, samples: ['/a/b', '/a/bc'] },
+  })
 })
