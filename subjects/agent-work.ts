@@ -4,7 +4,7 @@ import { agentResource } from './contract.ts'
 import { Count, list, Nothing, record, strict, Text, Uuid } from './schemas.ts'
 
 /**
- * Number of what agents and the platform say to each other about work: the items of queues (`engine/items.ts`), what a
+ * Number of what agents and the platform say to each other about work: the items of queues (`engine/items/items.ts`), what a
  * migration is (`spec-bytes.ts`), books, failures, and the questions below. To be raised when one side could not read any
  * more, or would take for something else, what the other of a release before writes; not for what both may leave out.
  * Agents of other releases work on as long as it is the same.

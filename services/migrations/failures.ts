@@ -5,7 +5,7 @@ import { roots } from '../../subjects/names.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import type { Failure } from './engine/counts.ts'
+import type { Failure } from './engine/run/counts.ts'
 
 /** A path that did not arrive, and when it was given up (milliseconds since 1970). */
 export interface RecordedFailure extends Failure {

@@ -1,4 +1,4 @@
-import { type Meter, type Moved, newMeter, nothingMoved, readMeter } from './engine/meter.ts'
+import { type Meter, type Moved, newMeter, nothingMoved, readMeter } from './engine/run/meter.ts'
 
 /** What is under way, and how much of it is at the target: in views until it is counted, and stored nowhere. */
 export interface Flight {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isWithin, joinPath, relativePath } from './engine/paths.ts'
+import { isWithin, joinPath, relativePath } from './engine/items/paths.ts'
 
 /**
  * Where a folder of this host is on its file systems, whatever path leads to it: a part of a file system can be mounted at

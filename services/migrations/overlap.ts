@@ -1,5 +1,5 @@
 import { pathFromText } from '../drivers/path-text.ts'
-import { isWithin } from './engine/paths.ts'
+import { isWithin } from './engine/items/paths.ts'
 import { type HostFolder, holds } from './host-folder.ts'
 import { invalidField } from './invalid.ts'
 import type { PlaceDependencies } from './places.ts'

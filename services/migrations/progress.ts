@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { Count } from '../../subjects/schemas.ts'
-import { add, type Counts, noCounts } from './engine/counts.ts'
+import { add, type Counts, noCounts } from './engine/run/counts.ts'
 
 /** What one worker has done for one migration. */
 const WorkerProgress = Type.Object(

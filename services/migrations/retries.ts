@@ -2,8 +2,8 @@ import type { FailureClass } from '../../subjects/failure-classes.ts'
 import type { StorePath } from '../drivers/driver.ts'
 import { nameOf, parentOf } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { type ChangedFolder, encodeItem, startRegion } from './engine/items.ts'
-import { relativePath } from './engine/paths.ts'
+import { type ChangedFolder, encodeItem, startRegion } from './engine/items/items.ts'
+import { relativePath } from './engine/items/paths.ts'
 import { type FailureLedger, pathOfFailure, type RecordedFailure } from './failures.ts'
 
 /** Which failures are to be tried again. */

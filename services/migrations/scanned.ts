@@ -1,4 +1,4 @@
-import type { Counts } from './engine/counts.ts'
+import type { Counts } from './engine/run/counts.ts'
 import type { MigrationRecord } from './record.ts'
 import { ended } from './recurrence.ts'
 

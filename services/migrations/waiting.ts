@@ -4,9 +4,9 @@ import type { Output } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import type { StorePath } from '../drivers/driver.ts'
-import { decodeItem } from './engine/item-decode.ts'
-import type { Item } from './engine/items.ts'
-import { isWithin, joinPath, relativePath } from './engine/paths.ts'
+import { decodeItem } from './engine/items/item-decode.ts'
+import type { Item } from './engine/items/items.ts'
+import { isWithin, joinPath, relativePath } from './engine/items/paths.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 
 /** Items that are looked at for one path: each is a question to the broker, of which it answers some thousand a second. */

@@ -1,5 +1,5 @@
 import type { Book, Bookkeeper } from './books.ts'
-import { add, type Counts, noCounts, subtract } from './engine/counts.ts'
+import { add, type Counts, noCounts, subtract } from './engine/run/counts.ts'
 
 /** Adds what an item brought to figures that are kept in memory. */
 export type CountListener = (counts: Readonly<Counts>) => void

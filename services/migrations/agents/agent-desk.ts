@@ -8,7 +8,7 @@ import { inboxPrefix } from '../../../subjects/names.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import type { QueueOffice } from '../../../broker/queue-work.ts'
 import type { Bookkeeper } from '../books.ts'
-import type { Counts } from '../engine/counts.ts'
+import type { Counts } from '../engine/run/counts.ts'
 import type { FailureNotes } from '../failures.ts'
 import type { Room } from '../frontier.ts'
 

@@ -9,7 +9,7 @@ import { agentProtocol, agentWork, type Assignment } from '../../../subjects/age
 import type { Output } from '../../../subjects/contract.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
-import { movedOf } from '../engine/counts.ts'
+import { movedOf } from '../engine/run/counts.ts'
 import { Mover } from '../engine/mover.ts'
 import { Flights } from '../flights.ts'
 import { AgentDesk } from './agent-desk.ts'

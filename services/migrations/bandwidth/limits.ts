@@ -1,5 +1,5 @@
 import { subjectToken } from '../../../subjects/names.ts'
-import { type Bucket, noRates, type Rates } from '../engine/bucket.ts'
+import { type Bucket, noRates, type Rates } from '../engine/run/bucket.ts'
 import { Buckets } from './buckets.ts'
 import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './policies.ts'
 

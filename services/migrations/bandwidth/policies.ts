@@ -7,7 +7,7 @@ import {
   type BandwidthScope,
   unlimited,
 } from '../../../subjects/bandwidth.ts'
-import type { Rates } from '../engine/bucket.ts'
+import type { Rates } from '../engine/run/bucket.ts'
 import { windowAt } from './timetable.ts'
 
 const { scope, name, schedule, limitBytesPerSecond, limitRequestsPerSecond } = bandwidth.get.output.properties

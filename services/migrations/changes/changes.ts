@@ -1,5 +1,5 @@
-import { itemGroups, reconcileItems } from '../engine/changed-folders.ts'
-import type { ItemResult } from '../engine/counts.ts'
+import { itemGroups, reconcileItems } from '../engine/items/changed-folders.ts'
+import type { ItemResult } from '../engine/run/counts.ts'
 import { type Batch, Batches } from './batches.ts'
 import { everything } from './comparison.ts'
 import { Comparisons } from './comparisons.ts'
@@ -256,12 +256,9 @@ export class Changes {
       }
       for (const groups of portions) {
         this.#items++
-        this.#send('change', reconcileItems(groups, { attempt: 1, notBeforeMs: 0 }), {
-          sinceMs,
-          changes: changesIn(groups),
-          releases: [],
-          onFirst: release,
-        })
+        const items = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
+        const batch = { sinceMs, changes: changesIn(groups), releases: [], onFirst: release }
+        this.#publish('change', items, batch).catch((error: unknown) => this.#port?.fail(error))
       }
     }
     if (this.#isScanned && this.#comparisons.isToBegin && this.#port !== undefined)
@@ -285,10 +282,6 @@ export class Changes {
     failures.compared().catch((err: unknown) => {
       log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
     })
-  }
-
-  #send(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): void {
-    this.#publish(lane, items, batch).catch((error: unknown) => this.#port?.fail(error))
   }
 
   /** The id must be new: the queue takes items with one that it has seen before for the same. */

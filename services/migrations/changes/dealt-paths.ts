@@ -1,7 +1,7 @@
 import type { StorePath } from '../../drivers/driver.ts'
-import { decodeItem } from '../engine/item-decode.ts'
-import { looksOf } from '../engine/looks.ts'
-import { joinPath, textFromPath } from '../engine/paths.ts'
+import { decodeItem } from '../engine/items/item-decode.ts'
+import { looksOf } from '../engine/items/looks.ts'
+import { joinPath, textFromPath } from '../engine/items/paths.ts'
 
 interface Dealt {
   /** In the source. */

@@ -1,6 +1,6 @@
-import { decodeItem } from '../engine/item-decode.ts'
-import { type ChangedFolder, type ChangeScope, widerScope } from '../engine/items.ts'
-import { stillToWaitMs } from '../engine/retry.ts'
+import { decodeItem } from '../engine/items/item-decode.ts'
+import { type ChangedFolder, type ChangeScope, widerScope } from '../engine/items/items.ts'
+import { stillToWaitMs } from '../engine/run/retry.ts'
 import { steadyMs } from './steady.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { maxDeletionSamples } from '../../../subjects/target-match.ts'
-import type { HeldRemoval } from '../engine/counts.ts'
+import type { HeldRemoval } from '../engine/run/counts.ts'
 import { folderOf, isWithin } from './dealt-paths.ts'
-import { holdingMs } from '../engine/removal-budget.ts'
+import { holdingMs } from '../engine/run/removal-budget.ts'
 
 /** When nothing more was held for so long, all that waits is known, most often. */
 const quietMs = 250

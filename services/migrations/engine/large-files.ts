@@ -1,15 +1,15 @@
 import { StoreError, type Upload } from '../../drivers/driver.ts'
-import { concurrently } from './concurrently.ts'
-import { noCounts, type ItemResult } from './counts.ts'
-import { decodeItem } from './item-decode.ts'
-import { malformed, type Large } from './items.ts'
-import type { ItemJob, Reply } from './jobs.ts'
-import { failedLarge } from './large.ts'
-import { type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
-import { MeterView } from './meter.ts'
-import { isSlow } from './pace.ts'
-import { fullWeight, halfWeight, noWeight, type PoolLog, type ThreadPool } from './pool.ts'
-import type { MoveSpec } from './run.ts'
+import { concurrently } from '../concurrently.ts'
+import { noCounts, type ItemResult } from './run/counts.ts'
+import { decodeItem } from './items/item-decode.ts'
+import { malformed, type Large } from './items/items.ts'
+import type { ItemJob, Reply } from './threads/jobs.ts'
+import { failedLarge } from './copy/large.ts'
+import { type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './copy/large-copy.ts'
+import { MeterView } from './run/meter.ts'
+import { isSlow } from './run/pace.ts'
+import { fullWeight, halfWeight, noWeight, type PoolLog, type ThreadPool } from './threads/pool.ts'
+import type { MoveSpec } from './run/run.ts'
 import {
   alone,
   bytesOfParts,
@@ -19,7 +19,7 @@ import {
   missingOf,
   partsItems,
   SpreadOver,
-} from './spread.ts'
+} from './copy/spread.ts'
 
 /** A store that does not answer must not hold up the failure of a file; what is left is swept later. */
 const abandonTimeoutMs = 10_000

@@ -1,10 +1,10 @@
-import type { ChildBatch } from './children.ts'
-import type { ItemResult } from './counts.ts'
-import { kindOf } from './items.ts'
-import type { Batch, ItemJob, Job } from './jobs.ts'
+import type { ChildBatch } from './items/children.ts'
+import type { ItemResult } from './run/counts.ts'
+import { kindOf } from './items/items.ts'
+import type { Batch, ItemJob, Job } from './threads/jobs.ts'
 import { LargeFiles, resultOf, type Share, weightOf } from './large-files.ts'
-import { noWeight, ThreadPool, type PoolLog, type Urgency } from './pool.ts'
-import { firstGeneration, type MoveSpec } from './run.ts'
+import { noWeight, ThreadPool, type PoolLog, type Urgency } from './threads/pool.ts'
+import { firstGeneration, type MoveSpec } from './run/run.ts'
 import type { CleaningStep } from './walk/clean.ts'
 import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
@@ -12,8 +12,8 @@ import type { Match } from './walk/match.ts'
 import type { PlanBy } from './walk/plan-by.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
-export type { Counts, Failure } from './counts.ts'
-export type { Urgency } from './pool.ts'
+export type { Counts, Failure } from './run/counts.ts'
+export type { Urgency } from './threads/pool.ts'
 export { ComesAgain } from './large-files.ts'
 
 export interface MoverOptions {
@@ -31,7 +31,7 @@ export class Mover implements AsyncDisposable {
 
   /** @param options `threads`: default one for each core */
   constructor({ threads, log }: MoverOptions) {
-    this.#pool = new ThreadPool({ threads, log, entry: new URL('./thread.ts', import.meta.url) })
+    this.#pool = new ThreadPool({ threads, log, entry: new URL('./threads/thread.ts', import.meta.url) })
     this.#large = new LargeFiles({ pool: this.#pool, log })
   }
 

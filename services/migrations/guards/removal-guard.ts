@@ -1,4 +1,4 @@
-import { newRemovalBudget, RemovalBudgetView } from '../engine/removal-budget.ts'
+import { newRemovalBudget, RemovalBudgetView } from '../engine/run/removal-budget.ts'
 
 /**
  * Removals of a live migration are counted over so long: what a day's work removes little by little does not add up to a

@@ -1,7 +1,7 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { Log } from '../../../broker/log.ts'
 import type { Held } from '../changes/on-hold.ts'
-import type { Live } from '../engine/run.ts'
+import type { Live } from '../engine/run/run.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { percentOf } from '../plans/guard.ts'
 import { planAll, Planned, type Planning } from '../plans/plan-walk.ts'

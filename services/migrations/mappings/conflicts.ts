@@ -1,7 +1,7 @@
 import type { PathMapping } from '../../../subjects/path-mapping-model.ts'
 import { pathFromText } from '../../drivers/path-text.ts'
-import type { EngineMapping } from '../engine/mappings.ts'
-import { isWithin, joinPath, relativePath } from '../engine/paths.ts'
+import type { EngineMapping } from '../engine/run/mappings.ts'
+import { isWithin, joinPath, relativePath } from '../engine/items/paths.ts'
 import { engineMappings, type Moved, regionsOf } from './frozen.ts'
 
 /** Whether two folders lead to places of which neither lies in the other, or to the same from the same. */

@@ -1,7 +1,7 @@
 import type { PathMapping } from '../../../subjects/path-mapping-model.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
-import type { EngineMapping } from '../engine/mappings.ts'
-import { isWithin, joinPath, relativePath } from '../engine/paths.ts'
+import type { EngineMapping } from '../engine/run/mappings.ts'
+import { isWithin, joinPath, relativePath } from '../engine/items/paths.ts'
 import type { MigrationRecord } from '../record.ts'
 
 /** What a migration is about, as far as path mappings go. */

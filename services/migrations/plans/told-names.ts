@@ -1,7 +1,7 @@
 import type { NatsConnection } from '../../../broker/connection.ts'
 import { QueueReader } from '../../../broker/queue-reader.ts'
-import { decodeItem } from '../engine/item-decode.ts'
-import { joinPath } from '../engine/paths.ts'
+import { decodeItem } from '../engine/items/item-decode.ts'
+import { joinPath } from '../engine/items/paths.ts'
 import { ToldNames } from '../engine/walk/plan-by.ts'
 import { type MigrationRecord, workIdOf } from '../record.ts'
 

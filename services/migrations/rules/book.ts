@@ -5,7 +5,7 @@ import type { FilesystemKind } from '../../../subjects/filesystem-kinds.ts'
 import { defaultExclusions } from '../../../subjects/default-rules.ts'
 import { maxRules, Rule, type RuleEffect } from '../../../subjects/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../engine/patterns/pattern.ts'
-import type { RuleLists } from '../engine/rules.ts'
+import type { RuleLists } from '../engine/run/rules.ts'
 import type { MigrationRecord } from '../record.ts'
 import { defaultRule } from './view.ts'
 

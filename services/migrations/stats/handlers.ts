@@ -1,7 +1,7 @@
 import type { Handlers } from '../../../subjects/contract.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import type { stats } from '../../../subjects/stats.ts'
-import { add, noCounts } from '../engine/counts.ts'
+import { add, noCounts } from '../engine/run/counts.ts'
 import type { Figures } from '../figures.ts'
 import type { StatsKeeper } from './keeper.ts'
 import { throughputIn } from './throughput.ts'

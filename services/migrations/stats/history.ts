@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import { Count, list, strict } from '../../../subjects/schemas.ts'
-import { type Counts, noCounts } from '../engine/counts.ts'
+import { type Counts, noCounts } from '../engine/run/counts.ts'
 
 /**
  * How far apart samples are kept, by age: each minute of the last hour, each hour of the last two days, each day of the

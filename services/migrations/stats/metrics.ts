@@ -2,7 +2,7 @@ import type { Collection } from '../../../broker/collection.ts'
 import type { Counter, Gauge, MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { migrationStates } from '../../../subjects/migration-model.ts'
 import type { WorkState } from '../conditions.ts'
-import type { Counts } from '../engine/counts.ts'
+import type { Counts } from '../engine/run/counts.ts'
 import type { MigrationRecord } from '../record.ts'
 
 /** What is counted of all migrations together; what each has done is among its own figures. */

@@ -2,8 +2,8 @@ import type { Output } from '../../../subjects/contract.ts'
 import type { bucketPeriods } from '../../../subjects/migration-figures.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import { maxThroughputSeconds } from '../../../subjects/stats.ts'
-import { add, bytesInParts, type Counts, noCounts } from '../engine/counts.ts'
-import type { Moved } from '../engine/meter.ts'
+import { add, bytesInParts, type Counts, noCounts } from '../engine/run/counts.ts'
+import type { Moved } from '../engine/run/meter.ts'
 import { bySize, wireStats } from './wire.ts'
 
 type Period = (typeof bucketPeriods)[number]

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Stats } from '../../../subjects/migration-figures.ts'
 import { type FileSizeClass, fileSizeClassNames } from '../../../subjects/migration-terms.ts'
-import type { Counts } from '../engine/counts.ts'
+import type { Counts } from '../engine/run/counts.ts'
 
 /** Counts under their wire names. Client activity is what a change brought; one-time migrations have none. */
 export function wireStats(counts: Counts): Static<typeof Stats> {

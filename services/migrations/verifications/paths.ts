@@ -1,6 +1,6 @@
 import type { StorePath } from '../../drivers/driver.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
-import { isWithin, relativePath } from '../engine/paths.ts'
+import { isWithin, relativePath } from '../engine/items/paths.ts'
 import { invalidField } from '../invalid.ts'
 
 const field = 'originalPaths'

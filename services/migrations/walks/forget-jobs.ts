@@ -1,5 +1,5 @@
 import { isGantryError } from '../../../subjects/errors.ts'
-import { concurrently } from '../engine/concurrently.ts'
+import { concurrently } from '../concurrently.ts'
 import { hasEnded, type JobRecord } from './job-record.ts'
 import type { ReportStore } from './reports.ts'
 import type { JobRecords, WalkJobs } from './walk-jobs.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { windowAt } from '../../../services/migrations/bandwidth/timetable.ts'
-import { type Bucket, newBucket, noRates, setRates } from '../../../services/migrations/engine/bucket.ts'
-import { isSlow, Pace } from '../../../services/migrations/engine/pace.ts'
-import { Stop } from '../../../services/migrations/engine/stop.ts'
+import { type Bucket, newBucket, noRates, setRates } from '../../../services/migrations/engine/run/bucket.ts'
+import { isSlow, Pace } from '../../../services/migrations/engine/run/pace.ts'
+import { Stop } from '../../../services/migrations/engine/run/stop.ts'
 import type { BandwidthSchedule } from '../../../subjects/bandwidth.ts'
 
 const limited = (bytesPerSecond?: number, requestsPerSecond?: number): Bucket => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noCounts } from '../../../services/migrations/engine/counts.ts'
+import { noCounts } from '../../../services/migrations/engine/run/counts.ts'
 import type { MigrationDependencies } from '../../../services/migrations/dependencies.ts'
 import { Flights } from '../../../services/migrations/flights.ts'
 import { migrationHandlers } from '../../../services/migrations/index.ts'

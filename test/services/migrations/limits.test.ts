@@ -21,7 +21,7 @@ afterAll(async () => {
   await broker[Symbol.asyncDispose]()
 })
 
-/** As `engine/bucket.ts` has it: what a fifth of a second allows is free at the beginning. */
+/** As `engine/run/bucket.ts` has it: what a fifth of a second allows is free at the beginning. */
 const freeSeconds = 0.2
 const fileBytes = 50_000
 const files = 6

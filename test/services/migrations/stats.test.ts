@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countCopied, noCounts } from '../../../services/migrations/engine/counts.ts'
+import { countCopied, noCounts } from '../../../services/migrations/engine/run/counts.ts'
 import { diagnosticsHandlers } from '../../../services/migrations/stats/diagnostics.ts'
 import { thinned } from '../../../services/migrations/stats/history.ts'
 import { readable } from '../../../services/migrations/stats/readable.ts'

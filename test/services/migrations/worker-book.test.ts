@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Shelf } from '../../../services/migrations/books.ts'
-import { type Counts, noCounts } from '../../../services/migrations/engine/counts.ts'
+import { type Counts, noCounts } from '../../../services/migrations/engine/run/counts.ts'
 import { Progress } from '../../../services/migrations/progress.ts'
 import { WorkerBook } from '../../../services/migrations/worker-book.ts'
 import { startTestBroker, type TestBroker } from '../../support/broker.ts'

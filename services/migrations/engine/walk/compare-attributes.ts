@@ -1,8 +1,8 @@
 import type { Entry, ExtendedAttribute, FileAttributes, Owner, StorePath } from '../../../drivers/driver.ts'
 import { defaultMetadata } from '../../../../subjects/migration-terms.ts'
-import { isSameTime } from '../known.ts'
-import { linksOf, readOptions } from '../metadata.ts'
-import { atTarget, type Run } from '../run.ts'
+import { isSameTime } from '../run/known.ts'
+import { linksOf, readOptions } from '../run/metadata.ts'
+import { atTarget, type Run } from '../run/run.ts'
 
 /** What stands on both sides, of the same type. */
 export interface Both {

@@ -1,6 +1,6 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
-import { mayReplace } from '../in-the-way.ts'
-import { hasSameLink, isOwn, isSkipped, missingAt } from '../live.ts'
+import { mayReplace } from '../tree/in-the-way.ts'
+import { hasSameLink, isOwn, isSkipped, missingAt } from '../tree/live.ts'
 import {
   type Left,
   mayRemoveAll,
@@ -8,10 +8,10 @@ import {
   type MayRemove,
   type Removed,
   removeTree,
-} from '../remove-tree.ts'
-import { storePath, type Run } from '../run.ts'
+} from '../tree/remove-tree.ts'
+import { storePath, type Run } from '../run/run.ts'
 import { type PlanBy, ToldNames } from './plan-by.ts'
-import { isTrash } from './trash.ts'
+import { isTrash } from '../tree/trash.ts'
 
 /** Who is told what a comparison would remove, and what it looks at below a path. */
 export interface Witness {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SourceFile, StorePath } from '../../../drivers/driver.ts'
-import { linksOf } from '../metadata.ts'
-import { atTarget, type Run } from '../run.ts'
+import { linksOf } from '../run/metadata.ts'
+import { atTarget, type Run } from '../run/run.ts'
 import type { Both } from './compare-attributes.ts'
 
 /** Read at once from each store, where no limit is lower. */

@@ -1,9 +1,9 @@
 import type { Entry } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isTemporaryName } from '../../../drivers/local-temporary.ts'
-import { mayRemoveAll, type Removable, type Removed } from '../remove-tree.ts'
-import type { Verdict } from '../rules.ts'
-import type { Run } from '../run.ts'
+import { mayRemoveAll, type Removable, type Removed } from '../tree/remove-tree.ts'
+import type { Verdict } from '../run/rules.ts'
+import type { Run } from '../run/run.ts'
 
 /** What may be deleted by paths: no file under construction, and nothing that comes from elsewhere in the source. */
 export const mayDelete = (run: Run, at: Removed): Removable =>

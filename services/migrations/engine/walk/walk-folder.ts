@@ -1,5 +1,5 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
-import { bytesFromJson, jsonFromBytes, type JsonBytes } from '../paths.ts'
+import { bytesFromJson, jsonFromBytes, type JsonBytes } from '../items/paths.ts'
 
 /** Where a folder is; `unknown` for a path that nobody has looked at, which may be a file. */
 export type Side = 'both' | 'source' | 'target' | 'unknown'

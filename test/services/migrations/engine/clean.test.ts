@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import type { StorePath } from '../../../../services/drivers/driver.ts'
-import { packRules } from '../../../../services/migrations/engine/rules.ts'
+import { packRules } from '../../../../services/migrations/engine/run/rules.ts'
 import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import {
   Cleaner,

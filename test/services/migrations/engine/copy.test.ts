@@ -11,30 +11,30 @@ import { describe, expect, test } from 'vitest'
 import { StoreError, type Entry, type Losses, type StorePath } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { LocalRoot } from '../../../../services/drivers/local-root.ts'
-import { Children, type ChildBatch } from '../../../../services/migrations/engine/children.ts'
-import { LocalCopy } from '../../../../services/migrations/engine/copy-local.ts'
+import { Children, type ChildBatch } from '../../../../services/migrations/engine/items/children.ts'
+import { LocalCopy } from '../../../../services/migrations/engine/copy/copy-local.ts'
 import {
   add,
   noCounts,
   type Counts,
   type Failure,
   type ItemResult,
-} from '../../../../services/migrations/engine/counts.ts'
-import { finishFolders } from '../../../../services/migrations/engine/finish-folders.ts'
-import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+} from '../../../../services/migrations/engine/run/counts.ts'
+import { finishFolders } from '../../../../services/migrations/engine/scan/finish-folders.ts'
+import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
 import {
   type Item,
   type Large,
   type Parts,
   type Reconcile,
   startRegion,
-} from '../../../../services/migrations/engine/items.ts'
-import { lookBeside } from '../../../../services/migrations/engine/beside.ts'
-import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/large.ts'
-import { boundsOf, type Run } from '../../../../services/migrations/engine/run.ts'
-import { Stop } from '../../../../services/migrations/engine/stop.ts'
-import { scan } from '../../../../services/migrations/engine/scan.ts'
-import { transfer } from '../../../../services/migrations/engine/transfer.ts'
+} from '../../../../services/migrations/engine/items/items.ts'
+import { lookBeside } from '../../../../services/migrations/engine/tree/beside.ts'
+import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/copy/large.ts'
+import { boundsOf, type Run } from '../../../../services/migrations/engine/run/run.ts'
+import { Stop } from '../../../../services/migrations/engine/run/stop.ts'
+import { scan } from '../../../../services/migrations/engine/scan/scan.ts'
+import { transfer } from '../../../../services/migrations/engine/copy/transfer.ts'
 import { failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { createFolder } from '../../../support/migrations.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Descent } from '../../../../services/migrations/engine/descent.ts'
+import { Descent } from '../../../../services/migrations/engine/items/descent.ts'
 
 /** Folders by their path: each has so many in it, down to a depth. */
 const childrenOf = (path: string, { width, depth }: { width: number; depth: number }): string[] =>

@@ -4,8 +4,8 @@ import {
   type Counts,
   type Failure,
   type ItemResult,
-} from '../../../../services/migrations/engine/counts.ts'
-import { startRegion } from '../../../../services/migrations/engine/items.ts'
+} from '../../../../services/migrations/engine/run/counts.ts'
+import { startRegion } from '../../../../services/migrations/engine/items/items.ts'
 import type { ChildBatch, Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 
 /** What a migration came to. */

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import type { FromThread, ToThread } from '../../../../services/migrations/engine/jobs.ts'
+import type { FromThread, ToThread } from '../../../../services/migrations/engine/threads/jobs.ts'
 
 /** A thread for the pool that does as it is told by the migration's id: answers, waits to be stopped, or ends. */
 const send = (message: FromThread) => parentPort?.postMessage(message, [])

@@ -8,12 +8,12 @@ import {
   type StorePath,
 } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
-import { Children } from '../../../../services/migrations/engine/children.ts'
-import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
-import type { Item, Reconcile, Transfer } from '../../../../services/migrations/engine/items.ts'
-import { reconcile } from '../../../../services/migrations/engine/reconcile.ts'
-import { boundsOf } from '../../../../services/migrations/engine/run.ts'
-import { transfer } from '../../../../services/migrations/engine/transfer.ts'
+import { Children } from '../../../../services/migrations/engine/items/children.ts'
+import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
+import type { Item, Reconcile, Transfer } from '../../../../services/migrations/engine/items/items.ts'
+import { reconcile } from '../../../../services/migrations/engine/reconcile/reconcile.ts'
+import { boundsOf } from '../../../../services/migrations/engine/run/run.ts'
+import { transfer } from '../../../../services/migrations/engine/copy/transfer.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { createRun } from './runs.ts'
 

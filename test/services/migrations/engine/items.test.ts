@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Children, type ChildBatch } from '../../../../services/migrations/engine/children.ts'
-import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
+import { Children, type ChildBatch } from '../../../../services/migrations/engine/items/children.ts'
+import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
 import {
   changeScopes,
   encodeItem,
@@ -15,7 +15,7 @@ import {
   notBeforeOf,
   startRegion,
   type Item,
-} from '../../../../services/migrations/engine/items.ts'
+} from '../../../../services/migrations/engine/items/items.ts'
 import { isGantryError } from '../../../../subjects/errors.ts'
 
 const name = fc

@@ -14,7 +14,7 @@ import { type StorePath, StoreError } from '../../../../services/drivers/driver.
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
 import { needsApproval } from '../../../../services/migrations/plans/guard.ts'
-import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
+import { packRules, type RuleLists } from '../../../../services/migrations/engine/run/rules.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { Matcher, undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
 import type { PlanBy } from '../../../../services/migrations/engine/walk/plan-by.ts'

@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { EngineMapping } from '../../../../services/migrations/engine/mappings.ts'
+import type { EngineMapping } from '../../../../services/migrations/engine/run/mappings.ts'
 import { textFromPath } from '../../../../services/drivers/path-text.ts'
 import { walkTree } from '../../../support/compare-trees.ts'
 import { sharedMoves } from './move-folder.ts'

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeItem } from '../../../../services/migrations/engine/items.ts'
+import { encodeItem } from '../../../../services/migrations/engine/items/items.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 import { compareTrees, walkTree } from '../../../support/compare-trees.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { exactMs, isKnown } from '../../../../services/migrations/engine/known.ts'
+import { exactMs, isKnown } from '../../../../services/migrations/engine/run/known.ts'
 import { type ActionPolicy, actionPolicyNames } from '../../../../subjects/migration-terms.ts'
 import { sharedMoves } from './move-folder.ts'
 import { sharedTargets, type TargetKind, targetKinds } from './targets.ts'

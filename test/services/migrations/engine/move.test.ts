@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startRegion } from '../../../../services/migrations/engine/items.ts'
+import { startRegion } from '../../../../services/migrations/engine/items/items.ts'
 import { compareTrees, walkTree } from '../../../support/compare-trees.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { createMove } from './move-folder.ts'

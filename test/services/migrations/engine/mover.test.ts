@@ -1,9 +1,13 @@
 import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { maxBatchesUnacknowledged } from '../../../../services/migrations/engine/credit.ts'
-import { encodeItem, largeFileBytes, startRegion } from '../../../../services/migrations/engine/items.ts'
+import { maxBatchesUnacknowledged } from '../../../../services/migrations/engine/threads/credit.ts'
+import {
+  encodeItem,
+  largeFileBytes,
+  startRegion,
+} from '../../../../services/migrations/engine/items/items.ts'
 import type { ChildBatch } from '../../../../services/migrations/engine/mover.ts'
-import { ThreadPool } from '../../../../services/migrations/engine/pool.ts'
+import { ThreadPool } from '../../../../services/migrations/engine/threads/pool.ts'
 import { isGantryError } from '../../../../subjects/errors.ts'
 import { createMove } from './move-folder.ts'
 

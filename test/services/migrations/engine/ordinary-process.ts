@@ -2,7 +2,7 @@ import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mov
 import type { Match } from '../../../../services/migrations/engine/walk/match.ts'
 import { undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
-import type { ChangedFolder } from '../../../../services/migrations/engine/items.ts'
+import type { ChangedFolder } from '../../../../services/migrations/engine/items/items.ts'
 import { compareAll, differences } from './compare-folder.ts'
 import { drive, type Driven } from './drive.ts'
 import { reconcile, type Reconciled } from './reconcile-folder.ts'

@@ -8,7 +8,7 @@ import {
   jsonFromBytes,
   pathFromText,
   textFromPath,
-} from '../../../../services/migrations/engine/paths.ts'
+} from '../../../../services/migrations/engine/items/paths.ts'
 import { isGantryError } from '../../../../subjects/errors.ts'
 
 const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))

@@ -1,8 +1,17 @@
-import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
-import { reconcileItems } from '../../../../services/migrations/engine/changed-folders.ts'
-import { add, noCounts, type Counts, type Failure } from '../../../../services/migrations/engine/counts.ts'
-import { kindOf, type ChangedFolder, type ChangeScope } from '../../../../services/migrations/engine/items.ts'
-import { joinPath } from '../../../../services/migrations/engine/paths.ts'
+import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
+import { reconcileItems } from '../../../../services/migrations/engine/items/changed-folders.ts'
+import {
+  add,
+  noCounts,
+  type Counts,
+  type Failure,
+} from '../../../../services/migrations/engine/run/counts.ts'
+import {
+  kindOf,
+  type ChangedFolder,
+  type ChangeScope,
+} from '../../../../services/migrations/engine/items/items.ts'
+import { joinPath } from '../../../../services/migrations/engine/items/paths.ts'
 import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
 
 /** What comparing came to. */

@@ -17,7 +17,7 @@ import {
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
-import { packRules, type RuleLists } from '../../../../services/migrations/engine/rules.ts'
+import { packRules, type RuleLists } from '../../../../services/migrations/engine/run/rules.ts'
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../../../support/immovable.ts'
 import { createFolder } from '../../../support/migrations.ts'

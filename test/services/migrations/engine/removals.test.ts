@@ -1,12 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { reconcileItems } from '../../../../services/migrations/engine/changed-folders.ts'
-import type { HeldRemoval } from '../../../../services/migrations/engine/counts.ts'
-import { decodeItem } from '../../../../services/migrations/engine/item-decode.ts'
-import type { ChangedFolder, ChangeScope } from '../../../../services/migrations/engine/items.ts'
+import { reconcileItems } from '../../../../services/migrations/engine/items/changed-folders.ts'
+import type { HeldRemoval } from '../../../../services/migrations/engine/run/counts.ts'
+import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
+import type { ChangedFolder, ChangeScope } from '../../../../services/migrations/engine/items/items.ts'
 import { Mover } from '../../../../services/migrations/engine/mover.ts'
-import { newRemovalBudget, RemovalBudgetView } from '../../../../services/migrations/engine/removal-budget.ts'
+import {
+  newRemovalBudget,
+  RemovalBudgetView,
+} from '../../../../services/migrations/engine/run/removal-budget.ts'
 import { RemovalGuard, windowMs } from '../../../../services/migrations/guards/removal-guard.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { liveSpec } from './local-spec.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/driver.ts'
-import { Outcome, targetError } from '../../../../services/migrations/engine/outcome.ts'
-import { asRemoval } from '../../../../services/migrations/engine/remove-tree.ts'
-import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/retry.ts'
+import { Outcome, targetError } from '../../../../services/migrations/engine/run/outcome.ts'
+import { asRemoval } from '../../../../services/migrations/engine/tree/remove-tree.ts'
+import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/run/retry.ts'
 import { type FailureClass, failureClassNames } from '../../../../subjects/failure-classes.ts'
 
 const minutes = 60_000

@@ -5,7 +5,7 @@ import {
   type RuleLists,
   Rules,
   unpackRules,
-} from '../../../../services/migrations/engine/rules.ts'
+} from '../../../../services/migrations/engine/run/rules.ts'
 import { nameOf, parentOf } from '../../../../services/drivers/local-root.ts'
 import { pathFromText } from '../../../../services/drivers/path-text.ts'
 import type { Rule } from '../../../../subjects/rules.ts'

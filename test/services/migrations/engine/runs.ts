@@ -1,8 +1,8 @@
 import type { Driver } from '../../../../services/drivers/driver.ts'
-import { MeterView } from '../../../../services/migrations/engine/meter.ts'
-import { Pace } from '../../../../services/migrations/engine/pace.ts'
-import type { Run } from '../../../../services/migrations/engine/run.ts'
-import { Stop } from '../../../../services/migrations/engine/stop.ts'
+import { MeterView } from '../../../../services/migrations/engine/run/meter.ts'
+import { Pace } from '../../../../services/migrations/engine/run/pace.ts'
+import type { Run } from '../../../../services/migrations/engine/run/run.ts'
+import { Stop } from '../../../../services/migrations/engine/run/stop.ts'
 
 /** What a job in a thread has, for jobs in the test's own. */
 export function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {

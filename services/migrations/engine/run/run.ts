@@ -1,0 +1,156 @@
+import type { FilesystemSpec } from '../../../../subjects/filesystem-kinds.ts'
+import type { ActionPolicy } from '../../../../subjects/migration-terms.ts'
+import type { Driver, StorePath } from '../../../drivers/driver.ts'
+import { lending, permitted } from '../../../drivers/local-rights.ts'
+import { LocalRoot } from '../../../drivers/local-root.ts'
+import { sweepTemporaryFiles, type Construction } from '../../../drivers/local-temporary.ts'
+import { isErrno, localError } from '../../../drivers/local-errors.ts'
+import { type Item, localBounds, networkBounds, type ItemBounds } from '../items/items.ts'
+import { exactMs } from './known.ts'
+import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
+import type { MetadataSettings } from './metadata.ts'
+import type { Meter, MeterView } from './meter.ts'
+import { targetError } from './outcome.ts'
+import type { Bucket } from './bucket.ts'
+import type { Pace } from './pace.ts'
+import { joinPath } from '../items/paths.ts'
+import type { RemovalBudget } from './removal-budget.ts'
+import type { PackedRules, Rules } from './rules.ts'
+import type { Stop } from './stop.ts'
+
+/** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
+export const firstGeneration = 1
+
+/** What a live migration needs to know of itself. Plain data. */
+export interface Live {
+  /** When it was started first, in milliseconds since 1970: what is at the target since before that is not its own. */
+  readonly startedMs: number
+  /** What may be removed at the target; undefined for no limit. */
+  readonly budget?: RemovalBudget | undefined
+  /** Folder in the target's trash that takes what is removed; without one it is gone. */
+  readonly trash?: string | undefined
+}
+
+/** What is to be moved, from where to where. Plain data. */
+export interface MoveSpec {
+  /** The migration's internal id; marks temporary files. */
+  readonly id: string
+  /** Grows with every start from the beginning after one that was cut short, and may have left something. */
+  readonly generation: number
+  /** Path of the migration in the source; bytes without a leading slash, empty for the whole store. */
+  readonly root: Uint8Array
+  readonly source: FilesystemSpec
+  readonly target: FilesystemSpec
+  readonly policy: ActionPolicy
+  /** What is left out, and what it is confined to; without any, nothing is asked. */
+  readonly rules?: PackedRules
+  /** What goes elsewhere at the target; without any, all paths are the same there. */
+  readonly mappings?: readonly SentMapping[]
+  /** Limits of this process that hold for it, all of them. */
+  readonly limits?: readonly Bucket[]
+  /** Where is noted what was brought so far of the item that is worked on; without it nothing is. */
+  readonly meter?: Meter
+  /** Default: as the interface says. */
+  readonly metadata?: MetadataSettings['metadata']
+  readonly links?: MetadataSettings['links']
+  /** Of a live migration. */
+  readonly live?: Live
+}
+
+/** A spec whose paths are buffers again. */
+export interface OpenSpec extends MoveSpec {
+  readonly root: StorePath
+  readonly mappings?: readonly EngineMapping[]
+}
+
+export function openSpec(spec: MoveSpec): OpenSpec {
+  const { mappings, ...rest } = spec
+  const root = Buffer.from(spec.root)
+  if (mappings === undefined) return { ...rest, root }
+  return {
+    ...rest,
+    root,
+    mappings: mappings.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) })),
+  }
+}
+
+/** A spec with its stores opened, for one job in a thread. */
+export interface Run {
+  readonly spec: OpenSpec
+  readonly source: Driver
+  readonly target: Driver
+  /** Those of the spec, compiled. */
+  readonly rules?: Rules | undefined
+  readonly stop: Stop
+  readonly pace: Pace
+  readonly meter: MeterView
+  /** Threads of this process that live. Given when leftovers of dead writers are to be looked for. */
+  readonly liveThreads: readonly number[] | undefined
+}
+
+/** Path in the source of a path of an item; `targetPath` says where that is at the target. */
+export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
+
+/** Operations that the pair of stores wants under way at once in one thread. */
+export const concurrencyOf = ({ source, target }: Run): number =>
+  Math.max(source.features.concurrency, target.features.concurrency)
+
+/** Whether a store is a folder of this host. */
+export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
+
+/** The target as a folder of this host, if it is one. */
+export function targetRoot({ target }: Run): LocalRoot | undefined {
+  const { localRoot } = target.features
+  return localRoot === undefined ? undefined : new LocalRoot(localRoot, true)
+}
+
+/** Whether files go from a folder of this host to another. */
+export const isLocal = ({ source, target }: Pick<Run, 'source' | 'target'>): boolean =>
+  isFolderHere(source) && isFolderHere(target)
+
+/** How much is in one item at most. */
+export const boundsOf = (run: Run): ItemBounds => (isLocal(run) ? localBounds : networkBounds)
+
+/** What is done with files of an item that are at the target already. */
+export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
+  item.policy ?? spec.policy
+
+/** Milliseconds that times of a file may differ by and still be the same, as the coarser store keeps them. */
+export const grainMsOf = ({ source, target }: Run): number =>
+  Math.max(exactMs, source.features.timeGrainMs ?? 0, target.features.timeGrainMs ?? 0)
+
+/** The target's answer; its errors say that they are the target's. */
+export async function atTarget<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw targetError(error)
+  }
+}
+
+/**
+ * Removes what killed writers of this migration left in a folder of the target. It is looked for where it can be: in the
+ * folders of an item that comes again after its worker died, and in those of a migration that starts from the beginning.
+ * @param folder in the source
+ * @param isOver whether nobody goes on with the parts of a large file; default: only when all begins anew
+ */
+export function sweep(
+  run: Run,
+  folder: StorePath,
+  isOver: (construction: Construction) => boolean = ({ generation }) =>
+    run.spec.generation > firstGeneration && generation !== run.spec.generation,
+): void {
+  const root = targetRoot(run)
+  if (root === undefined || run.liveThreads === undefined) return
+  const { liveThreads, spec } = run
+  try {
+    const there = targetPath(run, folder)
+    lending(root, [there], () => {
+      permitted(() => root.confine(there))
+      sweepTemporaryFiles(root.absolute(there), spec.id, liveThreads, isOver)
+    })
+  } catch (error) {
+    // A folder that is not there has no leftovers, and is made before it is needed.
+    if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))
+  }
+}
