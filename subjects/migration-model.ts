@@ -12,6 +12,9 @@ import { AdditionalProperties, Count, list, model, Name, Path, strict, Timestamp
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions, deletionView } from './target-match.ts'
 
+/** Characters of a state in words; a cause that is longer is cut off. */
+export const maxStateTextLength = 500
+
 export const migrationId = Name('Name of the migration')
 export const internalId = Uuid('Another migration of the same name has another')
 
@@ -68,7 +71,7 @@ export const Migration = model('Migration', {
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
-  stateText: Type.String({ maxLength: 200, description: 'The same in words, with what did not arrive' }),
+  stateText: Type.String({ maxLength: maxStateTextLength, description: 'The same in words, with what did not arrive' }),
   conditions,
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),

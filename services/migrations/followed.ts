@@ -5,6 +5,7 @@ import { type ChangesView, lagSeconds } from './changes/following.ts'
 import { momentOf, steadyMs, timeOf } from './changes/steady.ts'
 import type { WorkState } from './conditions.ts'
 import type { MigrationRecord } from './record.ts'
+import type { KnownRoots } from './roots.ts'
 
 /** Work that was begun again has to go on for so long until it is taken for mended. */
 const mendedMs = 5_000
@@ -28,6 +29,7 @@ export interface Followed {
   behindMs: number | undefined
   /** Why the work broke off last. */
   problem: string | undefined
+  readonly roots: KnownRoots
 }
 
 export const newFollowed = (record: MigrationRecord): Followed => ({
@@ -40,6 +42,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   following: undefined,
   behindMs: undefined,
   problem: undefined,
+  roots: { ids: undefined, isTorn: false },
 })
 
 /** Nobody is at work on it. */

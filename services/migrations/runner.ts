@@ -33,6 +33,7 @@ import {
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
 import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { isTorn, Roots } from './roots.ts'
 import { scanned } from './scanned.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
@@ -188,6 +189,8 @@ export class Runner {
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
     const [spec, movers] = await Promise.all([resolve(record), movedBy(record)])
+    using roots = await Roots.watch(spec, followed.roots, (reason) => followed.halt.abort(reason))
+    if (isTorn(record, followed.roots)) return this.#lost(record)
     followed.following =
       record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
@@ -231,6 +234,7 @@ export class Runner {
         counting.abort()
       }
     } else if (await active.run()) {
+      await roots.check()
       try {
         if (await matchedTarget(this.#options, record, options.spec, signal)) await noteScanned()
         return
@@ -241,7 +245,10 @@ export class Runner {
     if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
   }
 
-  /** The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk. */
+  /**
+   * The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk,
+   * or some of its work was done elsewhere than in its folders.
+   */
   async #lost(record: MigrationRecord): Promise<void> {
     const { records, log } = this.#options
     log.warn(

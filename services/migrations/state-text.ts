@@ -1,4 +1,4 @@
-import type { MigrationState } from '../../subjects/migration-model.ts'
+import { maxStateTextLength, type MigrationState } from '../../subjects/migration-model.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { plural } from '../../subjects/plural.ts'
 import type { MigrationRecord } from './record.ts'
@@ -23,8 +23,8 @@ type Told = Pick<
   'state' | 'resumable' | 'deletions' | 'abortCause' | 'recurrence' | 'scheduled' | 'created'
 >
 
-/** With the rest of the text it has to fit into that. */
-const maxProblemLength = 1_000
+/** Of these, what is kept for the number of failures. */
+const maxFailuresLength = 60
 
 /** The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived. */
 export function stateText(
@@ -36,8 +36,10 @@ export function stateText(
     (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ??
     brokenText(record, conditions) ??
     texts[record.state]
-  if (failedPathCount === 0) return text
-  return `${text}, but ${plural(failedPathCount, 'path')} did not arrive`
+  const maxLength = maxStateTextLength - maxFailuresLength
+  const shown = text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`
+  if (failedPathCount === 0) return shown
+  return `${shown}, but ${plural(failedPathCount, 'path')} did not arrive`
 }
 
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {
@@ -55,7 +57,7 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
 /** Between two tries nobody scans, and nobody follows. */
 function brokenText({ state }: Told, conditions: readonly Condition[]): string | undefined {
   const broken = isWorkedOn(state) ? conditions.find(({ reason }) => reason === 'CANNOT_GO_ON') : undefined
-  return broken && `does not get on: ${broken.message.slice(0, maxProblemLength)}`
+  return broken && `does not get on: ${broken.message}`
 }
 
 function waitText({ state, recurrence, scheduled, created }: Told, nowMs: number): string | undefined {

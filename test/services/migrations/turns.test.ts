@@ -17,6 +17,8 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../../subjects/migration-model.ts'
+import type { Condition } from '../../../subjects/conditions.ts'
+import { maxStateTextLength } from '../../../subjects/migration-model.ts'
 import { check } from '../../../subjects/validate.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 
@@ -175,6 +177,19 @@ describe('a schedule with windows', () => {
     )
     expect(stateText(waiting, { failed: 0, conditions: [] }, ms('02T05:00'))).toBe('waits for its turn')
   })
+})
+
+test('a reason of any length is told, as far as it fits', () => {
+  const conditions: Condition[] = [
+    {
+      reason: 'CANNOT_GO_ON',
+      message: `the folder ${'x'.repeat(900)} is not there`,
+      since: '2026-02-02T00:00:00Z',
+    },
+  ]
+  const text = stateText(migrationRecord({ state: 'LIVE' }), { failed: 1_000_000, conditions }, now)
+  expect(text.length).toBeLessThanOrEqual(maxStateTextLength)
+  expect(text).toMatch(/^does not get on: the folder x+…, but 1000000 paths did not arrive$/)
 })
 
 test('a held deletion is told in words that fit its numbers', () => {

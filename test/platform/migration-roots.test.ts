@@ -1,0 +1,121 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bandwidth } from '../../subjects/bandwidth.ts'
+import { migrations } from '../../subjects/migrations.ts'
+import { compareTrees } from '../support/compare-trees.ts'
+import { addLocal, createFolder, nextEvent } from '../support/migrations.ts'
+import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
+
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+/** A migration between two folders, each in a folder of its own that can be moved. */
+async function createMoved(migrationId: string, options: { scanOnlyMigration: boolean }) {
+  const folder = createFolder('from', 'to')
+  const [source, target] = [join(folder.from, 'root'), join(folder.to, 'root')]
+  for (const path of [source, target]) mkdirSync(path)
+  await addLocal(platform, `${migrationId}-from`, 'source', source)
+  await addLocal(platform, `${migrationId}-to`, 'target', target)
+  const create = () =>
+    platform.call(migrations.create, {
+      migrationId,
+      path: '/',
+      source: `${migrationId}-from`,
+      target: `${migrationId}-to`,
+      ...options,
+    })
+  const get = () => platform.call(migrations.get, { migrationId })
+  const start = () => platform.call(migrations.start, { migrationId })
+  return {
+    ...folder,
+    source,
+    target,
+    create,
+    start,
+    get,
+    untilEqual: () =>
+      until('both are equal', async () => {
+        const { state, failedPathCount, changeLagSeconds } = await get()
+        const isQuiet = state === 'LIVE' && failedPathCount === 0 && changeLagSeconds === 0
+        return isQuiet && compareTrees(source, target).length === 0
+      }),
+    untilHeld: (side: string) =>
+      until('it says so', async () =>
+        (await get()).conditions.some(({ message }) => message.includes(`${side}: its folder is`)),
+      ),
+  }
+}
+
+test('a live migration follows the path of its source to another folder, and waits for that of its target', async () => {
+  using live = await createMoved('live', { scanOnlyMigration: false })
+  const { from, to, source, target } = live
+  mkdirSync(join(source, 'a/b'), { recursive: true })
+  for (const path of ['a/1', 'a/b/2', '3']) writeFileSync(join(source, path), path)
+  await live.create()
+  await live.start()
+  await live.untilEqual()
+
+  // A folder above it goes and comes back; nothing of that is told.
+  renameSync(from, `${from}-away`)
+  const away = join(`${from}-away`, 'root')
+  rmSync(join(away, 'a'), { recursive: true })
+  writeFileSync(join(away, 'new'), 'new')
+  await until('it says so', async () => (await live.get()).conditions.length > 0)
+  renameSync(`${from}-away`, from)
+  await live.untilEqual()
+
+  // Another version of all, behind a link that is switched.
+  const next = join(live.root, 'next')
+  mkdirSync(next)
+  writeFileSync(join(next, '3'), 'the next version')
+  renameSync(source, `${source}-before`)
+  symlinkSync(next, source)
+  await live.untilEqual()
+  expect(readdirSync(target)).toEqual(['3'])
+
+  // What stands where the target was is not written to.
+  renameSync(to, `${to}-away`)
+  mkdirSync(target, { recursive: true })
+  await live.untilHeld('target')
+  appendFileSync(join(next, '3'), ', and more')
+  writeFileSync(join(next, '4'), 'four')
+  expect(readdirSync(target)).toEqual([])
+  rmSync(to, { recursive: true })
+  renameSync(`${to}-away`, to)
+  await live.untilEqual()
+  await platform.call(migrations.stop, { migrationId: 'live' })
+})
+
+test('a scan whose target was another folder for a while begins anew when it is there again', async () => {
+  using once = await createMoved('once', { scanOnlyMigration: true })
+  const { to, source, target } = once
+  for (let index = 0; index < 2_000; index++) writeFileSync(join(source, `${index}`), `content of ${index}`)
+  await once.create()
+  await platform.call(bandwidth.set, { scope: 'migration', name: 'once', requests: 500 })
+  const completed = await nextEvent(platform, 'completed', 'once')
+  await once.start()
+  await until('some have arrived', () => readdirSync(target).length > 0)
+  renameSync(to, `${to}-away`)
+  mkdirSync(target, { recursive: true })
+  await once.untilHeld('target')
+  rmSync(to, { recursive: true })
+  renameSync(`${to}-away`, to)
+  await platform.call(bandwidth.delete, { scope: 'migration', name: 'once' })
+  expect(await completed.payload).toMatchObject({ state: 'COMPLETED', failedPathCount: 0 })
+  // A writer whose folder was moved away while it wrote cannot take along what it had under construction.
+  const isFinal = (difference: string) => !difference.includes('.gantry~')
+  expect(compareTrees(source, target).filter(isFinal)).toEqual([])
+})
