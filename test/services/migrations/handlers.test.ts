@@ -26,6 +26,7 @@ function completedMeanwhile(): MigrationDependencies {
     plans: { handlers: {} },
     changesOf: () => undefined,
     conditionsOf: () => [],
+    allCleanups: async () => [],
     flights: new Flights(),
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
   }
