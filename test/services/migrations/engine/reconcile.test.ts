@@ -128,6 +128,28 @@ describe('names that somebody was told of', () => {
     expect(readFileSync(move.to('folder/file'), 'utf8')).toBe('x')
   })
 
+  test('are gone where a link took the place of a folder above them, wherever it leads', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('folder/sub'), { recursive: true })
+    for (const path of ['folder/file', 'folder/sub/file']) writeFileSync(move.from(path), 'x')
+    await move.apply(everything)
+    rmSync(move.from('folder'), { recursive: true })
+    const outside = dirname(move.from(''))
+    mkdirSync(join(outside, 'sub'))
+    symlinkSync(outside, move.from('folder'))
+    const stale = [
+      changed('folder', { names: ['file', 'sub'], scope: 'tree' }),
+      changed('folder/sub', { names: ['file'], scope: 'tree' }),
+    ]
+    const before = await move.apply(...stale)
+    expect([before.failures, before.counts.filesRemoved]).toEqual([[], 0])
+    const { failures, gone } = await move.apply(changed('', { trees: ['folder'] }))
+    expect([failures, gone]).toEqual([[], ['/folder']])
+    const { failures: after } = await move.apply(...stale)
+    expect(after).toEqual([])
+    expect(move.differences()).toEqual([])
+  })
+
   test('a change of size, time or content arrives; what is the same is not copied', async () => {
     using move = createLiveMove()
     for (const name of ['appended', 'touched', 'same']) writeFileSync(move.from(name), 'content')
