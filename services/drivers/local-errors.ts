@@ -6,7 +6,7 @@ const failureByCode: Record<string, FailureClass> = {
   ENOENT: 'gone',
   EACCES: 'permission',
   EPERM: 'permission',
-  EROFS: 'permission',
+  EROFS: 'refused',
   ENOSPC: 'full',
   EDQUOT: 'full',
   EFBIG: 'too-large',

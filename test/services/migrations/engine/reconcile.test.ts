@@ -21,6 +21,7 @@ import { packRules, type RuleLists } from '../../../../services/migrations/engin
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../../../support/immovable.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { mountMemory, whyNoMount } from '../../../support/mounts.ts'
 import { testUnless } from '../../../support/unless.ts'
 import { until } from '../../../support/until.ts'
 import { drive } from './drive.ts'
@@ -313,6 +314,27 @@ describe('a comparison', () => {
     expect(retried).toBe(1)
     expect(reason).toMatch(/not there/)
     expect(readFileSync(move.to('nothing here/file'), 'utf8')).toBe('x')
+  })
+
+  testUnless(whyNoMount(), 'waits for a target that became read-only', async () => {
+    using mount = mountMemory(2 ** 20)
+    using move = createLiveMove({ target: { kind: 'local', options: { fsRoot: mount.path } } })
+    mkdirSync(move.from('folder'))
+    for (const path of ['file', 'folder/file']) writeFileSync(move.from(path), 'x')
+    await move.apply(everything)
+    writeFileSync(move.from('file'), 'changed')
+    rmSync(move.from('folder'), { recursive: true })
+    mkdirSync(move.from('other'))
+    mount.makeReadOnly()
+    for (const name of ['file', 'folder', 'other'])
+      expect(await tryOnce(mover, move.spec, [changed('', { names: [name] })]), name).toEqual({
+        retried: 1,
+        condition: 'TARGET_REFUSES',
+        reason: expect.stringMatching(/target: .*read-only file system/i),
+      })
+    mount.makeWritable()
+    await move.apply(changed('', { names: ['file', 'folder', 'other'] }))
+    expect(compareTrees(move.from(''), mount.path)).toEqual([])
   })
 
   test('leaves files under construction alone', async () => {
