@@ -12,7 +12,7 @@ export const conditionReasons = {
   SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
   TARGET_UNREACHABLE: 'The target does not answer',
   TARGET_REFUSES:
-    'The target takes nothing at the moment: wrong credentials, no room, or too much asked of it',
+    'The target takes nothing at the moment: wrong credentials, no room, read-only, or too much asked of it',
   TRYING_AGAIN: 'Some paths failed, and are tried again',
   CANNOT_GO_ON: 'The work on it broke off, and is begun again',
   COMPARING:

@@ -243,6 +243,12 @@ export interface Driver {
    */
   rename?(path: StorePath, to: StorePath): Promise<void>
 
+  /**
+   * The same store for whoever keeps links as links: what one below the path leads out of the root to is not there (`gone`)
+   * instead of `permission`, as the link took the place of a folder. It holds nothing of its own that is to be closed.
+   */
+  keepingLinks?(below: StorePath): Driver
+
   /** Releases connections. */
   close(): Promise<void>
 }

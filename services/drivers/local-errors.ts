@@ -6,7 +6,7 @@ const failureByCode: Record<string, FailureClass> = {
   ENOENT: 'gone',
   EACCES: 'permission',
   EPERM: 'permission',
-  EROFS: 'permission',
+  EROFS: 'refused',
   ENOSPC: 'full',
   EDQUOT: 'full',
   EFBIG: 'too-large',
@@ -66,15 +66,24 @@ export function locally<T>(work: () => T): T {
   }
 }
 
-/** What work comes to; the other thing where nothing is, as below what is not there and below a file. */
+/** What work comes to; the other thing where nothing is, as below what is not there, a file, or a link that is kept. */
 export function orGone<T>(otherwise: T, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
+    const isGone = error instanceof StoreError && error.failure === 'gone'
+    if (isGone || isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
     throw localError(error)
   }
 }
 
 /** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
 export const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
+
+/** The error of a look at a root: that it is denied says something about all that is in it. */
+export function probeError(error: unknown): unknown {
+  const known = localError(error)
+  if (!(known instanceof StoreError) || known.failure === 'gone') return known
+  const failure = known.failure === 'permission' ? 'refused' : 'unreachable'
+  return new StoreError(failure, known.message, { cause: error })
+}

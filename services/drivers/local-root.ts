@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { lstatSync, realpathSync } from 'node:fs'
 import { StoreError, type StorePath } from './driver.ts'
 
 const slash = 0x2f
@@ -18,10 +18,13 @@ export class LocalRoot {
   readonly folder: Buffer
   /** Whether we may give ourselves rights to what is ours in it (`local-rights.ts`): never at a source. */
   readonly mayLend: boolean
+  readonly #linksKeptBelow: StorePath | undefined
   readonly #prefix: Buffer
 
-  constructor(folder: Buffer, mayLend = false) {
+  /** @param linksKeptBelow of a source: the path below which links are kept as links, so that nothing is behind them */
+  constructor(folder: Buffer, mayLend = false, linksKeptBelow?: StorePath) {
     this.mayLend = mayLend
+    this.#linksKeptBelow = linksKeptBelow
     let end = folder.length
     while (end > 1 && folder[end - 1] === slash) end--
     this.folder = Buffer.from(folder.subarray(0, end))
@@ -40,7 +43,8 @@ export class LocalRoot {
 
   /**
    * Throws `permission` when the folder lies outside the root because a symbolic link on the way to it leads there, and
-   * `gone` when there is no such folder. Links that stay inside are allowed: a migration may begin at one.
+   * `gone` when there is no such folder, or one that is kept took the place of a folder above it. Links that stay inside
+   * are allowed: a migration may begin at one.
    *
    * It is asked once for a batch of names in a folder, not for each name: resolving costs a system call for every
    * segment, and between the question and the use of its answer a link can be put there either way. The last segment of
@@ -49,16 +53,34 @@ export class LocalRoot {
   confine(folder: StorePath): void {
     // Nothing lies outside of /.
     if (this.folder.length === 1) return
-    this.requireInside(realPath(this.absolute(folder)))
+    const real = realPath(this.absolute(folder))
+    if (!this.#isInside(real) && this.#isBehindKept(folder))
+      throw new StoreError('gone', 'a symbolic link took the place of a folder on this path')
+    this.requireInside(real)
   }
 
   /** Throws `permission` when a path without symbolic links in it lies outside of the root. */
   requireInside(real: Buffer): void {
-    if (contains(realPath(this.folder), real)) return
+    if (this.#isInside(real)) return
     throw new StoreError(
       'permission',
       'a symbolic link on this path leads out of the root of the filesystem; such paths are refused',
     )
+  }
+
+  #isInside(real: Buffer): boolean {
+    return contains(realPath(this.folder), real)
+  }
+
+  /** Whether a link that is kept is on the way to a folder. Looks from above, so that nothing behind it is looked at. */
+  #isBehindKept(folder: StorePath): boolean {
+    if (this.#linksKeptBelow === undefined) return false
+    for (let end = this.#linksKeptBelow.length; end < folder.length;) {
+      const next = folder.indexOf(slash, end + 1)
+      end = next === -1 ? folder.length : next
+      if (lstatSync(this.absolute(folder.subarray(0, end))).isSymbolicLink()) return true
+    }
+    return false
   }
 }
 

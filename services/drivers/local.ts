@@ -15,7 +15,7 @@ import type {
   StorePath,
   Upload,
 } from './driver.ts'
-import { isNoFolder, localError, locally, orGone } from './local-errors.ts'
+import { isNoFolder, localError, locally, orGone, probeError } from './local-errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './local-file.ts'
 import { checkRootFolder, dressFolder, makeFolder } from './local-folder.ts'
 import { followLink, openSource, readLink } from './local-links.ts'
@@ -48,17 +48,20 @@ const confinedForMs = 1_000
  */
 export class LocalDriver implements Driver {
   readonly features: Features
+  readonly #options: FilesystemOptions<'local'>
   readonly #root: LocalRoot
   #confined: { folder: StorePath; untilMs: number } | undefined
 
   /**
    * Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none.
    * @param mayLend whether what is ours in it may be given rights that its mode denies: of targets alone
+   * @param linksKeptBelow see `keepingLinks`
    */
-  constructor(options: FilesystemOptions<'local'>, mayLend = false) {
+  constructor(options: FilesystemOptions<'local'>, mayLend = false, linksKeptBelow?: StorePath) {
+    this.#options = options
     refuseProperties(options.additionalProperties)
     const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
-    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend)
+    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend, linksKeptBelow)
     this.features = {
       localRoot: this.#root.folder,
       symlinks: true,
@@ -249,6 +252,10 @@ export class LocalDriver implements Driver {
     locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
   }
 
+  keepingLinks(below: StorePath): Driver {
+    return new LocalDriver(this.#options, this.#root.mayLend, below)
+  }
+
   async close(): Promise<void> {
     this.#confined = undefined
   }
@@ -288,11 +295,4 @@ function refuseProperties(given: Readonly<Record<string, string>> = {}): void {
   const problem = 'is not honoured: a local filesystem has no additional properties'
   const details = names.map((name) => ({ field: `additionalProperties.${name}`, problem }))
   throw new GantryError('INVALID_INPUT', `additionalProperties: ${names.join(', ')} ${problem}`, { details })
-}
-
-function probeError(error: unknown): unknown {
-  const known = localError(error)
-  if (!(known instanceof StoreError) || known.failure === 'gone') return known
-  const failure = known.failure === 'permission' ? 'refused' : 'unreachable'
-  return new StoreError(failure, known.message, { cause: error })
 }

@@ -8,6 +8,7 @@ export interface Mount extends Disposable {
   readonly path: string
   /** Lets nothing be written any more. */
   makeReadOnly(): void
+  makeWritable(): void
   /** Makes it larger; what is in it stays. */
   grow(sizeBytes: number): void
 }
@@ -26,6 +27,7 @@ export function mountMemory(sizeBytes: number): Mount {
   return {
     path,
     makeReadOnly: () => remount('ro'),
+    makeWritable: () => remount('rw'),
     grow: (bytes) => remount(`size=${bytes}`),
     [Symbol.dispose]: () => {
       execFileSync('umount', ['--lazy', path], { stdio: 'pipe' })

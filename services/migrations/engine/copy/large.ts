@@ -5,7 +5,7 @@ import { changed, chunkBytes, copyRange } from '../../../drivers/local-file.ts'
 import { openSource } from '../../../drivers/local-links.ts'
 import { markPart } from '../../../drivers/local-parts.ts'
 import { lending } from '../../../drivers/local-rights.ts'
-import { LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
+import { type LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { versionOf } from '../../../drivers/local-source-file.ts'
 import { copySparseRange, isSparse } from '../../../drivers/local-sparse.ts'
 import { fileDigest, openUpload, uploadPaths } from '../../../drivers/local-upload.ts'
@@ -29,6 +29,7 @@ import {
   atTarget,
   isLocal,
   policyOf,
+  sourceRoot,
   storePath,
   sweep,
   targetRoot,
@@ -112,11 +113,11 @@ function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] |
 export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<void> {
   const offset = index * copy.partBytes
   const length = bytesOf(copy, index)
-  const sourceRoot = run.source.features.localRoot
+  const from = sourceRoot(run)
   const root = targetRoot(run)
   // What is shared is known to be of the version before it is written: whoever was thought dead may write after the commit.
-  if (sourceRoot !== undefined && root !== undefined && !copy.isShared) {
-    await copyPartLocally(run, copy, [new LocalRoot(sourceRoot), root], index)
+  if (from !== undefined && root !== undefined && !copy.isShared) {
+    await copyPartLocally(run, copy, [from, root], index)
     return
   }
   await run.pace.pay(length)
@@ -221,7 +222,7 @@ async function withVersion(
 async function copyPartLocally(
   run: Run,
   copy: PartsOf,
-  [sourceRoot, root]: readonly [LocalRoot, LocalRoot],
+  [origin, root]: readonly [LocalRoot, LocalRoot],
   index: number,
 ): Promise<void> {
   const path = Buffer.from(copy.path)
@@ -229,8 +230,8 @@ async function copyPartLocally(
   const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
   const checkStop = () => run.stop.check()
   const from = inSource(() => {
-    sourceRoot.confine(parentOf(path))
-    return openSource(sourceRoot, path, readOptions(run.spec).follow)
+    origin.confine(parentOf(path))
+    return openSource(origin, path, readOptions(run.spec).follow)
   })
   try {
     const { blocks } = inSource(() => statOfVersion(from, copy))

@@ -2,7 +2,7 @@ import { closeSync, fstatSync } from 'node:fs'
 import { StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { localError } from '../../../drivers/local-errors.ts'
 import { openSource } from '../../../drivers/local-links.ts'
-import { LocalRoot, parentOf } from '../../../drivers/local-root.ts'
+import { type LocalRoot, parentOf } from '../../../drivers/local-root.ts'
 import { isSparse } from '../../../drivers/local-sparse.ts'
 import { noCounts, type ItemResult } from '../run/counts.ts'
 import { encodeItem, maxPartsInItem, type Large, type Parts } from '../items/items.ts'
@@ -11,7 +11,7 @@ import { readOptions } from '../run/metadata.ts'
 import { Outcome, storeError } from '../run/outcome.ts'
 import { joinPath } from '../items/paths.ts'
 import { isWorthRetry } from '../run/retry.ts'
-import { isLocal, type MoveSpec, type Run } from '../run/run.ts'
+import { isLocal, sourceRoot, type MoveSpec, type Run } from '../run/run.ts'
 
 /**
  * A large file that several workers copy. Its parts are items, so that any worker takes them and none is lost with one;
@@ -43,8 +43,8 @@ export function isWorthSharing(
   { sizeBytes, partBytes }: { readonly sizeBytes: number; readonly partBytes: number },
 ): boolean {
   if (sizeBytes <= minParts * partBytes) return false
-  const root = run.source.features.localRoot
-  return !isLocal(run) || root === undefined || !hasHoles(run, new LocalRoot(root), path)
+  const root = sourceRoot(run)
+  return !isLocal(run) || root === undefined || !hasHoles(run, root, path)
 }
 
 function hasHoles(run: Run, root: LocalRoot, path: StorePath): boolean {

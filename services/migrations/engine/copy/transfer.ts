@@ -1,5 +1,5 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
-import { LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
+import { type LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { sizeOfArrived } from '../tree/arrived.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { concurrently } from '../../concurrently.ts'
@@ -16,7 +16,7 @@ import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
-import { concurrencyOf, policyOf, storePath, sweep, targetRoot, type Run } from '../run/run.ts'
+import { concurrencyOf, policyOf, sourceRoot, storePath, sweep, targetRoot, type Run } from '../run/run.ts'
 import { FolderLook } from '../run/source-look.ts'
 import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
@@ -27,10 +27,10 @@ import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entrie
  */
 export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
   const progress = new Progress(run, item, isInline)
-  const sourceRoot = run.source.features.localRoot
+  const from = sourceRoot(run)
   const root = targetRoot(run)
-  if (sourceRoot !== undefined && root !== undefined) {
-    const roots = [new LocalRoot(sourceRoot), root] as const
+  if (from !== undefined && root !== undefined) {
+    const roots = [from, root] as const
     for (const group of item.groups) {
       if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
     }

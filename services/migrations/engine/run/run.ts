@@ -8,7 +8,7 @@ import { isErrno, localError } from '../../../drivers/local-errors.ts'
 import { type Item, localBounds, networkBounds, type ItemBounds } from '../items/items.ts'
 import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
-import type { MetadataSettings } from './metadata.ts'
+import { linksOf, type MetadataSettings } from './metadata.ts'
 import type { Meter, MeterView } from './meter.ts'
 import { targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
@@ -97,6 +97,22 @@ export const concurrencyOf = ({ source, target }: Run): number =>
 
 /** Whether a store is a folder of this host. */
 export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
+
+/** The path of the source below which nothing is behind a link; undefined where links are followed. */
+const linksKeptBelow = (spec: OpenSpec): StorePath | undefined =>
+  linksOf(spec) === 'follow' ? undefined : spec.root
+
+/** A source as its migration's choice for links makes it. */
+export function asSource(source: Driver, spec: OpenSpec): Driver {
+  const below = linksKeptBelow(spec)
+  return below === undefined ? source : (source.keepingLinks?.(below) ?? source)
+}
+
+/** The source as a folder of this host, if it is one. */
+export function sourceRoot({ source, spec }: Run): LocalRoot | undefined {
+  const { localRoot } = source.features
+  return localRoot === undefined ? undefined : new LocalRoot(localRoot, false, linksKeptBelow(spec))
+}
 
 /** The target as a folder of this host, if it is one. */
 export function targetRoot({ target }: Run): LocalRoot | undefined {

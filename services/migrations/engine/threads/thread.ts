@@ -13,7 +13,16 @@ import { OpenDrivers } from './open-drivers.ts'
 import { Pace } from '../run/pace.ts'
 import type { Rules } from '../run/rules.ts'
 import { reconcile } from '../reconcile/reconcile.ts'
-import { atTarget, boundsOf, openSpec, storePath, sweep, type MoveSpec, type Run } from '../run/run.ts'
+import {
+  asSource,
+  atTarget,
+  boundsOf,
+  openSpec,
+  storePath,
+  sweep,
+  type MoveSpec,
+  type Run,
+} from '../run/run.ts'
 import { Stop } from '../run/stop.ts'
 import { scan } from '../scan/scan.ts'
 import { sendableError } from '../../../drivers/sent-error.ts'
@@ -80,7 +89,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const rules = needsRules(job) ? await compiledRules(job.spec) : undefined
   const pace = new Pace(spec.limits ?? [], stop)
   const meter = new MeterView(spec.meter)
-  const run: Run = { spec, source, target, rules, stop, pace, meter, liveThreads }
+  const run: Run = { spec, source: asSource(source, spec), target, rules, stop, pace, meter, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
   switch (job.kind) {

@@ -83,13 +83,25 @@ test('what vanished between listing and copy is counted, and is no failure', asy
   writeFileSync(move.at('from', 'empty goes'), '')
   mkdirSync(move.at('from', 'folder'))
   writeFileSync(move.at('from', 'folder', 'file'), 'bytes')
+  mkdirSync(move.at('from', 'linked'))
+  mkdirSync(move.at('outside'))
+  for (const [name, size] of [
+    ['file', 5],
+    ['large', 17 * 2 ** 20],
+  ] as const)
+    for (const folder of [move.at('from', 'linked'), move.at('outside')]) {
+      writeFileSync(join(folder, name), '')
+      truncateSync(join(folder, name), size)
+    }
   const { counts, failures } = await move.run({
     afterScan: () => {
-      execFileSync('rm', ['-r', 'goes', 'goes too', 'empty goes', 'folder'], { cwd: move.from })
+      execFileSync('rm', ['-r', 'goes', 'goes too', 'empty goes', 'folder', 'linked'], { cwd: move.from })
+      symlinkSync(move.at('outside'), move.at('from', 'linked'))
     },
   })
   expect(failures).toEqual([])
-  expect(counts).toMatchObject({ filesScanned: 5, filesMigrated: 1, filesVanished: 4, failures: 0 })
+  expect(counts).toMatchObject({ filesScanned: 7, filesMigrated: 1, filesVanished: 6, failures: 0 })
+  expect(readdirSync(move.at('to', 'linked'))).toEqual([])
   expect(readFileSync(move.at('to', 'stays'), 'utf8')).toBe('stays')
 })
 

@@ -82,20 +82,20 @@ function pathsOf(bytes: Uint8Array): string[] {
   )
 }
 
-/** Works on the first item alone: how many it makes, and why it is put off. */
+/** Works on the first item alone: how many it makes, and why it is put off, in a word and in the store’s. */
 export async function tryOnce(
   mover: Mover,
   spec: MoveSpec,
   groups: readonly ChangedFolder[],
-): Promise<{ retried: number; reason: string | undefined }> {
+): Promise<{ retried: number; condition: string | undefined; reason: string | undefined }> {
   const [item = new Uint8Array()] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
   let retried = 0
   const { signal } = new AbortController()
   const { putOff } = await mover.scan(
     spec,
     item,
-    async ({ regions }) => void (retried += regions.length),
+    async ({ regions, transfers }) => void (retried += regions.length + transfers.length),
     signal,
   )
-  return { retried, reason: putOff?.message }
+  return { retried, condition: putOff?.reason, reason: putOff?.message }
 }

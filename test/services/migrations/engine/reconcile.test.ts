@@ -21,6 +21,7 @@ import { packRules, type RuleLists } from '../../../../services/migrations/engin
 import { compareTrees } from '../../../support/compare-trees.ts'
 import { immovable, whyNotImmovable } from '../../../support/immovable.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { mountMemory, whyNoMount } from '../../../support/mounts.ts'
 import { testUnless } from '../../../support/unless.ts'
 import { until } from '../../../support/until.ts'
 import { drive } from './drive.ts'
@@ -126,6 +127,28 @@ describe('names that somebody was told of', () => {
     writeFileSync(move.to('folder/file'), 'x')
     await move.apply(changed('folder', { names: ['file'] }))
     expect(readFileSync(move.to('folder/file'), 'utf8')).toBe('x')
+  })
+
+  test('are gone where a link took the place of a folder above them, wherever it leads', async () => {
+    using move = createLiveMove()
+    mkdirSync(move.from('folder/sub'), { recursive: true })
+    for (const path of ['folder/file', 'folder/sub/file']) writeFileSync(move.from(path), 'x')
+    await move.apply(everything)
+    rmSync(move.from('folder'), { recursive: true })
+    const outside = dirname(move.from(''))
+    mkdirSync(join(outside, 'sub'))
+    symlinkSync(outside, move.from('folder'))
+    const stale = [
+      changed('folder', { names: ['file', 'sub'], scope: 'tree' }),
+      changed('folder/sub', { names: ['file'], scope: 'tree' }),
+    ]
+    const before = await move.apply(...stale)
+    expect([before.failures, before.counts.filesRemoved]).toEqual([[], 0])
+    const { failures, gone } = await move.apply(changed('', { trees: ['folder'] }))
+    expect([failures, gone]).toEqual([[], ['/folder']])
+    const { failures: after } = await move.apply(...stale)
+    expect(after).toEqual([])
+    expect(move.differences()).toEqual([])
   })
 
   test('a change of size, time or content arrives; what is the same is not copied', async () => {
@@ -291,6 +314,27 @@ describe('a comparison', () => {
     expect(retried).toBe(1)
     expect(reason).toMatch(/not there/)
     expect(readFileSync(move.to('nothing here/file'), 'utf8')).toBe('x')
+  })
+
+  testUnless(whyNoMount(), 'waits for a target that became read-only', async () => {
+    using mount = mountMemory(2 ** 20)
+    using move = createLiveMove({ target: { kind: 'local', options: { fsRoot: mount.path } } })
+    mkdirSync(move.from('folder'))
+    for (const path of ['file', 'folder/file']) writeFileSync(move.from(path), 'x')
+    await move.apply(everything)
+    writeFileSync(move.from('file'), 'changed')
+    rmSync(move.from('folder'), { recursive: true })
+    mkdirSync(move.from('other'))
+    mount.makeReadOnly()
+    for (const name of ['file', 'folder', 'other'])
+      expect(await tryOnce(mover, move.spec, [changed('', { names: [name] })]), name).toEqual({
+        retried: 1,
+        condition: 'TARGET_REFUSES',
+        reason: expect.stringMatching(/target: .*read-only file system/i),
+      })
+    mount.makeWritable()
+    await move.apply(changed('', { names: ['file', 'folder', 'other'] }))
+    expect(compareTrees(move.from(''), mount.path)).toEqual([])
   })
 
   test('leaves files under construction alone', async () => {
