@@ -17,7 +17,8 @@ export function liveLine(info: Info, rate: Rate, columns: number): string {
   const name = printable(info.id)
   const rest = partsOf(info, rate).join('  ')
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
-  const line = bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
+  const line =
+    bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
   return line.slice(0, columns)
 }
 

@@ -98,7 +98,10 @@ describe('a problem says what would be right', () => {
       { name: 'a', rules: [{ allow: [], deny: [] }] },
       'rules[0].deny: is not a field here; the fields are allow',
     ],
-    [{ name: 'a', rules: [{ allow: [], Allow: [] }] }, 'rules[0].Allow: is not a field here; did you mean allow?'],
+    [
+      { name: 'a', rules: [{ allow: [], Allow: [] }] },
+      'rules[0].Allow: is not a field here; did you mean allow?',
+    ],
     [{ name: 'a', size: 'some' }, 'size: must be integer, or must be all'],
   ])('%j: %s', (value, text) => {
     expect(problem(value)).toBe(text)
