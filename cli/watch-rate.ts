@@ -8,7 +8,7 @@ export type Info = Output<(typeof migrations)['progress']>
 export interface Rate {
   readonly filesPerSecond: number
   readonly bytesPerSecond: number
-  /** Until all that was found so far is done; undefined when nothing moves. */
+  /** Until all that was found so far is done; undefined when nothing moves, and when changes are followed. */
   readonly etaSeconds: number | undefined
 }
 
@@ -23,6 +23,9 @@ const windowMs = 10_000
 
 /** Files that need no more work. */
 export const settledFiles = ({ progress }: Info): number => progress.filesMigrated + progress.filesSkipped
+
+/** Whether its first scan is over: what is compared and copied from then on is no part of a whole, and has no end. */
+export const isFollowing = ({ state }: Info): boolean => state === 'LIVE'
 
 /** The rates of one migration over the last seconds. */
 export class RateMeter {
@@ -43,6 +46,7 @@ export class RateMeter {
 
 /** By what takes longer, the files or the bytes; else the platform's own estimate. */
 function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number): number | undefined {
+  if (isFollowing(info)) return undefined
   const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
   const times = [
     { left: filesScanned - settledFiles(info) - failedPaths, rate: filesPerSecond },

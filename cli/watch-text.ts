@@ -3,18 +3,22 @@ import type { migrationEvents } from '../subjects/migration-events.ts'
 import { product } from '../subjects/names.ts'
 import { countText, durationText, sizeText } from './format.ts'
 import { printable } from './terminal.ts'
-import { type Info, type Rate, settledFiles } from './watch-rate.ts'
+import { type Info, isFollowing, type Rate, settledFiles } from './watch-rate.ts'
 
 /** A narrower bar says nothing, a wider one nothing more. */
 const minBar = 10
 const maxBar = 30
 
-/** One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures. */
+/**
+ * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source
+ * rates, failures and lag.
+ */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
   const name = printable(info.id)
   const rest = partsOf(info, rate).join('  ')
   const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
-  const line = bar < minBar ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
+  const line =
+    bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
   return line.slice(0, columns)
 }
 
@@ -51,9 +55,13 @@ function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rat
   const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
   const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
   return [
-    `${String(migratedPercentage).padStart(3)} %`,
-    `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
-    `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
+    ...(isFollowing(info)
+      ? []
+      : [
+          `${String(migratedPercentage).padStart(3)} %`,
+          `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
+          `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
+        ]),
     ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
     ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
     ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),

@@ -9,7 +9,8 @@ export const cleanupResults = {
   DIFFERENT: 'The target has something else of its name',
   CHANGED: 'Somebody changed one of the two while they were compared',
   SAME: 'What the target has is this very file, under another name of its store',
-  UNREADABLE: 'A store did not let it be looked at or removed',
+  NOT_REMOVED: 'It was at the target as it was at the source, and could not be removed',
+  UNREADABLE: 'A store did not let it be looked at',
 } as const
 export type CleanupResult = keyof typeof cleanupResults
 
@@ -29,7 +30,9 @@ export const cleanupCounts = {
   filesDifferent: 'Files that differ from what the target has',
   filesChanged: 'Files that somebody changed meanwhile',
   filesSame: 'Files that are themselves what the target has',
-  unreadablePaths: 'Paths that could not be compared or removed',
+  filesNotRemoved: 'Files that could not be removed, though the target has them',
+  foldersNotRemoved: 'Folders that could not be removed, or something in them',
+  unreadablePaths: 'Paths that could not be compared',
   bytesRead: 'Bytes of content that were read',
 } as const
 export type CleanupCount = keyof typeof cleanupCounts

@@ -1,4 +1,5 @@
 import type { FilesystemKind } from './filesystem-kinds.ts'
+import { trashFolder } from './plan-terms.ts'
 import type { Rule } from './rules.ts'
 
 /** Exclusions of every new migration from a source of a kind; each migration can do without them. */
@@ -10,6 +11,12 @@ export const defaultExclusions: Readonly<Record<FilesystemKind, readonly Rule[]>
       type: 'regex',
       patternType: 'GLOB',
       regex: '{.snapshot,~snapshot}',
+    },
+    {
+      id: 'default-local-trash',
+      description: 'What other migrations deleted here: it would come to lie in the trash of the target',
+      type: 'paths',
+      paths: [`/${trashFolder}`],
     },
   ],
   'adls2-shared-key': [],

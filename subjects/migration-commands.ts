@@ -216,9 +216,8 @@ export const migrationCommands = definitions({
   },
   'delete-with-assets': {
     summary:
-      'Forget a migration with its verifications, cleanups and their reports, and tell what was kept for it',
-    description:
-      'A verification or cleanup that is under way is cancelled first. What the migration copied stays.',
+      'Forget a migration with its verifications, cleanups and their reports, and tell how much that was; files at source and target stay as they are',
+    description: 'A verification or cleanup that is under way is cancelled first.',
     input: byId,
     output: strict({
       workItems: AssetDeletionStats,

@@ -58,7 +58,9 @@ export const problemsOf = (schema: TSchema, value: unknown): Problem[] =>
 /** What is wrong with a value that is known not to match: to look again would take as long. */
 export function faultsOf(schema: TSchema, value: unknown): Problem[] {
   const problems = new Map<string, string[]>()
-  for (const error of Errors(schema, value)) {
+  const errors = Errors(schema, value)
+  for (const error of errors) {
+    if (isToldByForm(error, errors)) continue
     for (const [field, problem] of describe(schema, error)) {
       const known = problems.get(field) ?? []
       if (!known.includes(problem)) known.push(problem)
@@ -90,6 +92,14 @@ interface SchemaError {
   message: string
 }
 
+/** An empty text, where the form that it must have says what would be right. */
+const isToldByForm = ({ keyword, schemaPath, instancePath }: SchemaError, all: readonly SchemaError[]) =>
+  keyword === 'minLength' &&
+  all.some(
+    (other) =>
+      other.keyword === 'pattern' && other.schemaPath === schemaPath && other.instancePath === instancePath,
+  )
+
 function describe(schema: TSchema, error: SchemaError): [field: string, problem: string][] {
   const at = fieldOf(error.instancePath)
   const params = error.params as Record<string, unknown>
@@ -98,7 +108,7 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
       return (params['requiredProperties'] as string[]).map((name) => [join(at, name), 'is required'])
     // The place of an unknown field has the schema `false`.
     case 'boolean':
-      return [unknownField(schema, error.instancePath)]
+      return [unknownField(schema, error)]
     // The same fault, told a second time after all the others.
     case 'additionalProperties':
       return []
@@ -132,15 +142,25 @@ const formatProblems: Readonly<Record<string, string>> = {
   'date-time': 'must be a moment such as 2026-01-31T12:00:00Z',
 }
 
-function unknownField(schema: TSchema, instancePath: string): [field: string, problem: string] {
+function unknownField(
+  schema: TSchema,
+  { instancePath, schemaPath }: SchemaError,
+): [field: string, problem: string] {
   const slash = instancePath.lastIndexOf('/')
-  const at = fieldOf(instancePath.slice(0, slash))
   const name = decoded(instancePath.slice(slash + 1))
-  return [join(at, name), unknownName(schema, at, name)]
+  const known = fieldsAt(schema, schemaPath.slice(0, schemaPath.lastIndexOf('/')))
+  return [join(fieldOf(instancePath.slice(0, slash)), name), unknownName(known, name)]
 }
 
-function unknownName(schema: TSchema, at: string, name: string): string {
-  const known = at === '' && 'properties' in schema ? Object.keys(schema.properties as object) : []
+/** The fields of the object that a JSON pointer into a schema leads to (`#/properties/rules/items`); none for free names. */
+function fieldsAt(schema: TSchema, pointer: string): string[] {
+  let at: unknown = schema
+  for (const part of [...pointer.split('/').slice(1).map(decoded), 'properties'])
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part] : undefined
+  return typeof at === 'object' && at !== null ? Object.keys(at) : []
+}
+
+function unknownName(known: readonly string[], name: string): string {
   const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
   if (near !== undefined) return `is not a field here; did you mean ${near}?`
   return known.length === 0

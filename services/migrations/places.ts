@@ -1,4 +1,6 @@
-import { GantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError } from '../../subjects/errors.ts'
+import { product } from '../../subjects/names.ts'
+import { asInOrder } from './as-in-order.ts'
 import type { HostFolder } from './host-folder.ts'
 import { invalidField } from './invalid.ts'
 import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
@@ -42,7 +44,13 @@ export async function requirePlaces(
   source: string,
   target: string,
 ): Promise<Place> {
-  const [from, to] = await Promise.all([place(source), place(target)])
+  const known = (field: 'source' | 'target', fileSystemId: string) =>
+    place(fileSystemId).catch((error: unknown) => {
+      if (!isGantryError(error, 'NOT_FOUND')) throw error
+      const problem = `there is no filesystem ${fileSystemId}: see "${product} filesystems list"`
+      throw new GantryError('NOT_FOUND', `${field}: ${problem}`)
+    })
+  const [from, to] = await asInOrder([known('source', source), known('target', target)])
   if (!from.isSource)
     throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
   if (to.isSource)

@@ -14,7 +14,7 @@ import { type Recurrence, trackerOf } from './recurrence.ts'
 import { maxRegionsOf } from './regions.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from './rules/view.ts'
-import { isBetweenScans, isWorkedOn } from './states.ts'
+import { isBetweenScans } from './states.ts'
 import { readable } from './stats/readable.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
 import { arrivedFiles, type WithFigures } from './with-figures.ts'
@@ -182,8 +182,9 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
     totalMigratedBytes,
     totalScannedBytes: counts.bytesScanned,
   }
+  // What follows its source has no end.
   const eta =
-    isWorkedOn(record.state) && seconds > 0 && totalMigratedBytes > 0 && left > 0
+    record.state === 'RUNNING' && seconds > 0 && totalMigratedBytes > 0 && left > 0
       ? Math.ceil((left / totalMigratedBytes) * seconds)
       : undefined
   return {

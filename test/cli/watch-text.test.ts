@@ -53,9 +53,8 @@ test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) =>
 
 test('a live migration says how far it is behind; what is in the way has lines of its own', () => {
   const live = info('LIVE', { changeLagSeconds: 12.34, unscheduledEvents: 1_200, scheduledEvents: 34 })
-  expect(liveLine(live, { ...rate, etaSeconds: undefined }, 200)).toContain(
-    '  lag 12.3 s, 1,234 changes  follows changes',
-  )
+  const line = '100 files/s  102 KiB/s  lag 12.3 s, 1,234 changes  follows changes'
+  expect(liveLine(live, { ...rate, etaSeconds: undefined }, 200)).toBe(`nightly  ${line}`)
   const since = '2026-02-01T22:00:00.000Z'
   const away = { reason: 'TARGET_UNREACHABLE', message: 'target: connection refused\u001b', since } as const
   const turn = { reason: 'WAITS_FOR_TURN', message: 'No more migrations may run at once', since } as const
@@ -130,6 +129,9 @@ test('the rates are those of the last seconds; the time left is by what takes lo
   // Long after, nothing has moved.
   const third = meter.add(info('RUNNING', { filesMigrated: 1_900, migratedBytes: 2 * 2 ** 20 }), 60_000)
   expect(third).toEqual({ filesPerSecond: 0, bytesPerSecond: 0, etaSeconds: undefined })
+  // What follows its source has no end.
+  const live = meter.add(info('LIVE', { filesMigrated: 2_900, etaEstimate: span(6) }), 61_000)
+  expect(live).toMatchObject({ filesPerSecond: 1_000, etaSeconds: undefined })
 })
 
 test.for([

@@ -119,8 +119,8 @@ test('what cannot be is refused, with the field that is wrong, and nothing is ke
     ['same path, encoded', put('again', { path: '/%6Bept' }), 409, /kept migrates \/kept to to already/],
     ['no such path', put('none', { path: '/none' }), 404, /there is no folder \/none in from/],
     ['a file', put('file', { path: '/a/file 1' }), 404, /there is no folder/],
-    ['no such source', put('none', { source: 'none' }), 404, /none/],
-    ['no such target', put('none', { target: 'none' }), 404, /none/],
+    ['no such source', put('none', { source: 'none' }), 404, /^source: there is no filesystem none: see/],
+    ['no such target', put('none', { target: 'none' }), 404, /^target: there is no filesystem none: see/],
     ['a source as target', put('none', { target: 'from' }), 404, /from is a source/],
     ['a target as source', put('none', { source: 'to' }), 404, /to is a target/],
     [

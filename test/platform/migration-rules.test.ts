@@ -36,6 +36,7 @@ const filesIn = (root: string): string[] =>
     .filter(({ stat }) => stat.isFile())
     .map(({ path }) => textFromPath(path))
     .toSorted()
+const defaults = ['default-local-snapshots', 'default-local-trash']
 const idsOf = (body: unknown): string[] => (body as { id: string }[]).map(({ id }) => id)
 
 test('the existing product’s calls make, list, show and delete exclusions', async () => {
@@ -74,7 +75,7 @@ test('the existing product’s calls make, list, show and delete exclusions', as
     'young',
   ])
   expect((await migrator('GET', '/exclusions/global')).body).toEqual([])
-  expect(idsOf((await migrator('GET', '/exclusions/source/local')).body)).toEqual(['default-local-snapshots'])
+  expect(idsOf((await migrator('GET', '/exclusions/source/local')).body)).toEqual(defaults)
   const { body: refused } = await migrator('GET', '/exclusions/target/adls2')
   expect(refused).toContainEqual(
     expect.objectContaining({ fsRestriction: true, id: 'restriction-adls2-names' }),
@@ -110,7 +111,7 @@ test('rules of a migration: given when it is made, and later; default ones can b
   const created = await migrator('PUT', `/migrations/ruled?${query}`)
   expect(created.status).toBe(201)
   const { exclusions: all, userDefinedExclusions, ...record } = created.body as Output<typeof migrations.get>
-  expect(idsOf(all)).toEqual(['temporary', 'default-local-snapshots'])
+  expect(idsOf(all)).toEqual(['temporary', ...defaults])
   expect(idsOf(userDefinedExclusions)).toEqual(['temporary'])
   expect(record).toMatchObject({
     inclusions: [{ id: 'only these', type: 'PathListInclusion', pathCount: 2 }],
@@ -127,6 +128,8 @@ test('rules of a migration: given when it is made, and later; default ones can b
     by: 'default-local-snapshots',
     explanation: 'the exclusion default-local-snapshots matches the folder /.snapshot',
   })
+  expect(await decisionOf('/.gantry-trash/first/file')).toMatchObject({ by: 'default-local-trash' })
+  expect((await decisionOf('/a/.gantry-trash')).by).toBeUndefined()
   expect(await decisionOf('/c/4.bin')).toMatchObject({ decision: 'NOT_INCLUDED' })
   expect(await decisionOf('/a/1.csv', '&size=3000000000')).toMatchObject({ decision: 'MIGRATED' })
   expect(await decisionOf('/a/pipe', '&type=other')).toMatchObject({ decision: 'REFUSED' })
@@ -161,7 +164,7 @@ test('rules of a migration: given when it is made, and later; default ones can b
   const { progress } = await platform.call(migrations.progress, { migrationId: 'ruled' })
   expect(progress.excludedBytes).toBe(7)
 
-  for (const id of ['default-local-snapshots', 'temporary', 'large']) {
+  for (const id of [...defaults, 'temporary', 'large']) {
     expect((await migrator('DELETE', `/migrations/ruled/exclusions/${id}`)).status).toBe(200)
   }
   expect((await migrator('DELETE', '/migrations/ruled/exclusions/large')).status).toBe(404)

@@ -78,7 +78,10 @@ test('a migration plans, holds more deletions than it may make, makes them when 
   expect(readdirSync(join(folder.to, '.gantry-trash', scan!, 'data'))).toHaveLength(5)
 
   const refused = await platform.rest('migrator', 'POST', `/migrations/${migrationId}/approveDeletions`)
-  expect(refused.status).toBe(409)
+  expect(refused).toMatchObject({
+    status: 409,
+    body: { message: `no deletions of ${migrationId} wait for approval` },
+  })
 })
 
 test('few deletions are made at once, by the numbers that the migration was given; times of folders stay those of the source', async () => {
@@ -106,7 +109,8 @@ test('a migration deletes nothing that another one brings to the same place', as
   }
   const refused = {
     status: 400,
-    message: 'input: target must be apart from that of matched, which deletes what its own source has not',
+    message:
+      'input: target must be apart from that of matched, which deletes what its own source has not; choose another folder of a target or the source of matched, or delete matched first',
   }
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual(refused)
   expect(await put('second', 'path=/&source=elsewhere&target=inside')).toEqual(refused)
@@ -120,13 +124,13 @@ test('a migration deletes nothing that another one brings to the same place', as
   expect(await put('live', live)).toEqual({
     status: 400,
     message:
-      'input: target must be apart from that of second: a live migration deletes what its own source has not',
+      'input: target must be apart from that of second: a live migration deletes what its own source has not; choose another folder of a target or the source of second, or delete second first',
   })
   await platform.call(migrations.delete, { migrationId: 'second' })
   expect(await put('live', live)).toMatchObject({ status: 201 })
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual({
     status: 400,
-    message: refused.message.replace(migrationId, 'live'),
+    message: refused.message.replaceAll(migrationId, 'live'),
   })
   await platform.call(migrations.delete, { migrationId: 'live' })
   // Of one source, both are sure to have it.

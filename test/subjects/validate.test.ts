@@ -5,7 +5,7 @@ import { Endpoint } from '../../subjects/extension-model.ts'
 import { inWords } from '../../subjects/forms.ts'
 import { contracts } from '../../subjects/index.ts'
 import { Labels, Measurement } from '../../subjects/metric-model.ts'
-import { list, model, Name, record, strict, Text, Timestamp } from '../../subjects/schemas.ts'
+import { list, model, Name, Path, record, strict, Text, Timestamp } from '../../subjects/schemas.ts'
 import { check, matches, problemsOf } from '../../subjects/validate.ts'
 
 const Schema = strict({
@@ -94,7 +94,14 @@ describe('a problem says what would be right', () => {
       { name: 'a', other: 1 },
       'other: is not a field here; the fields are name, count, mode, version, rules, labels, size',
     ],
-    [{ name: 'a', rules: [{ allow: [], deny: [] }] }, 'rules[0].deny: is not a field here'],
+    [
+      { name: 'a', rules: [{ allow: [], deny: [] }] },
+      'rules[0].deny: is not a field here; the fields are allow',
+    ],
+    [
+      { name: 'a', rules: [{ allow: [], Allow: [] }] },
+      'rules[0].Allow: is not a field here; did you mean allow?',
+    ],
     [{ name: 'a', size: 'some' }, 'size: must be integer, or must be all'],
   ])('%j: %s', (value, text) => {
     expect(problem(value)).toBe(text)
@@ -113,6 +120,11 @@ test.each([
   ],
 ])('values of any kind are shown, and cut', (schema, text) => {
   expect(problemsOf(schema, 7)).toEqual([{ field: '', problem: text }])
+})
+
+test('an empty text is told the form that it must have, and nothing else', () => {
+  const problem = 'must be an absolute path: it begins with / and has no NUL'
+  expect(problemsOf(strict({ path: Path('A path') }), { path: '' })).toEqual([{ field: 'path', problem }])
 })
 
 test('the error has all problems in its message and details', () => {

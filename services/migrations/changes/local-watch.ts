@@ -1,5 +1,8 @@
 import { readFileSync, statfsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { StoreError } from '../../drivers/driver.ts'
+import { localError } from '../../drivers/local-errors.ts'
+import { textFromPath } from '../../drivers/path-text.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
 import { WatchError } from './watch-error.ts'
@@ -37,12 +40,28 @@ const remoteFilesystems: Readonly<Record<number, string>> = {
   0x7461636f: 'OCFS2',
 }
 
-/** Why changes of this folder of the host are not told; undefined when they are. @param folder absolute */
+/**
+ * Why changes of this folder of the host are not told; undefined when they are. Throws StoreErrors for one that is not there
+ * or cannot be looked at.
+ * @param folder absolute
+ */
 export function unwatchable(folder: Buffer): string | undefined {
   if (process.platform !== 'linux') return 'folders are watched on Linux only'
   // A number of 32 bits, which comes with its sign where the system has it so.
-  const name = remoteFilesystems[statfsSync(folder).type >>> 0]
+  const name = remoteFilesystems[typeOf(folder) >>> 0]
   return name === undefined ? undefined : `the source is on ${name}, which does not tell of all changes`
+}
+
+function typeOf(folder: Buffer): number {
+  try {
+    return statfsSync(folder).type
+  } catch (error) {
+    const known = localError(error)
+    if (!(known instanceof StoreError)) throw known
+    const said = known.failure === 'gone' ? 'is not there' : 'cannot be looked at'
+    const message = `source: its folder ${textFromPath(folder.subarray(1))} ${said}: ${known.message}`
+    throw new StoreError(known.failure, message, { cause: error })
+  }
 }
 
 /** Is told of changes by the system. */

@@ -76,11 +76,12 @@ export async function requireOwnTarget(
     const { migrationId } = other
     if (asked.targetMatch !== undefined)
       throw invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+    const why = removes(other)
+      ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
+      : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`
     throw invalidField(
       'target',
-      removes(other)
-        ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
-        : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`,
+      `${why}; choose another folder of a target or the source of ${migrationId}, or delete ${migrationId} first`,
     )
   }
 }
@@ -112,21 +113,29 @@ const isOfOneTree = (one: Planned, other: Planned): boolean =>
     (migration) => engineMappings(migration) === undefined && migration.cleaned === undefined,
   )
 
+/** The deletions that wait. @throws GantryError NOT_ALLOWED_IN_STATE when there are none */
+function heldBy({
+  migrationId,
+  deletions,
+}: Pick<MigrationRecord, 'migrationId' | 'deletions'>): NonNullable<MigrationRecord['deletions']> {
+  if (deletions?.isHeld === true) return deletions
+  throw new GantryError('NOT_ALLOWED_IN_STATE', `no deletions of ${migrationId} wait for approval`)
+}
+
 export function targetMatchHandlers(
   { records, look }: Pick<MigrationDependencies, 'records' | 'look'>,
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, 'approve-deletions'> {
   return {
     'approve-deletions': async ({ migrationId }) => {
-      await figures.record(migrationId)
+      // Before its state is looked at: that it cannot be resumed is not what is wrong then.
+      heldBy(await figures.record(migrationId))
       await command(
         records,
         migrationId,
         'resume',
         ({ abortReason: _reason, ...current }) => {
-          const { deletions } = current
-          if (deletions?.isHeld !== true)
-            throw new GantryError('NOT_ALLOWED_IN_STATE', `${migrationId} holds no deletions`)
+          const deletions = heldBy(current)
           const approvedDeletions = deletions.files + deletions.folders
           return { ...current, approvedDeletions, scheduled: new Date().toISOString() }
         },

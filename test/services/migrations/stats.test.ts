@@ -152,6 +152,14 @@ test.for([
   expect(progress.migratedPercentage).toBe(percentage)
 })
 
+test('what follows its source has no end that could be estimated', () => {
+  const counts = { filesScanned: 10, filesMigrated: 5, bytesScanned: 1_000, bytesMigrated: 500 }
+  const started = new Date(Date.now() - 10_000).toISOString()
+  const etaOf = (state: 'RUNNING' | 'LIVE') =>
+    progressOf(figuresOf({ state, started }, counts)).progress.etaEstimate?.inSeconds
+  expect([etaOf('RUNNING'), etaOf('LIVE')]).toEqual([10, undefined])
+})
+
 test('diagnostics: sums, means, and the one with the most', async () => {
   const region = { id: 1, path: '/b/x', created: '2026-01-31T12:00:00.000Z', queued: true }
   const all = [

@@ -61,11 +61,13 @@ const fileCounts: Counted = {
   DIFFERENT: 'filesDifferent',
   CHANGED: 'filesChanged',
   SAME: 'filesSame',
+  NOT_REMOVED: 'filesNotRemoved',
 }
 const folderCounts: Counted = {
   REMOVED: 'foldersRemoved',
   EXCLUDED: 'foldersExcluded',
   NOT_AT_TARGET: 'foldersNotAtTarget',
+  NOT_REMOVED: 'foldersNotRemoved',
 }
 
 interface Fate {
@@ -154,9 +156,9 @@ export class Cleaner implements Judge {
       const isRemoved = await from.removeVersion(at, version)
       return isRemoved ? { result: 'REMOVED' } : { result: 'CHANGED', detail: 'it is gone from the source' }
     } catch (error) {
-      const known = storeError(error)
-      if (known.failure !== 'changed') throw known
-      return { result: 'CHANGED', detail: known.message }
+      this.#run.stop.check()
+      const { failure, message } = storeError(error)
+      return { result: failure === 'changed' ? 'CHANGED' : 'NOT_REMOVED', detail: message }
     }
   }
 
@@ -185,7 +187,12 @@ export class Cleaner implements Judge {
       (await atTarget(this.#run.target.stat(targetPath(this.#run, path))))?.type === 'folder'
     const removed = (entry: Entry, path: StorePath) =>
       this.#tell({ result: 'REMOVED' }, entry, path, targetPath(this.#run, path), found)
-    await removeTree(this.#run, { side: 'source', mayRemove, removed }, { path: at, origin: at }, source)
+    try {
+      await removeTree(this.#run, { side: 'source', mayRemove, removed }, { path: at, origin: at }, source)
+    } catch (error) {
+      this.#run.stop.check()
+      this.#tell({ result: 'NOT_REMOVED', detail: storeError(error).message }, source, at, pair.there, found)
+    }
     return undefined
   }
 

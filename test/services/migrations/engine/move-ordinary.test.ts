@@ -188,6 +188,19 @@ describe('a one-time migration', () => {
   })
 })
 
+runTest('a cleanup says what the source did not let go', async () => {
+  using move = createMove()
+  mkdirSync(move.from('locked/empty'), { recursive: true })
+  for (const path of ['file', 'locked/file']) writeFileSync(move.from(path), path)
+  for (const path of ['locked/empty', 'locked']) chmodSync(move.from(path), 0o555)
+  expect((await mover.run(move.spec)).failures).toEqual([])
+  expect(await mover.clean(move.spec)).toEqual([
+    expect.stringMatching(/^NOT_REMOVED \/locked .*EACCES in rmdir/),
+    expect.stringMatching(/^NOT_REMOVED \/locked\/file .*EACCES in unlink/),
+    'REMOVED /file',
+  ])
+})
+
 runTest('a path mapping leads into a folder that denies it', async () => {
   const mapping = { from: Buffer.from('mapped'), to: Buffer.from('kept/in/there') }
   using move = createMove({ mappings: [mapping] })

@@ -32,6 +32,7 @@ export function startOrdinaryMover(): Orders & AsyncDisposable & { kill(): Promi
     transferAgain: order('transferAgain'),
     compare: order('compare'),
     match: order('match'),
+    clean: order('clean'),
     kill: async () => {
       child.kill('SIGKILL')
       await exited

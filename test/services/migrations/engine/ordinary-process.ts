@@ -1,4 +1,6 @@
 import { Mover, type MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { cleanupReports } from '../../../../subjects/cleanup-terms.ts'
+import type { CleanupRow } from '../../../../services/migrations/engine/walk/clean.ts'
 import type { Match } from '../../../../services/migrations/engine/walk/match.ts'
 import { undeletedPaths } from '../../../../services/migrations/engine/walk/match.ts'
 import { encodeFolder } from '../../../../services/migrations/engine/walk/walk-folder.ts'
@@ -19,6 +21,8 @@ export interface Orders {
   compare(spec: MoveSpec): Promise<string[]>
   /** What could not be deleted. */
   match(spec: MoveSpec, how: Match): Promise<string>
+  /** What became of each path of the source. */
+  clean(spec: MoveSpec): Promise<string[]>
 }
 
 export type Order = { [K in keyof Orders]: { name: K; given: Parameters<Orders[K]> } }[keyof Orders]
@@ -48,6 +52,27 @@ const orders: Orders = {
         signal,
       )
     return undeleted
+  },
+  clean: async (spec) => {
+    const results: string[] = []
+    for (const step of ['files', 'folders'] as const) {
+      const waiting = [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })]
+      while (waiting.length > 0)
+        await mover.clean(
+          spec,
+          step,
+          waiting.splice(0),
+          async ({ folders, lines }) => {
+            waiting.push(...folders)
+            for (const line of (lines[cleanupReports.FULL.file] ?? '').split('\n').filter(Boolean)) {
+              const { result, sourcePath, detail = '' } = JSON.parse(line) as CleanupRow
+              results.push(`${result} ${sourcePath} ${detail}`.trim())
+            }
+          },
+          signal,
+        )
+    }
+    return results.toSorted()
   },
 }
 
