@@ -71,7 +71,10 @@ export const Migration = model('Migration', {
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
   state: Type.Enum(migrationStates),
-  stateText: Type.String({ maxLength: maxStateTextLength, description: 'The same in words, with what did not arrive' }),
+  stateText: Type.String({
+    maxLength: maxStateTextLength,
+    description: 'The same in words, with what did not arrive',
+  }),
   conditions,
   resumable: Type.Boolean({ description: 'Whether a stopped migration can go on where it was' }),
   abortReason: Type.Optional(Type.Enum(['AUTO_ABORTED', 'MANUALLY_ABORTED_BY_USER'])),
