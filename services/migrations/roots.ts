@@ -13,6 +13,10 @@ const sides = ['source', 'target'] as const
 type Side = (typeof sides)[number]
 const absent = 'absent'
 
+/** The process has four threads for such questions, and a mount that hangs keeps one: those of others are not for it. */
+const maxAtOnce = 2
+let atOnce = 0
+
 /** Which folders the roots of a migration are; undefined for a store that is none of this host, and while nobody can tell. */
 type RootIds = Readonly<Record<Side, string | undefined>>
 type RootFolders = Readonly<Record<Side, Buffer | undefined>>
@@ -50,7 +54,6 @@ export class Roots implements Disposable {
     const ids = await roots.#look()
     if (known.ids !== undefined && spec.live !== undefined) known.ids = { ...known.ids, source: ids.source }
     roots.#require(ids)
-    known.ids = ids
     let isLooking = false
     roots.#timer = setInterval(() => {
       // A mount that hangs is asked once.
@@ -78,9 +81,11 @@ export class Roots implements Disposable {
     clearInterval(this.#timer)
   }
 
+  /** Takes note of those that were not known yet. */
   #require(ids: RootIds): void {
+    const known = this.#known.ids ?? ids
     for (const side of sides) {
-      const [before, now] = [this.#known.ids?.[side], ids[side]]
+      const [before, now] = [known[side], ids[side]]
       if (before === undefined || before === absent || now === undefined || now === before) continue
       const what = now === absent ? 'is not there' : 'is another one than the work was begun with'
       throw new GantryError(
@@ -88,6 +93,8 @@ export class Roots implements Disposable {
         `${side}: its folder ${what}; mount or move back what belongs there, or stop and start the migration to take it as it is`,
       )
     }
+    const latest = (side: Side) => (known[side] === absent ? ids[side] : (known[side] ?? ids[side]))
+    this.#known.ids = { source: latest('source'), target: latest('target') }
   }
 
   async #look(): Promise<RootIds> {
@@ -97,14 +104,10 @@ export class Roots implements Disposable {
 }
 
 /** Whether some of a scan was done elsewhere, be it that the source was not there: nobody knows which. A live one compares. */
-export function isTorn(
+export const isTorn = (
   { kind, seeded }: Pick<MigrationRecord, 'kind' | 'seeded'>,
-  known: KnownRoots,
-): boolean {
-  const is = known.isTorn && seeded && kind !== 'live'
-  known.isTorn = false
-  return is
-}
+  known: Readonly<KnownRoots>,
+): boolean => known.isTorn && seeded && kind !== 'live'
 
 /** The root of a migration in its source, and that of its target: the folder below is made when it is needed. */
 async function foldersOf({ source, target, root }: MoveSpec): Promise<RootFolders> {
@@ -124,11 +127,14 @@ async function localRoot(spec: MoveSpec['source']): Promise<LocalRoot | undefine
 
 /** Not by its device, which is another one after each mount. */
 async function idOf(folder: Buffer | undefined): Promise<string | undefined> {
-  if (folder === undefined) return undefined
+  if (folder === undefined || atOnce >= maxAtOnce) return undefined
+  atOnce++
   try {
     const { ino, birthtimeNs } = await stat(folder, { bigint: true })
     return `${ino} ${birthtimeNs}`
   } catch (error) {
     return isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR') ? absent : undefined
+  } finally {
+    atOnce--
   }
 }

@@ -182,6 +182,11 @@ export class Runner {
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
+    if (isTorn(record, followed.roots)) {
+      await this.#lost(record)
+      followed.roots.isTorn = false
+      return
+    }
     const { migrationId, target } = record
     followed.settings = settingsKey(record)
     const workId = workIdOf(record)
@@ -190,7 +195,6 @@ export class Runner {
     const takeBack = this.#inherited.has(workId)
     const [spec, movers] = await Promise.all([resolve(record), movedBy(record)])
     using roots = await Roots.watch(spec, followed.roots, (reason) => followed.halt.abort(reason))
-    if (isTorn(record, followed.roots)) return this.#lost(record)
     followed.following =
       record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
@@ -245,10 +249,7 @@ export class Runner {
     if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
   }
 
-  /**
-   * The queue of a migration that was begun is not there, as the machine went down before the broker's writes were on disk,
-   * or some of its work was done elsewhere than in its folders.
-   */
+  /** The queue of a migration is not there, as the machine went down, or some of its work was done in other folders. */
   async #lost(record: MigrationRecord): Promise<void> {
     const { records, log } = this.#options
     log.warn(
