@@ -54,9 +54,15 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
 }
 
-/** Between two tries nobody scans, and nobody follows. */
-function brokenText({ state }: Told, conditions: readonly Condition[]): string | undefined {
-  const broken = isWorkedOn(state) ? conditions.find(({ reason }) => reason === 'CANNOT_GO_ON') : undefined
+/** Between two tries nobody scans, and nobody follows. What kept it from going on before it was asked to is over. */
+function brokenText(
+  { state, scheduled, created }: Told,
+  conditions: readonly Condition[],
+): string | undefined {
+  if (!isWorkedOn(state)) return undefined
+  const broken = conditions.find(
+    ({ reason, since }) => reason === 'CANNOT_GO_ON' && since >= (scheduled ?? created),
+  )
   return broken && `does not get on: ${broken.message}`
 }
 
