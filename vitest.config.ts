@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config'
+import { longTests } from './test/long.ts'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/compiled.setup.ts', 'test/support/nats-server.setup.ts'],
     // Kill processes for many minutes: `npm run test:crash`; need Java, and others' products: `npm run test:peers`.
-    exclude: ['test/crash/**', 'test/peers/**'],
+    // Take long: `npm run test:long`.
+    exclude: ['test/crash/**', 'test/peers/**', ...longTests],
     // Tests sign, listen and change process-wide settings: a process each, not a thread.
     pool: 'forks',
     // Each mostly waits for other processes: one less than there are cores, as usual, would leave half of a small machine idle.

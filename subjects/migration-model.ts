@@ -7,7 +7,6 @@ import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
 import { actionPolicies, actionPolicyNames } from './migration-terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './migration-changes.ts'
-import { OldestIncompleteWorkItem } from './oldest-work.ts'
 import { AdditionalProperties, Count, list, model, Name, Path, strict, Timestamp, Uuid } from './schemas.ts'
 import { cleanupView } from './source-cleanup.ts'
 import { Deletions, deletionView } from './target-match.ts'
@@ -122,7 +121,6 @@ export const Migration = model('Migration', {
   ...cleanupView,
   comparisonPeriodSeconds,
   ...changeFigures,
-  oldestIncompleteWorkItem: Type.Optional(OldestIncompleteWorkItem),
   pendingRegionCount: Count('Folders that are to be scanned again'),
   maxPendingRegions: Count('Most folders that may wait to be scanned again; a further one is refused'),
   additionalProperties,

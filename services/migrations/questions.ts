@@ -45,11 +45,7 @@ export function questionHandlers(
           .slice(0, limit),
         listedIterations,
       ),
-    get: async ({ migrationId }) => {
-      const view = await figures.view(migrationId)
-      const record = await figures.record(migrationId)
-      return { ...view, oldestIncompleteWorkItem: await oldestWork(connection, record) }
-    },
+    get: ({ migrationId }) => figures.view(migrationId),
     progress: async ({ migrationId }) => {
       return progressOf(await figures.one(migrationId))
     },
