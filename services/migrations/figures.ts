@@ -115,11 +115,10 @@ export class Figures {
     const idsOf = (effect: 'exclusions' | 'inclusions') => [
       ...new Set(several.flatMap(({ record }) => record[effect] ?? [])),
     ]
-    const known = await this.#rules.known({
-      exclusions: idsOf('exclusions'),
-      inclusions: idsOf('inclusions'),
-    })
-    const cleanups = await this.#stores.allCleanups()
+    const [known, cleanups] = await Promise.all([
+      this.#rules.known({ exclusions: idsOf('exclusions'), inclusions: idsOf('inclusions') }),
+      this.#stores.allCleanups(),
+    ])
     let left = maxListedRulesLength
     return several.map((one) => {
       const rules = pickRules(known, one.record)
