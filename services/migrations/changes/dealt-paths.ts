@@ -17,14 +17,16 @@ interface Dealt {
   treePaths?: ReadonlySet<string>
 }
 
-/** The paths that an item deals with itself, as failures have them. */
+/** The paths that some items deal with themselves, as failures have them. */
 export class DealtPaths {
   /** By folder. */
   readonly #dealt = new Map<string, Dealt>()
 
   /** @param root path of the migration in its source */
-  constructor(item: Uint8Array, root: StorePath) {
-    for (const { folder: relative, names, trees, ...look } of looksOf(decodeItem(item))) {
+  constructor(items: readonly Uint8Array[], root: StorePath) {
+    for (const { folder: relative, names, trees, ...look } of items.flatMap((item) =>
+      looksOf(decodeItem(item)),
+    )) {
       const folder = joinPath(root, relative)
       const text = textFromPath(folder)
       const dealt = this.#dealt.get(text) ?? {

@@ -7,16 +7,16 @@ import { DealtPaths, isWithin } from './dealt-paths.ts'
  */
 const maxOthers = 1_000
 
-/** An item that is done, and the paths that it found gone. */
+/** An item that is done, with those that it did itself, and the paths that it found gone. */
 interface DoneItem {
-  readonly item: Uint8Array
+  readonly items: readonly Uint8Array[]
   readonly gone: readonly string[]
 }
 
 /** Of known failures, those that an item deals with, and folders that it deals with as a whole. */
 export interface Touched {
   readonly paths: ReadonlySet<string>
-  readonly trees: readonly string[]
+  readonly trees: ReadonlySet<string>
 }
 
 /**
@@ -24,29 +24,31 @@ export interface Touched {
  * may have seen them later.
  */
 export class ItemInHand implements Disposable {
-  readonly item: Uint8Array
+  /** It, and those that it did itself. */
+  readonly items: Uint8Array[]
   /** When it was begun, as the number of failures until then. */
   readonly begunAt: number
   /** Known failures that other items deal with, which it has made: those tell what became of them. */
   readonly handedOn = new Set<string>()
   /** Folders that those deal with as a whole; none while there are no known failures. */
   readonly handedTrees = new Set<string>()
-  readonly #touched: (item: Uint8Array) => Touched
+  readonly #touched: (items: readonly Uint8Array[]) => Touched
   readonly #inHand: Set<ItemInHand>
   /** Undefined when they were too many. */
   #others: DoneItem[] | undefined = []
+  #othersCount = 0
 
   /**
    * @param inHand all that are; it is among them until it is disposed of
-   * @param touched known failures that an item deals with
+   * @param touched known failures that items deal with
    */
   constructor(
     item: Uint8Array,
     begunAt: number,
     inHand: Set<ItemInHand>,
-    touched: (item: Uint8Array) => Touched,
+    touched: (items: readonly Uint8Array[]) => Touched,
   ) {
-    this.item = item
+    this.items = [item]
     this.begunAt = begunAt
     this.#inHand = inHand
     this.#touched = touched
@@ -55,16 +57,19 @@ export class ItemInHand implements Disposable {
 
   /** Other items will tell what became of what they deal with. */
   handOn(items: readonly Uint8Array[]): void {
-    for (const item of items) {
-      const { paths, trees } = this.#touched(item)
-      for (const path of paths) this.handedOn.add(path)
-      for (const folder of trees) this.handedTrees.add(folder)
-    }
+    const { paths, trees } = this.#touched(items)
+    for (const path of paths) this.handedOn.add(path)
+    for (const folder of trees) this.handedTrees.add(folder)
   }
 
-  /** It is done: the others in hand have perhaps seen what it dealt with before it did. */
-  done(gone: readonly string[]): void {
-    for (const other of this.#inHand) if (other !== this) other.#remember({ item: this.item, gone })
+  /**
+   * It is done: the others in hand have perhaps seen what it dealt with before it did.
+   * @param below items of what it dealt with itself besides
+   */
+  done(gone: readonly string[], below: readonly Uint8Array[]): void {
+    this.items.push(...below)
+    const { items } = this
+    for (const other of this.#inHand) if (other !== this) other.#remember({ items, gone })
   }
 
   /**
@@ -73,8 +78,8 @@ export class ItemInHand implements Disposable {
    */
   overtaken(paths: readonly string[], root: StorePath): string[] {
     if (paths.length === 0) return []
-    const others = this.#others?.map(({ item, gone }) => ({
-      dealt: new DealtPaths(item, root),
+    const others = this.#others?.map(({ items, gone }) => ({
+      dealt: new DealtPaths(items, root),
       gone: new Set(gone),
     }))
     const isDealtWith = (path: string) =>
@@ -85,7 +90,8 @@ export class ItemInHand implements Disposable {
   }
 
   #remember(done: DoneItem): void {
-    if (this.#others !== undefined && this.#others.length < maxOthers) this.#others.push(done)
+    this.#othersCount += done.items.length
+    if (this.#othersCount <= maxOthers) this.#others?.push(done)
     else this.#others = undefined
   }
 

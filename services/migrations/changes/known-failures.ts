@@ -123,7 +123,7 @@ export class KnownFailures {
 
   /** An item is being worked on, until what comes back is disposed of. */
   begin(item: Uint8Array): ItemInHand {
-    return new ItemInHand(item, this.#failures, this.#inHand, (other) => this.#touched(other))
+    return new ItemInHand(item, this.#failures, this.#inHand, (items) => this.#touched(items))
   }
 
   /**
@@ -134,18 +134,18 @@ export class KnownFailures {
    */
   async settle(
     noted: Parameters<KnownFailures['note']>[0],
-    result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'putOff'>,
+    result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'putOff' | 'compared'>,
     work: ItemInHand,
     signal: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const { gone = [], vanished = [], retry, again = [], putOff } = result
+    const { gone = [], vanished = [], retry, again = [], putOff, compared = [] } = result
     work.handOn([...(retry === undefined ? [] : [retry]), ...again])
-    work.done(gone)
+    work.done(gone, compared)
     const failed = new Set(noted.failures.map(({ path }) => path))
     const unlisted = noted.failures.filter(({ isFolder }) => isFolder === true).map(({ path }) => path)
     const notSeen = new Set([...vanished, ...unlisted])
     // Of an empty source nothing was compared.
-    const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.item)
+    const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.items)
     const arrived = [...seen.paths].filter((path) => !isWithin(notSeen, path))
     const over = new Set([...this.#below(gone), ...arrived])
     const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path) || vanished.includes(path)
@@ -214,9 +214,9 @@ export class KnownFailures {
     return { text: textOf(failure), isTree, failedAt: ++this.#failures, sequence }
   }
 
-  #touched(item: Uint8Array): Touched {
+  #touched(items: readonly Uint8Array[]): Touched {
     if (this.#known.size === 0) return nothing
-    const dealt = new DealtPaths(item, this.#root)
+    const dealt = new DealtPaths(items, this.#root)
     const paths = new Set<string>()
     for (const folder of dealt.folders) {
       for (const path of [folder, ...(this.#inFolder.get(folder) ?? [])]) {
@@ -224,7 +224,7 @@ export class KnownFailures {
         if (known !== undefined && dealt.has(path, known.isTree)) paths.add(path)
       }
     }
-    return { paths, trees: dealt.trees }
+    return { paths, trees: new Set(dealt.trees) }
   }
 
   /**
@@ -232,16 +232,16 @@ export class KnownFailures {
    * folder may be open by now; and below folders that it compared as a whole, in such as it has found no work in: those
    * are gone. When everything is compared, these go by themselves.
    */
-  #lost(seen: Touched, { item, handedOn, handedTrees }: ItemInHand): string[] {
+  #lost(seen: Touched, { items, handedOn, handedTrees }: ItemInHand): string[] {
     if (seen === nothing) return []
     const { paths, trees } = seen
-    const dealt = new DealtPaths(item, this.#root)
+    const dealt = new DealtPaths(items, this.#root)
     const own = dealt.whole.filter((folder) => this.#known.get(folder)?.isTree === true)
     const beside = Array.from(dealt.folders, (folder) => [...(this.#inFolder.get(folder) ?? [])]).flat()
     const below = [...this.#inFolder].flatMap(([folder, its]) => (dealt.isOnWayTo(folder) ? [...its] : []))
     const told = [...own, ...beside.filter((path) => dealt.has(path, false)), ...below]
-    const gone = this.#failed === undefined ? this.#below(trees) : []
-    const isLeft = (path: string) => !paths.has(path) && !trees.includes(path) && !handedOn.has(path)
+    const gone = this.#failed === undefined ? this.#below([...trees]) : []
+    const isLeft = (path: string) => !paths.has(path) && !trees.has(path) && !handedOn.has(path)
     return [...told, ...gone].filter((path) => isLeft(path) && !isWithin(handedTrees, path))
   }
 
@@ -286,7 +286,7 @@ export class KnownFailures {
   }
 }
 
-const nothing: Touched = { paths: new Set(), trees: [] }
+const nothing: Touched = { paths: new Set(), trees: new Set() }
 
 const textOf = ({ failure, message, isFolder }: Failure): string =>
   `${failure} ${message}${isFolder === true ? '/' : ''}`

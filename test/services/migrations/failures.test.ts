@@ -149,6 +149,15 @@ test('a failure leaves the list of a live migration when an item is done that de
   expect(await listed()).toEqual(['/root/in/c'])
 })
 
+test('a comparison that went down by itself has dealt with what is below, but for what it handed on', async () => {
+  await using broker = await startTestBroker()
+  const { work, listed } = await followFailures(broker)
+  await work(startRegion(), { failures: [failure('/root/in/a'), failure('/root/out/b')] })
+  const [inside, outside] = [comparing('in', [], 'tree'), comparing('out', [], 'tree')]
+  expect(await work(comparing('', [], 'tree'), { compared: [inside], made: [outside] })).toEqual([])
+  expect(await listed()).toEqual(['/root/out/b'])
+})
+
 test('a failure that is noted late, when others have dealt with its path, is looked at once more and no more', async () => {
   await using broker = await startTestBroker()
   const { begin, work, listed } = await followFailures(broker)

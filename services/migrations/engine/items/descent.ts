@@ -21,14 +21,14 @@ type OwnFolders = Pick<Region, 'start' | 'groups' | 'isDeep'>
 /** Makes an item of a folder, or a part of one. @param parent one object for all entries of a folder */
 type HandOn = (parent: StorePath, name: Buffer, mode: number | undefined) => void
 
-/** How far a deep item goes down by itself. */
+/** How far a deep item goes down by itself, a scan as a comparison. */
 export interface DescentBounds {
   /** Entries that it finds: what a thread lists in a second or two, and lists once more after a kill. */
   readonly entries: number
   /** Folders that it has found and not listed yet, some 300 bytes each. */
   readonly waiting: number
 }
-const usualBounds: DescentBounds = { entries: 100_000, waiting: 10_000 }
+export const usualBounds: DescentBounds = { entries: 100_000, waiting: 10_000 }
 
 /**
  * The folders that an item lists: its own, and where it is deep those that it finds in them, the last one found first, so

@@ -3,7 +3,6 @@ import type { StorePath } from '../../../drivers/driver.ts'
 import {
   changeScopes,
   encodeItem,
-  kindOf,
   malformed,
   maxItemTextBytes,
   maxPartsInItem,
@@ -47,8 +46,7 @@ export function decodeItem(bytes: Uint8Array): Item {
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      if (fields['isDeep'] !== undefined && fields['isDeep'] !== true) throw malformed('isDeep is not true')
-      return { kind, ...head, ...(fields['isDeep'] === true && { isDeep: true }), ...start, groups }
+      return { kind, ...head, ...depthOf(fields['isDeep']), ...start, groups }
     }
     case 'transfer': {
       checkFields(fields, ['policy', 'groups'])
@@ -60,13 +58,13 @@ export function decodeItem(bytes: Uint8Array): Item {
       return { kind: 'transfer', ...head, groups }
     }
     case 'reconcile': {
-      checkFields(fields, ['policy', 'groups'])
+      checkFields(fields, ['policy', 'isDeep', 'groups'])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(changedFolderOf)
       checkTotal(
         groups.map(({ names, trees }) => names.length + trees.length),
         maxTransferNames,
       )
-      return { kind: 'reconcile', ...head, groups }
+      return { kind, ...head, ...depthOf(fields['isDeep']), groups }
     }
     case 'large':
       checkFields(fields, ['policy', 'path', 'spread'])
@@ -79,11 +77,17 @@ export function decodeItem(bytes: Uint8Array): Item {
   }
 }
 
-/** An item of folders to list, as a deep one; any other as it is. */
+/** An item of folders to list or to compare, as a deep one. */
 export function deepItem(bytes: Uint8Array): Uint8Array {
-  if (kindOf(bytes) !== 'region') return bytes
   const item = decodeItem(bytes)
-  return item.kind === 'region' ? encodeItem({ ...item, isDeep: true }) : bytes
+  const isOfFolders = item.kind === 'region' || item.kind === 'reconcile'
+  return isOfFolders ? encodeItem({ ...item, isDeep: true }) : bytes
+}
+
+function depthOf(json: unknown): { isDeep?: true } {
+  if (json === undefined) return {}
+  if (json !== true) throw malformed('isDeep is not true')
+  return { isDeep: true }
 }
 
 function policyOf(json: unknown): { policy?: ActionPolicy } {

@@ -152,6 +152,8 @@ export const widerScope = (a: ChangeScope, b: ChangeScope): ChangeScope =>
 /** Folders to compare. */
 export interface Reconcile extends Head {
   readonly kind: 'reconcile'
+  /** Compares what is below its folders too; see `Trees`. */
+  readonly isDeep?: boolean
   readonly groups: readonly ChangedFolder[]
 }
 
@@ -189,6 +191,7 @@ function bodyOf(item: Item): object {
       }
     case 'reconcile':
       return {
+        ...(item.isDeep === true && { isDeep: true }),
         groups: item.groups.map(({ folder, names, trees, scope }) => ({
           folder: jsonFromBytes(folder),
           names: names.map(jsonFromBytes),

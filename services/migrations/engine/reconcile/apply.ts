@@ -29,12 +29,14 @@ import { Removals } from './removals.ts'
 import { comingFrom, mayRemoveAll, mayRemoveOwn } from '../tree/remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run/run.ts'
 import { sizeOfSame } from '../tree/same-content.ts'
+import type { Trees } from './trees.ts'
 import { isTrash } from '../tree/trash.ts'
 
 /** Applies differences between source and target, and keeps account of what came of it. */
 export class Applying {
   readonly #run: Run
   readonly #children: Children
+  readonly #trees: Trees
   readonly #account: Account
   readonly #copies: Copies
   readonly #removals: Removals
@@ -44,11 +46,12 @@ export class Applying {
   readonly #real = new Set<string>()
   #refusal: string | undefined
 
-  constructor(run: Run, attempt: number, children: Children) {
+  constructor(run: Run, attempt: number, children: Children, trees: Trees) {
     this.#run = run
     this.#children = children
+    this.#trees = trees
     this.#account = new Account(run, attempt)
-    this.#copies = new Copies(run, children, this.#account.counts)
+    this.#copies = new Copies(run, children, this.#account.counts, trees.isDeep)
     this.#removals = new Removals(run, this.#account)
   }
 
@@ -170,7 +173,7 @@ export class Applying {
       regions: this.#account.retries,
       transfers: copied?.retry === undefined ? [] : [copied.retry],
     })
-    await this.#children.sendAll()
+    await this.#children.sendFullBatch()
     counts.filesChanged += counts.filesMigrated + counts.linksMigrated
     counts.bytesChanged += counts.bytesMigrated
     counts.foldersChanged += counts.foldersMigrated
@@ -230,7 +233,7 @@ export class Applying {
   }
 
   #below(place: Place, entry: Entry, { isReplaced }: How): void {
-    this.#children.tree(joinPath(place.folder, entry.name), isReplaced ? 'content' : 'tree')
+    this.#trees.add(joinPath(place.folder, entry.name), isReplaced ? 'content' : 'tree')
   }
 
   /** Whether the entry is to be copied over what the target has; its attributes alone are set here. */

@@ -25,13 +25,17 @@ export class Copies {
   readonly #large = new ChangedNames()
   #names = 0
   #bytes = 0
-  #isMuch = false
+  #isMuch: boolean
 
-  /** @param counts what is to be copied is added, as found */
-  constructor(run: Run, children: Children, counts: Counts) {
+  /**
+   * @param counts what is to be copied is added, as found
+   * @param isMuch nothing is copied here: a deep item would leave what it was writing in folders that it does not name
+   */
+  constructor(run: Run, children: Children, counts: Counts, isMuch: boolean) {
     this.#run = run
     this.#children = children
     this.#counts = counts
+    this.#isMuch = isMuch
   }
 
   /** @param folder one object for all entries of a folder; `entry` is a file, a link or something special */

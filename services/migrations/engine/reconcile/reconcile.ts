@@ -5,13 +5,14 @@ import { lookBeside, type Beside } from '../tree/beside.ts'
 import type { Children } from '../items/children.ts'
 import type { Place } from './compared.ts'
 import { concurrently } from '../../concurrently.ts'
-import type { ItemResult } from '../run/counts.ts'
+import { addResult, type ItemResult } from '../run/counts.ts'
 import { isFolder } from '../tree/folders.ts'
-import type { ChangedFolder, Reconcile } from '../items/items.ts'
+import { type ChangedFolder, encodeItem, type Reconcile } from '../items/items.ts'
 import { storeError } from '../run/outcome.ts'
 import { isName } from '../items/paths.ts'
 import { Applying } from './apply.ts'
 import { concurrencyOf, storePath, type Run } from '../run/run.ts'
+import { Trees } from './trees.ts'
 
 /** After so long a comparison lets the thread's other job have a turn. */
 const turnMs = 10
@@ -22,11 +23,29 @@ const turnMs = 10
  * target at the same time: after each write the source is looked at again.
  */
 export async function reconcile(run: Run, item: Reconcile, children: Children): Promise<ItemResult> {
-  const applying = new Applying(run, item.attempt, children)
-  await concurrently(item.groups, concurrencyOf(run), async (group) => {
+  const trees = new Trees(item, children)
+  const result = await compareFolders(run, item, children, trees)
+  const compared: Uint8Array[] = []
+  for (let groups = trees.next(); groups.length > 0; groups = trees.next()) {
+    const below = { kind: 'reconcile', attempt: 1, notBeforeMs: 0, groups } as const
+    addResult(result, await compareFolders(run, below, children, trees))
+    compared.push(encodeItem(below))
+  }
+  await children.sendAll()
+  return compared.length === 0 ? result : { ...result, compared }
+}
+
+async function compareFolders(
+  run: Run,
+  { attempt, groups }: Pick<Reconcile, 'attempt' | 'groups'>,
+  children: Children,
+  trees: Trees,
+): Promise<ItemResult> {
+  const applying = new Applying(run, attempt, children, trees)
+  await concurrently(groups, concurrencyOf(run), async (group) => {
     try {
       await reconcileNames(run, group, applying)
-      if (group.scope !== 'names') await reconcileAll(run, group, applying)
+      if (group.scope !== 'names') await reconcileAll(run, group, applying, trees)
     } catch (error) {
       run.stop.check()
       const known = storeError(error)
@@ -66,7 +85,7 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
 }
 
 /** Compares all entries of a folder. */
-async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying): Promise<void> {
+async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, trees: Trees): Promise<void> {
   const path = storePath(run, group.folder)
   const place = await applying.place(group.folder, path)
   if (place === undefined) return
@@ -87,6 +106,7 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying):
     const beside = await lookBeside(run, path)
     if (beside === undefined && place.isIncluded) await place.make()
     for (; batch.done !== true; batch = await batches.next()) {
+      trees.count(batch.value.length)
       const entries = await applying.resolved(place, batch.value)
       const there = await beside?.find(entries)
       await concurrently(entries, concurrencyOf(run), async (entry) => {

@@ -152,4 +152,19 @@ export interface ItemResult {
   again?: Uint8Array[]
   /** Encoded `Reconcile` items of large files that are copied by items of their own: until those are done, not once more. */
   busy?: Uint8Array[]
+  /** Of a deep comparison: encoded `Reconcile` items of what it compared below its own folders. */
+  compared?: Uint8Array[]
+}
+
+/** Adds to the result of a comparison, in place, what came of a part of it. */
+export function addResult(into: ItemResult, more: ItemResult): void {
+  add(into.counts, more.counts)
+  into.failures.push(...more.failures)
+  if (more.hasOtherNames === true) into.hasOtherNames = true
+  if (more.putOff !== undefined) into.putOff = more.putOff
+  if (more.gone !== undefined) (into.gone ??= []).push(...more.gone)
+  if (more.held !== undefined) (into.held ??= []).push(...more.held)
+  if (more.vanished !== undefined) (into.vanished ??= []).push(...more.vanished)
+  if (more.again !== undefined) (into.again ??= []).push(...more.again)
+  if (more.busy !== undefined) (into.busy ??= []).push(...more.busy)
 }

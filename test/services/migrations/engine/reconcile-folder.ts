@@ -1,4 +1,4 @@
-import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
+import { decodeItem, deepItem } from '../../../../services/migrations/engine/items/item-decode.ts'
 import { reconcileItems } from '../../../../services/migrations/engine/items/changed-folders.ts'
 import {
   add,
@@ -10,6 +10,7 @@ import {
   kindOf,
   type ChangedFolder,
   type ChangeScope,
+  type Item,
 } from '../../../../services/migrations/engine/items/items.ts'
 import { joinPath } from '../../../../services/migrations/engine/items/paths.ts'
 import type { Mover, MoveSpec } from '../../../../services/migrations/engine/mover.ts'
@@ -24,8 +25,10 @@ export interface Reconciled {
   readonly busy: string[]
   /** Paths that are gone at the source, and done with at the target. */
   readonly gone: string[]
-  /** How often an item was worked on. */
+  /** How many items were worked on. */
   readonly items: number
+  /** Of these, by kind. */
+  readonly kinds: Readonly<Partial<Record<Item['kind'], number>>>
 }
 
 /** A folder to compare, in words. */
@@ -39,23 +42,30 @@ export const changed = (
   scope,
 })
 
-/** Compares folders and does all that comes of it; what is to be looked at again is not. */
+/**
+ * Compares folders and does all that comes of it; what is to be looked at again is not.
+ * @param isDeep the first item is a deep one
+ */
 export async function reconcile(
   mover: Mover,
   spec: MoveSpec,
   groups: readonly ChangedFolder[],
+  isDeep = false,
 ): Promise<Reconciled> {
   const counts = noCounts()
   const failures: Failure[] = []
   const again: string[] = []
   const busy: string[] = []
   const gone: string[] = []
-  const items: Uint8Array[] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
+  const items = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 }).map((item) =>
+    isDeep ? deepItem(item) : item,
+  )
   const { signal } = new AbortController()
-  let done = 0
+  const kinds: Partial<Record<Item['kind'], number>> = {}
   for (let item = items.shift(); item !== undefined; item = items.shift()) {
-    done++
-    const isListed = ['reconcile', 'region'].includes(kindOf(item))
+    const kind = kindOf(item)
+    kinds[kind] = (kinds[kind] ?? 0) + 1
+    const isListed = ['reconcile', 'region'].includes(kind)
     const result = isListed
       ? await mover.scan(
           spec,
@@ -71,8 +81,10 @@ export async function reconcile(
     gone.push(...(result.gone ?? []))
     if (result.retry !== undefined) items.push(result.retry)
   }
-  return { counts, failures, again, busy, gone, items: done }
+  return { counts, failures, again, busy, gone, items: sum(Object.values(kinds)), kinds }
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)
 
 function pathsOf(bytes: Uint8Array): string[] {
   const item = decodeItem(bytes)

@@ -53,6 +53,8 @@ function createLiveMove(options: Partial<MoveSpec> = {}) {
     },
     scan: () => drive(mover, { ...spec, live }),
     apply: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, { ...spec, live }, groups),
+    /** The same by items that go down themselves. */
+    applyDeep: (...groups: ReturnType<typeof changed>[]) => reconcile(mover, { ...spec, live }, groups, true),
     /** The same with a migration that begins in a minute: all that is at the target is older. */
     applyLater: (...groups: ReturnType<typeof changed>[]) =>
       reconcile(mover, { ...spec, live: { startedMs: Date.now() + 60_000 } }, groups),
@@ -257,6 +259,29 @@ describe('a comparison', () => {
     writeFileSync(move.from('new'), 'x')
     await move.apply(everything)
     expect(move.differences()).toEqual([])
+  })
+
+  test('goes down by itself where its item is deep, and comes to the same', async () => {
+    using move = createLiveMove()
+    for (let index = 0; index < 300; index++) {
+      const folder = move.from(`${index % 5}/${index % 50}/${index}`)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, 'file'), `${index}`)
+    }
+    const found = await move.applyDeep(everything)
+    expect(move.differences()).toEqual([])
+    expect(found.counts).toMatchObject({ filesMigrated: 300, foldersMigrated: 355 })
+    // Nothing but what is to be copied came of the first.
+    expect(found.kinds).toEqual({ reconcile: 1, transfer: 1 })
+
+    renameSync(move.from('0/0/0'), move.from('1/1/moved'))
+    rmSync(move.from('2'), { recursive: true })
+    writeFileSync(move.from('2'), 'a file')
+    appendFileSync(move.from('4/49/299/file'), 'more')
+    chmodSync(move.from('3/3/3'), 0o700)
+    const { counts } = await move.applyDeep(everything)
+    expect(move.differences()).toEqual([])
+    expect(counts).toMatchObject({ filesRemoved: 61, foldersRemoved: 72 })
   })
 
   test('sees another time and owner of a symbolic link, and copies no link that is the same', async () => {
