@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { definitions } from './contract.ts'
 import { actionPolicy, Migration, migrationId } from './migration-model.ts'
 import { actionPolicies } from './migration-terms.ts'
-import { OldestIncompleteWorkItem } from './oldest-work.ts'
 import { Count, list, model, Name, Path, strict, Timestamp } from './schemas.ts'
 import { command } from './migration-commands.ts'
 import { targetMatchFields } from './target-match.ts'
@@ -23,6 +22,17 @@ const PathStatus = model('MigrationPathStatus', {
   inPendingRegion: Type.Boolean({ description: 'Whether a folder that is to be scanned again has it' }),
   scheduled: Type.Boolean({ description: 'Whether work waits for it or for what is in it' }),
   actionCount: Count('Work items for it or for what is in it, of those that were looked at'),
+})
+
+const itemTypes = ['SCHEDULED_EVENT', 'RESCAN_REGION', 'NONE'] as const
+
+const OldestIncompleteWorkItem = model('OldestIncompleteWorkItem', {
+  migrationId: Name('Name of the migration'),
+  itemType: Type.Enum(itemTypes, { description: 'Files to copy, a folder to scan, or nothing' }),
+  operation: Type.Optional(Type.Enum(['MIGRATION', 'RESCAN'])),
+  path: Type.Optional(Path('The first path of it, in the source')),
+  ldmActionCreationTimeStamp: Type.Optional(Count('When it came into the queue, in milliseconds since 1970')),
+  ldmActionCreationDate: Type.Optional(Timestamp('The same as text')),
 })
 
 /** What is to be done for migrations, and is not done yet. */

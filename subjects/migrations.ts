@@ -122,6 +122,8 @@ export const migrations = resource('migrations', {
   },
   summary: {
     summary: 'All migrations by state, with their progress',
+    description:
+      'A list has 1,000 at most, and all of them what fits into a reply (some 3,000), those that are under way first. Each count is of all: where it is larger than its list, the list of migrations has the others, page by page.',
     input: strict({}),
     output: strict({
       overallCount: Count('All migrations'),

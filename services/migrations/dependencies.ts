@@ -42,7 +42,7 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   /** Forgets the verifications or cleanups of a migration with their reports. */
   readonly forgetVerifications: (internalId: string) => Promise<Forgotten>
   readonly forgetCleanups: (internalId: string) => Promise<Forgotten>
-  /** The cleanups of all sources. */
+  /** The cleanups of all sources; they are in memory. */
   readonly allCleanups: () => Promise<readonly CleanupRecord[]>
   readonly plans: Pick<Plans, 'handlers'>
 }

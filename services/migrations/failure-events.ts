@@ -1,4 +1,3 @@
-import type { Collection } from '../../broker/collection.ts'
 import { emission, type Events } from '../../broker/events.ts'
 import type { LedgerEntry } from '../../broker/ledger.ts'
 import type { Log } from '../../broker/log.ts'
@@ -6,11 +5,11 @@ import type { Payload } from '../../subjects/contract.ts'
 import { maxToldFailures, migrationEvents } from '../../subjects/migration-events.ts'
 import { failedPath } from './failure-handlers.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
+import type { KnownRecords } from './known-records.ts'
 import { factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { RegularLook } from './regular-look.ts'
 import { isActive } from './states.ts'
 
-/** However many paths fail, a follower hears of a migration so often. */
-const lookEveryMs = 1_000
 /** Failures of a migration that are read for one event; of more the next one tells, while all are counted. */
 const readAtOnce = 5_000
 
@@ -41,7 +40,7 @@ export function failuresChange(
 }
 
 export interface FailureEventsOptions {
-  readonly records: Pick<Collection<typeof MigrationRecord>, 'watch'>
+  readonly records: Pick<KnownRecords, 'all'>
   readonly failures: Pick<FailureLedger, 'mark' | 'counts' | 'page'>
   readonly events: Pick<Events, 'last' | 'publish'>
   readonly log: Log
@@ -51,46 +50,21 @@ export interface FailureEventsOptions {
  * Tells of failures by what is in the ledger, where agents note theirs too. How far it has told is in the last event
  * itself: who goes on after a kill tells what is not told yet, and nothing of it is lost.
  */
-export class FailureEvents {
+export class FailureEvents extends RegularLook {
   readonly #options: FailureEventsOptions
-  /** By their keys in the collection. */
-  readonly #records = new Map<string, MigrationRecord>()
   /** By internal id. */
   readonly #told = new Map<string, ToldFailures>()
   /** Those of which all was read that was there. */
   readonly #read = new Set<string>()
   /** The ledger of which all was told. */
   #toldMark: string | undefined
-  #turn: Promise<void> = Promise.resolve()
-  #isLooking = false
-  #watch: { stop(): Promise<void> } | undefined
-  #timer: NodeJS.Timeout | undefined
 
   constructor(options: FailureEventsOptions) {
+    super(
+      () => this.#look(),
+      (err) => options.log.debug({ err }, 'Failures could not be told; trying on.'),
+    )
     this.#options = options
-  }
-
-  async start(): Promise<void> {
-    this.#watch = await this.#options.records.watch((key, record) => {
-      const known = this.#records.get(key)
-      if (known !== undefined && known.internalId !== record?.internalId) this.#forget(known)
-      if (record === undefined) this.#records.delete(key)
-      else this.#records.set(key, record)
-    })
-    this.#timer = setInterval(() => void this.#lookQuietly(), lookEveryMs).unref()
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#watch?.stop()
-    await this.#turn
-  }
-
-  /** Tells what has changed since it was told last; one look after the other. */
-  look(): Promise<void> {
-    const looking = this.#turn.then(() => this.#look())
-    this.#turn = looking.catch(() => undefined)
-    return looking
   }
 
   async #look(): Promise<void> {
@@ -98,27 +72,15 @@ export class FailureEvents {
     const mark = await failures.mark()
     if (mark === this.#toldMark) return
     const counts = await failures.counts()
+    this.#forgetDeleted()
     let isAll = true
-    for (const record of this.#records.values()) {
+    for (const record of this.#options.records.all().values()) {
       const workId = workIdOf(record)
       if (!(await this.#tell(record, counts.get(workId) ?? 0))) isAll = false
       counts.delete(workId)
     }
     // What is left is of a migration that was not heard of yet, or is being forgotten.
     if (isAll && counts.size === 0) this.#toldMark = mark
-  }
-
-  /** The broker may be away; what was not told is told later. */
-  async #lookQuietly(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
-    try {
-      await this.look()
-    } catch (err) {
-      this.#options.log.debug({ err }, 'Failures could not be told; trying on.')
-    } finally {
-      this.#isLooking = false
-    }
   }
 
   /** Returns whether nothing is left to be told of a migration with so many failures. */
@@ -141,9 +103,18 @@ export class FailureEvents {
     return isRead
   }
 
-  #forget({ internalId }: MigrationRecord): void {
-    this.#told.delete(internalId)
-    this.#read.delete(internalId)
+  #forgetDeleted(): void {
+    const ids = new Set(
+      this.#options.records
+        .all()
+        .values()
+        .map(({ internalId }) => internalId),
+    )
+    for (const id of this.#told.keys()) {
+      if (ids.has(id)) continue
+      this.#told.delete(id)
+      this.#read.delete(id)
+    }
   }
 
   async #lastTold({ migrationId, internalId }: MigrationRecord): Promise<ToldFailures> {

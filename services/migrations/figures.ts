@@ -18,7 +18,7 @@ interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord) => Condition[]
   readonly flights: Pick<Flights, 'of'>
-  /** The cleanups of all sources. */
+  /** The cleanups of all sources; they are in memory. */
   readonly allCleanups: () => Promise<readonly CleanupRecord[]>
 }
 

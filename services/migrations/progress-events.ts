@@ -1,4 +1,3 @@
-import type { Collection } from '../../broker/collection.ts'
 import { emission, type Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Payload } from '../../subjects/contract.ts'
@@ -6,18 +5,17 @@ import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Figures } from './figures.ts'
 import type { Flights } from './flights.ts'
+import type { KnownRecords } from './known-records.ts'
 import type { Progress } from './progress.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
+import { RegularLook } from './regular-look.ts'
 import { isActive } from './states.ts'
 import { progressOf } from './view.ts'
-
-/** However fast files arrive, a follower hears of a migration so often. */
-const lookEveryMs = 1_000
 
 const { progressed } = migrationEvents
 
 export interface ProgressEventsOptions {
-  readonly records: Pick<Collection<typeof MigrationRecord>, 'watch'>
+  readonly records: Pick<KnownRecords, 'all'>
   readonly progress: Pick<Progress, 'changes'>
   readonly flights: Pick<Flights, 'of'>
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
@@ -39,47 +37,24 @@ interface Followed {
  * Tells of figures that have moved. Whether they have is known in memory; they are read for those alone, so that what
  * stands still costs nothing. Nobody can tell whether somebody listens, so it is told in any case.
  */
-export class ProgressEvents {
+export class ProgressEvents extends RegularLook {
   readonly #options: ProgressEventsOptions
-  /** By their keys in the collection. */
-  readonly #records = new Map<string, MigrationRecord>()
-  /** By the same keys: those that are worked on, and were at the last look. */
+  /** By the keys of their records: those that are worked on, and were at the last look. */
   readonly #followed = new Map<string, Followed>()
-  #looking: Promise<void> | undefined
-  #watch: { stop(): Promise<void> } | undefined
-  #timer: NodeJS.Timeout | undefined
 
   constructor(options: ProgressEventsOptions) {
+    super(
+      () => this.#look(),
+      (err) => options.log.debug({ err }, 'Progress could not be told; trying on.'),
+    )
     this.#options = options
   }
 
-  async start(): Promise<void> {
-    this.#watch = await this.#options.records.watch((key, record) => {
-      if (record === undefined) this.#records.delete(key)
-      else this.#records.set(key, record)
-    })
-    this.#timer = setInterval(() => void this.look(), lookEveryMs).unref()
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#watch?.stop()
-    await this.#looking
-  }
-
-  /** Tells what has moved since the last look; while one is under way there is no other. Never rejects. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look()
-      // The broker may be away; what was not told is told later.
-      .catch((err: unknown) => this.#options.log.debug({ err }, 'Progress could not be told; trying on.'))
-      .finally(() => (this.#looking = undefined))
-    return this.#looking
-  }
-
   async #look(): Promise<void> {
-    for (const key of this.#followed.keys()) if (!this.#records.has(key)) this.#followed.delete(key)
+    const records = this.#options.records.all()
+    for (const key of this.#followed.keys()) if (!records.has(key)) this.#followed.delete(key)
     const moved = new Map<string, { key: string; record: MigrationRecord; mark: string }>()
-    for (const [key, record] of this.#records) {
+    for (const [key, record] of records) {
       const followed = this.#followed.get(key)
       if (followed === undefined && !isActive(record.state)) continue
       const mark = this.#markOf(record)

@@ -29,6 +29,9 @@ type Verb =
 /** Of each migration in a list: a page of them fits into a message. */
 const listedIterations = 1
 
+/** Of the progress in a summary: it has to fit into a message of 8 MiB, with the figures of a page of migrations. */
+const maxSummaryBytes = 6 * 1024 * 1024
+
 /** What people want to know of migrations. */
 export function questionHandlers(
   { connection, records, rules, stats }: MigrationDependencies,
@@ -52,20 +55,28 @@ export function questionHandlers(
     stats: () => stats.read(),
     summary: async () => {
       const all = await figures.all()
+      let left = maxSummaryBytes
       const inStates = (...states: MigrationRecord['state'][]) => {
         const chosen = all.filter(({ record }) => states.includes(record.state))
-        const infos = chosen.slice(0, maxPageLength).map(progressOf)
+        const infos: ReturnType<typeof progressOf>[] = []
+        for (const one of chosen.slice(0, maxPageLength)) {
+          const info = progressOf(one)
+          left -= Buffer.byteLength(JSON.stringify(info))
+          if (left < 0) break
+          infos.push(info)
+        }
         return { migrations: infos, count: chosen.length }
       }
       return {
         overallCount: all.length,
-        ready: inStates('NONSCHEDULED'),
+        // In the order in which they get the room that there is.
         running: inStates('SCHEDULED', 'RUNNING', 'STOPPING'),
-        stopped: inStates('STOPPED'),
-        completed: inStates('COMPLETED'),
         live: inStates('LIVE'),
-        waitingForNextRecurrence: inStates('WAITING_FOR_NEXT_RECURRENCE'),
         recurrenceScheduled: inStates('RECURRENCE_SCHEDULED'),
+        waitingForNextRecurrence: inStates('WAITING_FOR_NEXT_RECURRENCE'),
+        stopped: inStates('STOPPED'),
+        ready: inStates('NONSCHEDULED'),
+        completed: inStates('COMPLETED'),
         migrationStats: all.slice(0, maxPageLength).map(statsNow),
       }
     },

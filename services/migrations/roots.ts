@@ -5,9 +5,7 @@ import { isErrno } from '../drivers/local-errors.ts'
 import { LocalRoot } from '../drivers/local-root.ts'
 import type { MoveSpec } from './engine/mover.ts'
 import type { MigrationRecord } from './record.ts'
-
-/** How often the roots are looked at: until then, work may be done in another folder. */
-const lookEveryMs = 1_000
+import { RegularLook } from './regular-look.ts'
 
 const sides = ['source', 'target'] as const
 type Side = (typeof sides)[number]
@@ -36,7 +34,7 @@ export interface KnownRoots {
 export class Roots implements Disposable {
   readonly #folders: RootFolders
   readonly #known: KnownRoots
-  #timer: NodeJS.Timeout | undefined
+  #looks: RegularLook | undefined
 
   private constructor(folders: RootFolders, known: KnownRoots) {
     this.#folders = folders
@@ -49,21 +47,14 @@ export class Roots implements Disposable {
    * @param onChange called once they are others
    * @throws GantryError STORE_UNREACHABLE when they are others than those that the work was begun with
    */
-  static async watch(spec: MoveSpec, known: KnownRoots, onChange: (reason: Error) => void): Promise<Roots> {
+  static async watch(spec: MoveSpec, known: KnownRoots, onChange: (reason: unknown) => void): Promise<Roots> {
     const roots = new Roots(await foldersOf(spec), known)
     const ids = await roots.#look()
     if (known.ids !== undefined && spec.live !== undefined) known.ids = { ...known.ids, source: ids.source }
     roots.#require(ids)
-    let isLooking = false
-    roots.#timer = setInterval(() => {
-      // A mount that hangs is asked once.
-      if (isLooking) return
-      isLooking = true
-      void roots
-        .check()
-        .catch(onChange)
-        .finally(() => (isLooking = false))
-    }, lookEveryMs).unref()
+    // A mount that hangs is asked once; until a look, work may be done in another folder.
+    roots.#looks = new RegularLook(() => roots.check(), onChange)
+    roots.#looks.start()
     return roots
   }
 
@@ -78,7 +69,7 @@ export class Roots implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer)
+    void this.#looks?.stop()
   }
 
   /** Takes note of those that were not known yet. */

@@ -29,6 +29,7 @@ import { Figures } from './figures.ts'
 import { Flights } from './flights.ts'
 import { RemovalGuards } from './guards/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './index.ts'
+import { KnownRecords } from './known-records.ts'
 import { Plans } from './plans/plans.ts'
 import { ProgressEvents } from './progress-events.ts'
 import { Progress } from './progress.ts'
@@ -167,12 +168,14 @@ export async function startMigrations(options: MigrationsOptions) {
     publish,
     log,
   })
-  const failureEvents = new FailureEvents({ records, failures, events, log })
+  const knownRecords = new KnownRecords(records)
+  const tellers = { records: knownRecords, events, log }
+  const failureEvents = new FailureEvents({ ...tellers, failures })
   const conditionsOf = (record: MigrationRecord) => conditions.of(record)
   const allCleanups = () => cleanups.all()
   const known = { records, rules, progress, failures, flights, changesOf, conditionsOf, allCleanups }
   const figures = new Figures(known)
-  const progressEvents = new ProgressEvents({ records, progress, flights, changesOf, figures, events, log })
+  const progressEvents = new ProgressEvents({ ...tellers, progress, flights, changesOf, figures })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -248,8 +251,9 @@ export async function startMigrations(options: MigrationsOptions) {
       guards.start()
       await runner.start()
       conditions.start()
-      await failureEvents.start()
-      await progressEvents.start()
+      await knownRecords.start()
+      failureEvents.start()
+      progressEvents.start()
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       const clock = new ClockSteps(log)
       const tell = () => {
@@ -274,6 +278,7 @@ export async function startMigrations(options: MigrationsOptions) {
       agents.stop()
       await Promise.all([
         runner.stop(),
+        knownRecords.stop(),
         failureEvents.stop(),
         progressEvents.stop(),
         verifications.jobs.stop(),

@@ -1,11 +1,12 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { MigrationRecord } from '../record.ts'
+import type { KeptRecords } from '../walks/kept-records.ts'
 import { type CleanupRecord, newCleanup } from './record.ts'
 import { cleanupDueMs } from './setting.ts'
 
 export interface DueDependencies {
   readonly records: Collection<typeof MigrationRecord>
-  readonly cleanups: Pick<Collection<typeof CleanupRecord>, 'create' | 'all'>
+  readonly cleanups: Pick<KeptRecords<CleanupRecord>, 'create' | 'all'>
   readonly wake: () => void
 }
 

@@ -1,4 +1,3 @@
-import type { Collection } from '../../../broker/collection.ts'
 import { type CleanupReport, cleanupReportNames, cleanupReports } from '../../../subjects/cleanup-terms.ts'
 import type { cleanups } from '../../../subjects/cleanups.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
@@ -6,13 +5,14 @@ import { GantryError } from '../../../subjects/errors.ts'
 import type { MigrationRecord } from '../record.ts'
 import { jobHandlers } from '../walks/job-handlers.ts'
 import { byAge } from '../walks/job-record.ts'
+import type { KeptRecords } from '../walks/kept-records.ts'
 import type { ReportStore } from '../walks/reports.ts'
 import type { WalkJobs } from '../walks/walk-jobs.ts'
 import { type CleanablesDependencies, requireCleanable } from './allowed.ts'
 import { type CleanupRecord, newCleanup, publicCleanup } from './record.ts'
 
 export interface CleanupDependencies {
-  readonly records: Collection<typeof CleanupRecord>
+  readonly records: KeptRecords<CleanupRecord>
   readonly reports: ReportStore<CleanupReport>
   readonly jobs: Pick<WalkJobs<CleanupRecord, CleanupReport>, 'cancel' | 'countsOf' | 'wake'>
   /** @throws GantryError NOT_FOUND */

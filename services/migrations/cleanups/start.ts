@@ -8,6 +8,7 @@ import { type CleanupRow, cleanupHead, reported } from '../engine/walk/clean.ts'
 import { Collected } from '../engine/walk/findings.ts'
 import type { MigrationRecord } from '../record.ts'
 import { forgetJobsOf } from '../walks/forget-jobs.ts'
+import { KeptRecords } from '../walks/kept-records.ts'
 import { ReportStore } from '../walks/reports.ts'
 import { WalkJobs } from '../walks/walk-jobs.ts'
 import { clean, type CleaningOptions } from './clean.ts'
@@ -26,12 +27,9 @@ export interface CleanupsOptions extends CleaningOptions {
 /** Opens the cleanups; `jobs` works on them, `due` begins those whose time has come, `forgetOf` forgets those of a migration. */
 export async function startCleanups(options: CleanupsOptions) {
   const { connection, events, folder, cleanables, log } = options
-  const records = await Collection.open(connection, {
-    bucket: 'cleanups',
-    schema: CleanupRecord,
-    version: 1,
-    events,
-  })
+  const stored = { bucket: 'cleanups', schema: CleanupRecord, version: 1, events }
+  // Each view of a migration tells of its cleanups.
+  const records = new KeptRecords(await Collection.open(connection, stored))
   const reports = new ReportStore(folder, {
     ...cleanupReports,
     REMOVED_CSV: { ...cleanupReports.REMOVED_CSV, head: cleanupHead },

@@ -4,6 +4,7 @@ import type { NatsConnection } from '../../../broker/connection.ts'
 import { Events } from '../../../broker/events.ts'
 import { FailureEvents, failuresChange, nothingTold } from '../../../services/migrations/failure-events.ts'
 import { type FailureLedger, noteFailure, openFailures } from '../../../services/migrations/failures.ts'
+import { KnownRecords } from '../../../services/migrations/known-records.ts'
 import { MigrationRecord, recordVersion, workIdOf } from '../../../services/migrations/record.ts'
 import type { FailureClass } from '../../../subjects/failure-classes.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
@@ -50,10 +51,11 @@ async function startTeller(connection: NatsConnection, record: MigrationRecord) 
     version: recordVersion,
   })
   await records.put(record.migrationId, record)
-  const teller = new FailureEvents({ records, failures, events, log: testLog })
-  await teller.start()
+  const known = new KnownRecords(records)
+  await known.start()
+  const teller = new FailureEvents({ records: known, failures, events, log: testLog })
   const told = () => events.last(migrationEvents['failures-changed'], record.migrationId)
-  return { teller, failures, records, told }
+  return { teller, failures, records, told, stop: () => known.stop() }
 }
 const note = async (failures: FailureLedger, record: MigrationRecord, ...paths: string[]) =>
   Promise.all(
@@ -81,7 +83,7 @@ test('the last event tells the right total: of many at once, after a kill in bet
   })
   // At most 5,000 are read for one event, and all are in its total.
   expect(all).toMatchObject({ state: 'RUNNING', failedPathCount: 6_000, addedByClass: { io: all.added } })
-  await first.teller.stop()
+  await first.stop()
 
   // Nobody tells of what happens now, as the platform was killed.
   const [sequence] = await note(first.failures, record, '/late', '/later')
@@ -103,5 +105,5 @@ test('the last event tells the right total: of many at once, after a kill in bet
     return told?.failedPathCount === 0 ? told : undefined
   })
   expect(none).toMatchObject({ added: 0, failedPaths: [] })
-  await second.teller.stop()
+  await second.stop()
 })

@@ -1,26 +1,20 @@
 import { expect, test } from 'vitest'
+import { maxPayloadBytes } from '../../../broker/server-config.ts'
 import { noCounts } from '../../../services/migrations/engine/run/counts.ts'
 import type { MigrationDependencies } from '../../../services/migrations/dependencies.ts'
 import { Flights } from '../../../services/migrations/flights.ts'
 import { migrationHandlers } from '../../../services/migrations/index.ts'
 import type { MigrationRecord } from '../../../services/migrations/record.ts'
 import { RollingStats } from '../../../services/migrations/stats/rolling-stats.ts'
+import { migrationStates } from '../../../subjects/migration-model.ts'
 import { migrationRecord } from '../../support/migration-records.ts'
 
 const counts = { ...noCounts(), filesScanned: 7, filesMigrated: 7 }
 const running = migrationRecord({ state: 'RUNNING', seeded: true })
 
-/** A migration that is completed, and its progress forgotten, between the first question about it and the second. */
-function completedMeanwhile(): MigrationDependencies {
-  let questions = 0
-  const isOver = () => questions++ > 0
-  const record = (): MigrationRecord =>
-    isOver() ? { ...running, state: 'COMPLETED', completed: running.created, counts } : running
-  const fakes = {
-    records: { get: () => Promise.resolve(record()), all: () => Promise.resolve([record()]) },
-    progress: {
-      totals: () => Promise.resolve(isOver() ? new Map() : new Map([[running.internalId, counts]])),
-    },
+/** What handlers ask for, of some migrations. */
+function dependenciesWith(fakes: object): MigrationDependencies {
+  const all = {
     failures: { count: () => Promise.resolve(0), counts: () => Promise.resolve(new Map()) },
     stats: new RollingStats(),
     plans: { handlers: {} },
@@ -29,9 +23,24 @@ function completedMeanwhile(): MigrationDependencies {
     allCleanups: async () => [],
     flights: new Flights(),
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
+    ...fakes,
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handlers under test ask for no more
-  return fakes as unknown as MigrationDependencies
+  return all as unknown as MigrationDependencies
+}
+
+/** A migration that is completed, and its progress forgotten, between the first question about it and the second. */
+function completedMeanwhile(): MigrationDependencies {
+  let questions = 0
+  const isOver = () => questions++ > 0
+  const record = (): MigrationRecord =>
+    isOver() ? { ...running, state: 'COMPLETED', completed: running.created, counts } : running
+  return dependenciesWith({
+    records: { get: () => Promise.resolve(record()), all: () => Promise.resolve([record()]) },
+    progress: {
+      totals: () => Promise.resolve(isOver() ? new Map() : new Map([[running.internalId, counts]])),
+    },
+  })
 }
 
 /** The handlers under test look at nothing of a call. */
@@ -47,4 +56,25 @@ test('a migration that is completed while it is looked at has its figures all th
   expect(listed?.scannerSummary.contentSummary.fileCount).toBe(7)
   const { completed } = await migrationHandlers(completedMeanwhile()).summary({}, call)
   expect(completed.migrations.map(({ progress }) => progress.filesMigrated)).toEqual([7])
+})
+
+test('a summary of more migrations than fit into a message leaves some out, what is under way last, and counts all', async () => {
+  const ofState = 1_000
+  const inStates = migrationStates.flatMap((state) =>
+    Array.from({ length: ofState }, (_, n) =>
+      migrationRecord({ state, migrationId: `${state}-${n}-${'x'.repeat(60)}`, path: '/deep'.repeat(40) }),
+    ),
+  )
+  const large = migrationHandlers(
+    dependenciesWith({
+      records: { all: () => Promise.resolve(inStates) },
+      progress: { totals: () => Promise.resolve(new Map()) },
+    }),
+  )
+  const summary = await large.summary({}, call)
+  expect(JSON.stringify(summary).length).toBeLessThan(maxPayloadBytes)
+  const { overallCount, live, running, completed } = summary
+  expect(overallCount).toBe(inStates.length)
+  expect([running.migrations.length, live.migrations.length]).toEqual([ofState, ofState])
+  expect(completed).toEqual({ count: ofState, migrations: [] })
 })

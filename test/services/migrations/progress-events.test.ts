@@ -12,7 +12,7 @@ import { migrationRecord } from '../../support/migration-records.ts'
 import { testLog } from '../../support/platform.ts'
 
 /** Two migrations, one of which runs; `told` is what was told, `asked` whose figures were read. */
-async function followed() {
+function followed() {
   const flights = new Flights()
   const counts = { ...noCounts(), filesScanned: 10, bytesScanned: 1_000 }
   let record: MigrationRecord = migrationRecord({ state: 'RUNNING' })
@@ -21,17 +21,15 @@ async function followed() {
     lagSeconds === undefined
       ? undefined
       : ({ detection: 'watching', reason: undefined, lagSeconds, unscheduled: 0, scheduled: 1 } as const)
-  let hear: (key: string, record: MigrationRecord | undefined) => void
   const told: Emission[] = []
   const asked: string[][] = []
   const events = new ProgressEvents({
     records: {
-      watch: async (onChange) => {
-        hear = onChange
-        onChange('one', record)
-        onChange('two', migrationRecord({ migrationId: 'two' }))
-        return { stop: async () => undefined }
-      },
+      all: () =>
+        new Map([
+          ['one', record],
+          ['two', migrationRecord({ migrationId: 'two' })],
+        ]),
     },
     progress: { changes: () => counts.filesMigrated },
     flights,
@@ -46,22 +44,20 @@ async function followed() {
     events: { say: (emission) => void told.push(emission) },
     log: testLog,
   })
-  await events.start()
   return {
     flights,
     counts,
     told,
     asked,
     look: () => events.look(),
-    become: (fields: Partial<MigrationRecord>) => hear('one', (record = { ...record, ...fields })),
+    become: (fields: Partial<MigrationRecord>) => (record = { ...record, ...fields }),
     lag: (seconds: number) => (lagSeconds = seconds),
     last: () => told.at(-1)!.payload as Payload<(typeof migrationEvents)['progressed']>,
-    [Symbol.asyncDispose]: () => events.stop(),
   }
 }
 
 test('figures are told when they have moved, and when they rest; while they stand still nothing is read', async () => {
-  await using one = await followed()
+  const one = followed()
   const { flights, counts, told, asked, look, last } = one
   await look()
   expect(told).toHaveLength(1)
@@ -95,7 +91,7 @@ test('figures are told when they have moved, and when they rest; while they stan
 })
 
 test('a record that is written anew with the same figures is not told of', async () => {
-  await using one = await followed()
+  const one = followed()
   await one.look()
   one.become({ priority: 'HIGH' })
   await one.look()

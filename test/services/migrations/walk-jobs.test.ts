@@ -5,6 +5,7 @@ import { cleanupReports } from '../../../subjects/cleanup-terms.ts'
 import { cleanupEvents } from '../../../subjects/cleanups.ts'
 import { type ErrorCode, GantryError } from '../../../subjects/errors.ts'
 import { CleanupRecord, newCleanup, publicCleanup } from '../../../services/migrations/cleanups/record.ts'
+import { KeptRecords } from '../../../services/migrations/walks/kept-records.ts'
 import { ReportStore } from '../../../services/migrations/walks/reports.ts'
 import { type JobOutcome, WalkJobs } from '../../../services/migrations/walks/walk-jobs.ts'
 import { smallLimits, startTestBroker, type TestBroker } from '../../support/broker.ts'
@@ -25,6 +26,9 @@ beforeAll(async () => {
   })
 })
 afterAll(() => broker[Symbol.asyncDispose]())
+
+const aCleanup = () =>
+  newCleanup({ migrationId: 'm', internalId: crypto.randomUUID() }, { dryRun: false, onlyIfAll: false })
 
 /** Does a job; what each try comes to is an outcome, or an error. Tells how it ended, and after how many tries. */
 async function done(tries: readonly (Error | JobOutcome)[]) {
@@ -50,10 +54,7 @@ async function done(tries: readonly (Error | JobOutcome)[]) {
       }),
     log: testLog,
   })
-  const record = newCleanup(
-    { migrationId: 'm', internalId: crypto.randomUUID() },
-    { dryRun: false, onlyIfAll: false },
-  )
+  const record = aCleanup()
   await records.create(record.id, record)
   await jobs.start()
   const look = async () => (await records.get(record.id))!
@@ -84,4 +85,38 @@ test.each([
   ['what fails for a reason of ours', [new Error('a thread has ended')], 3, 'a thread has ended'],
 ] as const)('%s ends a job', async (_, errors, tries, message) => {
   expect(await done(errors)).toEqual({ status: 'CANCELLED', message, tries })
+})
+
+test('records in memory are those that are stored, also after a write whose answer was lost; they are read for that alone', async () => {
+  let reads = 0
+  let isLost = false
+  const kept = new KeptRecords<CleanupRecord>({
+    get: (id) => records.get(id),
+    all: () => {
+      reads += 1
+      return records.all()
+    },
+    create: (id, record) => records.create(id, record),
+    update: async (id, change) => {
+      const next = await records.update(id, change)
+      if (isLost) throw new Error('the broker is away')
+      return next
+    },
+    delete: (id, allowed) => records.delete(id, allowed),
+  })
+  const [one, other] = [aCleanup(), aCleanup()]
+  await Promise.all([one, other].map((record) => kept.create(record.id, record)))
+  const become = (status: CleanupRecord['status']) =>
+    kept.update(one.id, (current) => ({ ...current, status }))
+  // The last that was asked for holds, whatever they wait for.
+  await Promise.all([become('IN_PROGRESS'), become('COMPLETE'), kept.delete(other.id)])
+  expect(await kept.all()).toEqual([{ ...one, status: 'COMPLETE' }])
+  expect(reads).toBe(1)
+
+  isLost = true
+  await expect(become('CANCELLED')).rejects.toThrow('the broker is away')
+  expect(await kept.all()).toEqual([{ ...one, status: 'CANCELLED' }])
+  expect(reads).toBe(2)
+  await kept.delete(one.id)
+  expect(await kept.all()).toEqual([])
 })
