@@ -24,8 +24,12 @@ const windowMs = 10_000
 /** Files that need no more work. */
 export const settledFiles = ({ progress }: Info): number => progress.filesMigrated + progress.filesSkipped
 
-/** Whether its first scan is over: what is compared and copied from then on is no part of a whole, and has no end. */
-export const isFollowing = ({ state }: Info): boolean => state === 'LIVE'
+/**
+ * Whether it is a live one whose first scan is over, be it stopped: what is compared and copied from then on is no part of
+ * a whole, and has no end.
+ */
+export const isFollowing = ({ state, baseScanCompletionTime }: Info): boolean =>
+  state === 'LIVE' || baseScanCompletionTime !== undefined
 
 /** The rates of one migration over the last seconds. */
 export class RateMeter {

@@ -10,8 +10,8 @@ const minBar = 10
 const maxBar = 30
 
 /**
- * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source
- * rates, failures and lag.
+ * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source,
+ * or did when it was stopped, rates, failures, lag and state.
  */
 export function liveLine(info: Info, rate: Rate, columns: number): string {
   const name = printable(info.id)
@@ -80,8 +80,15 @@ function lagText({ progress }: Info): string[] {
   ]
 }
 
+/** The same at the end of a sentence. */
+const lagAfter = (info: Info): string =>
+  lagText(info)
+    .map((text) => `, ${text}`)
+    .join('')
+
 /** What a migration waits for, when it does not just move files. */
-function stateText({ state, nextRecurrenceTime, conditions }: Info): string[] {
+function stateText(info: Info): string[] {
+  const { state, nextRecurrenceTime, conditions } = info
   switch (state) {
     case 'STOPPING':
       return ['stopping']
@@ -93,9 +100,11 @@ function stateText({ state, nextRecurrenceTime, conditions }: Info): string[] {
       return ['waits for its turn']
     case 'WAITING_FOR_NEXT_RECURRENCE':
       return [nextRecurrenceTime === undefined ? 'is done' : `waits until ${nextRecurrenceTime}`]
-    case 'NONSCHEDULED':
     case 'RUNNING':
     case 'STOPPED':
+      // Of others the share says how far they are.
+      return isFollowing(info) ? [state.toLowerCase()] : []
+    case 'NONSCHEDULED':
     case 'COMPLETED':
       break
   }
@@ -113,7 +122,7 @@ export function endLine(info: Info): string {
     case 'NONSCHEDULED':
       return `${name} was not started; start it with: ${command('start')}`
     case 'STOPPED':
-      return `${name} is stopped at ${migratedPercentage} %; go on with: ${command('resume')}`
+      return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; go on with: ${command('resume')}`
     case 'COMPLETED': {
       const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
       const done = `${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`

@@ -17,6 +17,8 @@ export const conditionReasons = {
   CANNOT_GO_ON: 'The work on it broke off, and is begun again',
   COMPARING:
     'Changes at the source are not told, but found by comparing it with the target from time to time',
+  BEING_WRITTEN:
+    'A file is written to whenever it is to be copied, so that the target is behind: it arrives when nobody writes to it for a moment',
 } as const
 export type ConditionReason = keyof typeof conditionReasons
 export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]

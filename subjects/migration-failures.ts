@@ -13,7 +13,7 @@ export const maxFailures = 10_000
 export const FailedPath = strict({
   id: Count('Grows; the id of the last one of a page is `after` of the next'),
   path: Path('Path in the source; what is not printable is percent-encoded'),
-  failureMessage: Text('Why it did not arrive'),
+  failureMessage: Text('Why it did not arrive, with the side at its start: "source: …" or "target: …"'),
   failureClass: Type.Enum(failureClassNames, { description: 'Kind of the reason' }),
   attempts: Count('Tries'),
   action: Type.Enum(['MIGRATION', 'UNLINK'], {

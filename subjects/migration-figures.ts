@@ -37,6 +37,11 @@ export const Info = model('MigrationProgress', {
   path: Path('Folder that is migrated'),
   pathRetryCount: Count('Tries after the first, of all paths together'),
   state: Type.Enum(migrationStates),
+  baseScanCompletionTime: Type.Optional(
+    Timestamp(
+      'Live migrations: when all that was there was found and copied; migratedPercentage says nothing from then on',
+    ),
+  ),
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   conditions,
   progress: Progress,

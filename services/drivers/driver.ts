@@ -253,26 +253,44 @@ export interface Driver {
   close(): Promise<void>
 }
 
+/** Which of the two stores of a migration. */
+export type StoreSide = 'source' | 'target'
+
+/** What went wrong, with the side that it went wrong on at its start, as all that is told of a path has it. */
+export const saidOf = (side: StoreSide, message: string): string =>
+  message.startsWith(`${side}: `) ? message : `${side}: ${message}`
+
+/** `side`: the store that it is known to be of, which its message then begins with. */
 export class StoreError extends Error {
   readonly failure: FailureClass
   /** Milliseconds that the store asked to wait before the next try. */
   readonly retryAfterMs: number | undefined
-  /** Whether it is known to be of the store that something is written to. */
-  readonly isTargets: boolean
+  readonly side: StoreSide | undefined
   /** Whether something was to be removed there. */
   readonly isRemoval: boolean
 
   constructor(
     failure: FailureClass,
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number; isTargets?: boolean; isRemoval?: boolean } = {},
+    options: {
+      cause?: unknown
+      retryAfterMs?: number
+      side?: StoreSide | undefined
+      isRemoval?: boolean
+    } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const said = options.side === undefined ? message : saidOf(options.side, message)
+    super(said, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'StoreError'
     this.failure = failure
     this.retryAfterMs = options.retryAfterMs
-    this.isTargets = options.isTargets ?? false
+    this.side = options.side
     this.isRemoval = options.isRemoval ?? false
+  }
+
+  /** Whether it is known to be of the store that something is written to. */
+  get isTargets(): boolean {
+    return this.side === 'target'
   }
 
   get retryable(): boolean {

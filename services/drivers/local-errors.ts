@@ -1,5 +1,5 @@
 import { getSystemErrorMessage } from 'node:util'
-import { StoreError, type FailureClass } from './driver.ts'
+import { StoreError, type FailureClass, type StoreSide } from './driver.ts'
 
 /** What an error number of the operating system means to the engine; `io` for all that are not here. */
 const failureByCode: Record<string, FailureClass> = {
@@ -43,26 +43,32 @@ export const isErrno = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code
 
 /**
- * The StoreError of an error that a file system call threw; a StoreError stays what it is, and what is no system error
- * (a fault of ours) is handed back to be thrown as it is.
- * @param side which side of a copy it was, for the message: "source", "target"
+ * The StoreError of an error that a file system call threw; a StoreError stays what it is, but for its side, and what is no
+ * system error (a fault of ours) is handed back to be thrown as it is.
+ * @param side which side of a copy it was
  */
-export function localError(error: unknown, side?: string): unknown {
-  if (error instanceof StoreError || !(error instanceof Error)) return error
+export function localError(error: unknown, side?: StoreSide): unknown {
+  if (error instanceof StoreError)
+    return side === undefined || error.side !== undefined
+      ? error
+      : new StoreError(error.failure, error.message, { cause: error, side })
+  if (!(error instanceof Error)) return error
   const { code, errno, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || errno === undefined) return error
   const words = wordsByCode[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
-  const place = side === undefined ? '' : `${side}: `
-  const message = `${place}${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
-  return new StoreError(failureByCode[code] ?? 'io', message, { cause: error })
+  const message = `${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
+  return new StoreError(failureByCode[code] ?? 'io', message, { cause: error, side })
 }
 
-/** The result of a piece of synchronous file system work; its failures are StoreErrors. */
-export function locally<T>(work: () => T): T {
+/**
+ * The result of a piece of synchronous file system work; its failures are StoreErrors.
+ * @param side as of `localError`
+ */
+export function locally<T>(work: () => T, side?: StoreSide): T {
   try {
     return work()
   } catch (error) {
-    throw localError(error)
+    throw localError(error, side)
   }
 }
 

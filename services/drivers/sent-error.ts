@@ -1,6 +1,6 @@
 import { GantryError, isErrorCode } from '../../subjects/errors.ts'
 import { type FailureClass, failureClasses } from '../../subjects/failure-classes.ts'
-import { StoreError } from './driver.ts'
+import { StoreError, type StoreSide } from './driver.ts'
 
 /** An error as it crosses between threads: structured cloning forgets classes and their fields. */
 export interface SentError {
@@ -9,7 +9,7 @@ export interface SentError {
   /** Of a StoreError. */
   readonly failure?: FailureClass
   readonly retryAfterMs?: number | undefined
-  readonly isTargets?: boolean
+  readonly side?: StoreSide | undefined
   /** Of a GantryError. */
   readonly code?: string
   readonly details?: unknown
@@ -20,8 +20,8 @@ export function sendableError(error: unknown): SentError {
   if (!(error instanceof Error)) return { message: String(error), stack: undefined }
   const { message, stack } = error
   if (error instanceof StoreError) {
-    const { failure, retryAfterMs, isTargets } = error
-    return { message, stack, failure, retryAfterMs, isTargets }
+    const { failure, retryAfterMs, side } = error
+    return { message, stack, failure, retryAfterMs, side }
   }
   if (error instanceof GantryError) return { message, stack, code: error.code, details: error.details }
   return { message, stack }
@@ -29,7 +29,7 @@ export function sendableError(error: unknown): SentError {
 
 /** The error that was sent: of its own class again, its stack that of the thread. */
 export function receivedError(sent: SentError): Error {
-  const { message, stack, failure, retryAfterMs, isTargets = false, code, details } = sent
+  const { message, stack, failure, retryAfterMs, side, code, details } = sent
   const error = restored()
   if (stack !== undefined) error.stack = stack
   return error
@@ -37,7 +37,7 @@ export function receivedError(sent: SentError): Error {
   function restored(): Error {
     if (failure !== undefined && Object.hasOwn(failureClasses, failure)) {
       return new StoreError(failure, message, {
-        isTargets,
+        side,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       })
     }

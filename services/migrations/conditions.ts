@@ -87,6 +87,7 @@ export class Conditions {
   #found({ record, forStorage, putOffs, changes, problem }: WorkState): PutOff[] {
     const { waitsForAgent, limitsOf } = this.#options
     const limits = limitsOf(record.migrationId, record.target)
+    const writtenTo = changes?.writtenTo
     const isComparing = changes?.detection === 'comparing' && changes.reason !== undefined
     return [
       ...(waitsForAgent(workIdOf(record)) ? [plain('WAITS_FOR_AGENT')] : []),
@@ -95,6 +96,7 @@ export class Conditions {
       ...putOffs,
       ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
+      ...(writtenTo === undefined ? [] : [said('BEING_WRITTEN', pathBelow(record, writtenTo))]),
     ]
   }
 
@@ -153,6 +155,9 @@ function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {
     ? plain('WAITS_FOR_WINDOW')
     : said('WAITS_FOR_WINDOW', `the next begins at ${new Date(nextMs).toISOString()}`)
 }
+
+const pathBelow = ({ path }: MigrationRecord, below: string): string =>
+  path === '/' ? below : `${path}${below}`
 
 const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })
 

@@ -7,7 +7,7 @@ import type { migrations } from '../../subjects/migrations.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { asInOrder } from './as-in-order.ts'
 import { cleanupOf } from './cleanups/setting.ts'
-import { Creations } from './creations.ts'
+import { Creations, type Planned } from './creations.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
 import { invalidField } from './invalid.ts'
@@ -59,12 +59,22 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
     const [, , [recorded, allMappings]] = await asking
     const pathMappings = mappingsOfNew(allMappings, recorded, asked)
     creation.planned({ ...asked, kind, pathMappings, targetMatch })
-    const others = [...recorded, ...(await creation.earlier())]
-    requireUnique(others, asked)
-    await asInOrder([
-      requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
-      requireOwnTarget(dependencies, others, { ...asked, kind, pathMappings, targetMatch }),
-    ])
+    const requireRoom = async (others: readonly Planned[]) => {
+      requireUnique(others, asked)
+      await asInOrder([
+        requireApart(dependencies, { ...asked, targets: targetsOf({ ...asked, pathMappings }) }),
+        requireOwnTarget(dependencies, others, { ...asked, kind, pathMappings, targetMatch }),
+      ])
+    }
+    const earlier = await creation.earlier()
+    try {
+      await requireRoom([...recorded, ...earlier])
+    } catch (error) {
+      if (earlier.length === 0) throw error
+      // Those that are refused themselves stand in nobody's way.
+      await creation.earlierEnded()
+      await requireRoom(await records.all())
+    }
     const ruleIds = await rules.ofNew(input, { kind, source: place.kind })
     const now = new Date().toISOString()
     const record: MigrationRecord = {

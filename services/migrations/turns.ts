@@ -62,7 +62,8 @@ export const isInTime = ({ recurrence, scheduled, created }: MigrationRecord, no
   recurrence === undefined || mayRun(recurrence, Date.parse(scheduled ?? created), nowMs)
 
 /** One that follows changes must not fall behind because others scan: from its first scan on it needs no place. */
-const followsOnly = ({ kind, scanned }: MigrationRecord): boolean => kind === 'live' && scanned !== undefined
+export const followsOnly = ({ kind, scanned }: Pick<MigrationRecord, 'kind' | 'scanned'>): boolean =>
+  kind === 'live' && scanned !== undefined
 
 const isDue = (record: MigrationRecord, nowMs: number): boolean =>
   isWaiting(record) &&

@@ -17,6 +17,7 @@ import { ruleView } from './rules/view.ts'
 import { isBetweenScans } from './states.ts'
 import { readable } from './stats/readable.ts'
 import { scannedFiles, scannedFolders } from './stats/wire.ts'
+import { followsOnly } from './turns.ts'
 import { arrivedFiles, type WithFigures } from './with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>
@@ -193,6 +194,7 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
     path: record.path,
     pathRetryCount: counts.pathsRequeued,
     state: record.state,
+    ...(followsOnly(record) ? { baseScanCompletionTime: record.scanned } : {}),
     ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
     conditions: [...conditions],
     progress: {

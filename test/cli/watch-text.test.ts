@@ -65,6 +65,26 @@ test('a live migration says how far it is behind; what is in the way has lines o
   expect(plainLine(waiting, rate)).toContain(text)
 })
 
+test.for(['RUNNING', 'STOPPING', 'STOPPED', 'SCHEDULED'] as const)(
+  'a live migration whose scan is over shows no share in %s either, but its state and lag',
+  (state) => {
+    const baseScanCompletionTime = '2026-02-01T22:00:00.000Z'
+    const live = { ...info(state, { changeLagSeconds: 12.34, unscheduledEvents: 1 }), baseScanCompletionTime }
+    const paced = { ...rate, etaSeconds: undefined }
+    for (const line of [liveLine(live, paced, 200), plainLine(live, paced), endLine(live)])
+      expect(line).not.toMatch(/%|ETA|of 4/)
+    const words = { SCHEDULED: 'waits for its turn' } as Partial<Record<typeof state, string>>
+    expect(liveLine(live, paced, 200)).toMatch(
+      new RegExp(`lag 12\\.3 s, 1 change  ${words[state] ?? state.toLowerCase()}$`),
+    )
+    expect(
+      new RateMeter().add({ ...live, progress: { ...live.progress, etaEstimate: span(6) } }, 0),
+    ).toMatchObject({ etaSeconds: undefined })
+    const end = 'nightly is stopped, lag 12.3 s, 1 change; go on with: gantry migrations resume nightly'
+    if (state === 'STOPPED') expect(endLine(live)).toBe(end)
+  },
+)
+
 test('what did not arrive is told as it fails, and no more once it has arrived', () => {
   const failure = {
     id: 1,

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
 import { Victim } from '../crash/victim.ts'
 import { compareTrees } from '../support/compare-trees.ts'
@@ -76,8 +76,10 @@ async function createLive() {
     there,
     /** Whoever writes to a file with another name has everything compared. */
     compare: () => appendFileSync(at('one'), 'x'),
+    /** The paths that have failed, each at the source. */
     failed: async () => {
       const { failedPaths } = await platform.call(migrations.failures, { migrationId })
+      for (const { path, failureMessage } of failedPaths) expect(failureMessage, path).toMatch(/^source: /)
       return failedPaths.map(({ path }) => path)
     },
     untilEqual: () =>

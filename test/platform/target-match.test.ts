@@ -197,4 +197,12 @@ test('of migrations that are asked for at the same moment, and may not be beside
     expect([made.length, statuses.includes(500)], statuses.join(' ')).toEqual([1, false])
     await platform.call(migrations.delete, { migrationId: made[0]! })
   }
+  // One that is refused itself stands in nobody's way.
+  const asked = { source: 'one', target: 'both', path: '/' }
+  const [refused, made] = await Promise.allSettled([
+    platform.call(migrations.create, { ...asked, migrationId: 'refused', exclusions: ['no such rule'] }),
+    platform.call(migrations.create, { ...asked, migrationId: 'made' }),
+  ])
+  expect(refused).toMatchObject({ status: 'rejected', reason: { message: /no such rule/ } })
+  expect(made).toMatchObject({ status: 'fulfilled', value: { migrationId: 'made' } })
 })

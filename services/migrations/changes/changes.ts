@@ -155,6 +155,7 @@ export class Changes {
       lagSeconds: lagSeconds(this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs)),
       unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0),
       scheduled: this.#batches.changes,
+      writtenTo: this.#oldestMs === undefined ? undefined : this.#held.writtenTo,
     }
   }
 

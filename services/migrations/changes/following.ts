@@ -41,6 +41,8 @@ export interface ChangesView {
   readonly unscheduled: number
   /** Changes that are in the queue. */
   readonly scheduled: number
+  /** A path below the migration's whose change waits for long, as it is written to whenever it is looked at. */
+  readonly writtenTo?: string | undefined
 }
 
 /** @param oldestMs since when something waits (`steadyMs`) */

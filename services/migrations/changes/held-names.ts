@@ -1,8 +1,14 @@
+import { textFromPath } from '../engine/items/paths.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 import { steadyMs } from './steady.ts'
 
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1
+
+/** A change that waits for longer is worth a word: a file that was written to once is at the target by then. */
+const longMs = 10_000
+/** What is put off again comes back within this; it is no more written to when it does not. */
+const toldForMs = 5_000
 
 interface Held {
   readonly folder: string
@@ -18,6 +24,8 @@ export class HeldNames {
   readonly #held = new Map<string, Held>()
   readonly #onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void
   #timer: NodeJS.Timeout | undefined
+  /** The name that was put off last of those that have waited for long, and when that was. */
+  #late: { readonly key: string; readonly atMs: number } | undefined
 
   /** @param onRelease called with what is dirty after all */
   constructor(onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void) {
@@ -35,6 +43,15 @@ export class HeldNames {
     return times.reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
   }
 
+  /**
+   * A path, relative to the migration's, whose change waits for long, as it is written to whenever it is looked at; undefined
+   * without any.
+   */
+  get writtenTo(): string | undefined {
+    if (this.#late === undefined || this.#late.atMs < steadyMs() - toldForMs) return undefined
+    return textFromPath(Buffer.from(this.#late.key.replace(/^\//, ''), 'latin1'))
+  }
+
   /** Holds names of a folder. @param untilMs when they are released (`steadyMs`); without it, by `release` alone */
   hold(folder: DirtyFolder, untilMs = Number.POSITIVE_INFINITY): void {
     for (const [names, isTree] of [
@@ -42,12 +59,15 @@ export class HeldNames {
       [folder.trees, true],
     ] as const) {
       for (const name of names) {
-        const held = this.#held.get(keyOf(folder.folder, name))
+        const key = keyOf(folder.folder, name)
+        const held = this.#held.get(key)
         const untilThen = Math.max(untilMs, held?.untilMs ?? 0)
         const change = Number.isFinite(untilMs)
-          ? { isTree: isTree || (held?.change?.isTree ?? false), sinceMs: folder.sinceMs }
+          ? earlier(held?.change, { isTree, sinceMs: folder.sinceMs })
           : held?.change
-        this.#held.set(keyOf(folder.folder, name), {
+        const atMs = steadyMs()
+        if (Number.isFinite(untilMs) && (change?.sinceMs ?? atMs) < atMs - longMs) this.#late = { key, atMs }
+        this.#held.set(key, {
           folder: folder.folder,
           name,
           untilMs: untilThen,
@@ -63,11 +83,7 @@ export class HeldNames {
     if (this.#held.size === 0) return false
     const held = this.#held.get(keyOf(folder, name))
     if (held === undefined) return false
-    const { change } = held
-    held.change = {
-      isTree: isTree || (change?.isTree ?? false),
-      sinceMs: Math.min(sinceMs, change?.sinceMs ?? sinceMs),
-    }
+    held.change = earlier(held.change, { isTree, sinceMs })
     return true
   }
 
@@ -103,6 +119,15 @@ export class HeldNames {
     }, waitMs)
   }
 }
+
+/** Two changes of a name as one: since the first of them. */
+const earlier = (
+  known: Held['change'],
+  { isTree, sinceMs }: NonNullable<Held['change']>,
+): NonNullable<Held['change']> => ({
+  isTree: isTree || (known?.isTree ?? false),
+  sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs),
+})
 
 /** No name has a slash. */
 const keyOf = (folder: string, name: string): string => `${folder}/${name}`

@@ -59,8 +59,8 @@ function typeOf(folder: Buffer): number {
     const known = localError(error)
     if (!(known instanceof StoreError)) throw known
     const said = known.failure === 'gone' ? 'is not there' : 'cannot be looked at'
-    const message = `source: its folder ${textFromPath(folder.subarray(1))} ${said}: ${known.message}`
-    throw new StoreError(known.failure, message, { cause: error })
+    const message = `its folder ${textFromPath(folder.subarray(1))} ${said}: ${known.message}`
+    throw new StoreError(known.failure, message, { cause: error, side: 'source' })
   }
 }
 

@@ -53,6 +53,12 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
   ['a limit holds', {}, { limit: 'global 1 bytes a second' }, ['BANDWIDTH_LIMITED']],
   ['the work breaks off', { problem: 'the source is gone' }, {}, ['CANNOT_GO_ON']],
   ['it fell back to comparing', { changes: comparing }, {}, ['COMPARING']],
+  [
+    'a file is written to all the time',
+    { changes: { ...comparing, detection: 'watching', reason: undefined, writtenTo: '/file' } },
+    {},
+    ['BEING_WRITTEN'],
+  ],
   ['it is told of changes', { changes: { ...comparing, detection: 'watching', reason: undefined } }, {}, []],
   ['several are', { putOffs: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
 ])('what is known becomes reasons: %s', ([, state, others, expected]) => {

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, ftruncateSync, lstatSync, type Stats } from 'node:fs'
 import { StoreError, type FileAttributes, type StorePath } from '../../../drivers/driver.ts'
 import { bornWith, ownerOf, type Present } from '../../../drivers/local-attributes.ts'
-import { isErrno, localError } from '../../../drivers/local-errors.ts'
+import { isErrno, localError, locally } from '../../../drivers/local-errors.ts'
 import { readExtended } from '../../../drivers/local-extended.ts'
 import {
   checkUnchanged,
@@ -85,9 +85,7 @@ export class LocalCopy {
       throw localError(error, 'source')
     }
     try {
-      const found = fstatSync(fd)
-      if (!found.isFile()) throw new StoreError('unsupported', 'source: this is no longer a file')
-      const attributes = this.#attributesOf(found, fd)
+      const { found, attributes } = locally(() => this.#opened(fd), 'source')
       const fill = (to: number) => this.#fill(fd, to, found)
       const losses = this.#atTarget(() =>
         replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, fill, this.#look),
@@ -131,6 +129,12 @@ export class LocalCopy {
     } catch (error) {
       throw targetError(localError(error))
     }
+  }
+
+  #opened(fd: number): { readonly found: Stats; readonly attributes: FileAttributes } {
+    const found = fstatSync(fd)
+    if (!found.isFile()) throw new StoreError('unsupported', 'this is no longer a file')
+    return { found, attributes: this.#attributesOf(found, fd) }
   }
 
   #open(name: Buffer): number {

@@ -90,7 +90,7 @@ async function copyInParts(
 export async function copyOther(run: Run, path: StorePath, counts: Counts): Promise<number | undefined> {
   const { source, target, spec } = run
   const found = await source.stat(path)
-  if (found === undefined) throw new StoreError('gone', 'source: it is no longer there')
+  if (found === undefined) throw new StoreError('gone', 'it is no longer there', { side: 'source' })
   const { follow, extended } = readOptions(spec)
   if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
   if (found.type === 'file') {
@@ -107,7 +107,7 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
   if (!target.features.symlinks || target.makeLink === undefined) {
     counts.linksNotKept++
-    throw new StoreError('unsupported', 'target: it cannot hold symbolic links')
+    throw new StoreError('unsupported', 'it cannot hold symbolic links', { side: 'target' })
   }
   checkAccepted(run, path, 'symlink', 0)
   await run.pace.pay(0)

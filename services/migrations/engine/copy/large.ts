@@ -1,6 +1,6 @@
 import { closeSync, fstatSync } from 'node:fs'
 import type { SourceFile, StorePath } from '../../../drivers/driver.ts'
-import { localError } from '../../../drivers/local-errors.ts'
+import { locally } from '../../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../../drivers/local-file.ts'
 import { openSource } from '../../../drivers/local-links.ts'
 import { markPart } from '../../../drivers/local-parts.ts'
@@ -260,13 +260,7 @@ async function copyPartLocally(
   }
 }
 
-function inSource<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw localError(error, 'source')
-  }
-}
+const inSource = <T>(work: () => T): T => locally(work, 'source')
 
 /** Throws `changed` when the open file is another version. */
 function statOfVersion(fd: number, { version }: PartsOf): { readonly blocks: number } {

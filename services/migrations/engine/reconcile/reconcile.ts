@@ -59,7 +59,7 @@ async function compareFolders(
 
 /** A volume that is not mounted must not empty the target: the root's absence is no deletion. */
 const rootIsGone = (cause: StoreError) =>
-  new StoreError('unreachable', 'source: the folder of the migration is not there', { cause })
+  new StoreError('unreachable', 'the folder of the migration is not there', { cause, side: 'source' })
 
 /** Compares the names that somebody was told of. */
 async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying): Promise<void> {
@@ -70,7 +70,7 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
     return
   }
   const there = await run.source.stat(path)
-  if (there === undefined) throw new StoreError('gone', 'source: the folder is no longer there')
+  if (there === undefined) throw new StoreError('gone', 'the folder is no longer there', { side: 'source' })
   // That a name is not there says something only while its folder is.
   if (group.folder.length > 0 && !isFolder(run, there)) return
   const place = await applying.place(group.folder, path)

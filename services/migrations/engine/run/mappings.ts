@@ -105,11 +105,13 @@ const longest = (mappings: readonly EngineMapping[]): EngineMapping | undefined 
 const collision = (goal: StorePath, { from }: EngineMapping) =>
   new StoreError(
     'collision',
-    `target: ${textFromPath(goal)} is taken: a path mapping leads ${textFromPath(from)} of the source there`,
+    `${textFromPath(goal)} is taken: a path mapping leads ${textFromPath(from)} of the source there`,
+    { side: 'target' },
   )
 
 const notFolder = (path: StorePath) =>
   new StoreError(
     'unsupported',
-    `source: ${textFromPath(path)} has a path mapping, and is no folder; map the folder that it is in`,
+    `${textFromPath(path)} has a path mapping, and is no folder; map the folder that it is in`,
+    { side: 'source' },
   )

@@ -1,5 +1,5 @@
 import type { PutOff } from '../../../../subjects/condition-terms.ts'
-import { StoreError, type StorePath } from '../../../drivers/driver.ts'
+import { saidOf, StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { localError } from '../../../drivers/local-errors.ts'
 import { noCounts, type Failure, type ItemResult } from './counts.ts'
 import { encodeItem, type Item } from '../items/items.ts'
@@ -46,7 +46,7 @@ export class Outcome {
   #putsOff(path: StorePath, error: StoreError): boolean {
     if (!isWorthRetry(error, this.#attempt)) return false
     this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, error.retryAfterMs))
-    const message = `${textFromPath(path)}: ${error.message}`.slice(0, maxMessageLength)
+    const message = `${textFromPath(path)}: ${saidOn(error)}`.slice(0, maxMessageLength)
     this.#putOff = { reason: reasonOf(error), message }
     this.counts.pathsRequeued++
     return true
@@ -55,7 +55,7 @@ export class Outcome {
   /** Takes note of what will not be tried again. */
   failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): void {
     const known = storeError(error)
-    const message = known.message.slice(0, maxMessageLength)
+    const message = saidOn(known).slice(0, maxMessageLength)
     this.#failures.push({
       path: textFromPath(path),
       failure: known.failure,
@@ -89,6 +89,12 @@ export class Outcome {
   }
 }
 
+/**
+ * What is told of the failure of a path: on which side it was, and what went wrong. Whoever writes marks what the target
+ * says; all else is the source's.
+ */
+export const saidOn = ({ side = 'source', message }: StoreError): string => saidOf(side, message)
+
 /** Whether a store is the reason, or one path. */
 function reasonOf(error: StoreError): PutOff['reason'] {
   if (!isOutage(error)) return 'TRYING_AGAIN'
@@ -112,13 +118,19 @@ export function storeError(error: unknown): StoreError {
  */
 export function targetError(error: unknown): StoreError {
   const { failure, message, retryAfterMs } = storeError(error)
-  const options = { cause: error, isTargets: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  return new StoreError(failure === 'gone' ? 'io' : failure, `target: ${message}`, options)
+  const options = {
+    cause: error,
+    side: 'target',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  } as const
+  return new StoreError(failure === 'gone' ? 'io' : failure, message, options)
 }
 
 /**
- * The error of work that reads a file of the source that is open, and writes it: what knows a class already says whose it
- * is, and only the target denies anything.
+ * The error of work that reads a file of the source that is open, and writes it: what is read says that it is the source's,
+ * and nobody but the source changes.
  */
 export const writingError = (error: unknown): StoreError =>
-  error instanceof StoreError && error.failure !== 'permission' ? error : targetError(localError(error))
+  error instanceof StoreError && (error.side === 'source' || error.failure === 'changed')
+    ? error
+    : targetError(localError(error))

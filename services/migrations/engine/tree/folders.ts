@@ -35,7 +35,8 @@ export async function makeFolders(run: Run, path: StorePath): Promise<void> {
   if (there.length === 0 || (await isThere(run, there))) return
   await makeParents(run, path)
   const original = await run.source.stat(path)
-  if (original === undefined) throw new StoreError('gone', 'source: its folder is no longer there')
+  if (original === undefined)
+    throw new StoreError('gone', 'its folder is no longer there', { side: 'source' })
   await makeFolder(run, path, original.mode)
 }
 
@@ -86,7 +87,8 @@ export async function makeRealFolders(
     ? await makeParents(run, whole).then(() => undefined)
     : await makeRealFolders(run, parentOf(path), known)
   const original = await run.source.stat(whole)
-  if (!isFolder(run, original)) throw new StoreError('gone', 'source: its folder is no longer there')
+  if (!isFolder(run, original))
+    throw new StoreError('gone', 'its folder is no longer there', { side: 'source' })
   const found = await atTarget(run.target.stat(there))
   known.add(key)
   if (found?.type === 'folder') return above

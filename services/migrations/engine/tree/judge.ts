@@ -19,7 +19,7 @@ export interface FolderJudge {
   readonly judge: (entry: Entry) => Judgement
 }
 
-const unusableName = 'source: its name is empty, . or .., which no path can have'
+const unusableName = 'its name is empty, . or .., which no path can have'
 
 /** @param folder in the source */
 export function judgeFolder(run: Run, folder: StorePath): FolderJudge {
@@ -32,7 +32,7 @@ export function judgeFolder(run: Run, folder: StorePath): FolderJudge {
     judge: (entry) => {
       // Drivers tell names that no path can have as this type: object stores have such.
       if (entry.type === 'other' && !isName(entry.name))
-        return { error: new StoreError('name', unusableName) }
+        return { error: new StoreError('name', unusableName, { side: 'source' }) }
       const verdict = rules?.verdict(entry) ?? 'taken'
       const error = typeof verdict === 'string' ? collision?.(entry) : undefined
       return error === undefined ? verdict : { error }

@@ -19,12 +19,15 @@ export async function overtaken(
   const known = storeError(error)
   try {
     const now = await look()
-    if (now === undefined) return new StoreError('gone', 'source: it is no longer there', { cause: error })
+    if (now === undefined)
+      return new StoreError('gone', 'it is no longer there', { cause: error, side: 'source' })
     if (known.failure !== 'unsupported' || now.type === 'other') return known
     const isOther =
       now.type === 'folder' ||
       ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.features.symlinks))
-    return isOther ? new StoreError('changed', 'source: it became another type', { cause: error }) : known
+    return isOther
+      ? new StoreError('changed', 'it became another type', { cause: error, side: 'source' })
+      : known
   } catch {
     // What cannot be looked at failed for its own reason.
     run.stop.check()

@@ -193,8 +193,8 @@ export async function asRemoval<T>(removal: Promise<T>): Promise<T> {
   try {
     return await removal
   } catch (error) {
-    const { failure, message, retryAfterMs, isTargets } = storeError(error)
-    const options = { cause: error, isTargets, isRemoval: true }
+    const { failure, message, retryAfterMs, side } = storeError(error)
+    const options = { cause: error, side, isRemoval: true }
     throw new StoreError(failure, message, {
       ...options,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

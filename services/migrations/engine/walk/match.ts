@@ -4,6 +4,7 @@ import { type Failure, noCounts } from '../run/counts.ts'
 import { matchFolder } from '../tree/match-folder.ts'
 import { textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
+import { saidOn } from '../run/outcome.ts'
 import { storePath, type Run } from '../run/run.ts'
 import type { Collected } from './findings.ts'
 import { mayDelete } from './only-target.ts'
@@ -55,11 +56,11 @@ export class Matcher implements Judge {
     return undefined
   }
 
-  unreadable(path: StorePath, { failure, message }: StoreError, found: Collected): void {
+  unreadable(path: StorePath, error: StoreError, found: Collected): void {
     const undeleted: Failure = {
       path: textFromPath(this.#at(path)),
-      failure,
-      message: `${message}; not deleted`,
+      failure: error.failure,
+      message: `${saidOn(error)}; not deleted`,
       attempts: 1,
       isRemoval: true,
     }

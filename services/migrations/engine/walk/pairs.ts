@@ -69,7 +69,7 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
   }
   const beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
   if (folder.side === 'both' && beside === undefined)
-    throw new StoreError('gone', 'target: the folder is no longer there')
+    throw new StoreError('gone', 'the folder is no longer there', { side: 'target' })
   for await (const batch of run.source.list(path, run.stop.signal)) {
     // Asked for links too that are left out: what stands under their names is not only at the target.
     const found = (await beside?.find(batch)) ?? new Map<Entry, Entry>()

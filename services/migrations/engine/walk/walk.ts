@@ -172,7 +172,8 @@ class FolderWalk {
  * about what is at the target. Throws for it.
  */
 export function requireRoot(path: StorePath): void {
-  if (path.length === 0) throw new StoreError('gone', 'source: the folder of the migration is not there')
+  if (path.length === 0)
+    throw new StoreError('gone', 'the folder of the migration is not there', { side: 'source' })
 }
 
 const nowhere = new StoreError(

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Changes } from '../../../../services/migrations/changes/changes.ts'
 import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
 import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
+import { HeldNames } from '../../../../services/migrations/changes/held-names.ts'
 import { KnownFailures } from '../../../../services/migrations/changes/known-failures.ts'
 import { LocalWatch } from '../../../../services/migrations/changes/local-watch.ts'
 import { RemovalsHeld } from '../../../../services/migrations/changes/on-hold.ts'
@@ -129,6 +130,20 @@ test('what is to be looked at again comes again by itself', async () => {
   writeFileSync(live.at('file'), 'x')
   live.done(await live.next(), named('a', 'other'))
   expect(await live.next(2)).toMatchObject({ paths: ['a/other'] })
+})
+
+test('a name that is put off again and again waits since its first change, and says so when that is long ago', () => {
+  const held = new HeldNames(() => undefined)
+  const nowMs = steadyMs()
+  const hold = (sinceMs: number) =>
+    held.hold({ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs }, nowMs + 60_000)
+  hold(nowMs - 1_000)
+  expect([held.oldestMs, held.writtenTo]).toEqual([nowMs - 1_000, undefined])
+  hold(nowMs - 20_000)
+  // A newer change of it came into the queue before it was held.
+  hold(nowMs)
+  expect([held.oldestMs, held.writtenTo]).toEqual([nowMs - 20_000, '/a/1'])
+  held.close()
 })
 
 test('a change is applied when all that its item made is done, what was tried again included', async () => {

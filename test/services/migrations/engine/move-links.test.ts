@@ -56,16 +56,21 @@ test('links that lead nowhere, round in a circle, out of the root or up are list
   expect(
     Object.fromEntries(failures.map(({ path, failure, message }) => [path, `${failure}: ${message}`])),
   ).toEqual({
-    '/dangling': 'unsupported: the symbolic link leads to nothing; it is not followed',
-    '/itself': 'unsupported: the symbolic link leads round in a circle; it is not followed',
-    '/out': expect.stringMatching(/^permission: .* leads out of the root/),
-    '/out to file': expect.stringMatching(/^permission: .* leads out of the root/),
-    '/a/up': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
-    '/a/b/around': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
-    '/a/across/back': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
-    '/c/back/across': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
-    '/c/back/up': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
-    '/c/back/b/around': 'unsupported: the symbolic link leads to a folder that it is in; it is not followed',
+    '/dangling': 'unsupported: source: the symbolic link leads to nothing; it is not followed',
+    '/itself': 'unsupported: source: the symbolic link leads round in a circle; it is not followed',
+    '/out': expect.stringMatching(/^permission: source: .* leads out of the root/),
+    '/out to file': expect.stringMatching(/^permission: source: .* leads out of the root/),
+    '/a/up': 'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
+    '/a/b/around':
+      'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
+    '/a/across/back':
+      'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
+    '/c/back/across':
+      'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
+    '/c/back/up':
+      'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
+    '/c/back/b/around':
+      'unsupported: source: the symbolic link leads to a folder that it is in; it is not followed',
   })
   expect(counts).toMatchObject({ failures: 10, linksScanned: 10, filesMigrated: 0 })
   expect(readdirSync(move.to).toSorted()).toEqual(['a', 'c'])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/driver.ts'
-import { Outcome, targetError } from '../../../../services/migrations/engine/run/outcome.ts'
+import { Outcome, targetError, writingError } from '../../../../services/migrations/engine/run/outcome.ts'
 import { asRemoval } from '../../../../services/migrations/engine/tree/remove-tree.ts'
 import { backoffMs, stillToWaitMs } from '../../../../services/migrations/engine/run/retry.ts'
 import { type FailureClass, failureClassNames } from '../../../../subjects/failure-classes.ts'
@@ -54,7 +54,9 @@ describe('tries of a file, by the reason why it fails', () => {
     const [tries, reasons] = table[failure]
     const found = failingWith(new StoreError(failure, 'no'))
     expect(found).toMatchObject({ tries, reasons, counts: { failures: 1 } })
-    expect(found.failures).toEqual([{ path: '/folder/file', failure, message: 'no', attempts: tries }])
+    expect(found.failures).toEqual([
+      { path: '/folder/file', failure, message: 'source: no', attempts: tries },
+    ])
     const plain = [1, 4, 16, ...Array.from({ length: 56 }, () => 60)].slice(0, tries - 1)
     expect(found.waitsMs).toEqual(plain.map((seconds) => between(seconds * 1_000)))
     // A store that comes back within most of an hour costs no failure.
@@ -69,6 +71,16 @@ describe('tries of a file, by the reason why it fails', () => {
     const found = failingWith(targetError(new StoreError(failure, 'no')))
     const ofTarget = reasons.map((reason) => reason.replace('SOURCE', 'TARGET'))
     expect(found).toMatchObject({ tries, reasons: ofTarget, failures: [{ message: 'target: no' }] })
+  })
+
+  test('of a file that is read and written, only what is read is the source’s', () => {
+    const sides = [
+      new StoreError('changed', 'no'),
+      new StoreError('io', 'no', { side: 'source' }),
+      new StoreError('corrupt', 'no'),
+      new Error('no'),
+    ].map((error) => failingWith(writingError(error)).failures[0]?.message)
+    expect(sides).toEqual(['source: no', 'source: no', 'target: no', 'target: no'])
   })
 
   test('what no driver foresaw is tried as often as one odd file', () => {
