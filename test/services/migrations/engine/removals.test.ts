@@ -152,6 +152,20 @@ describe('the trash of a live migration', () => {
     await move.apply(changed('was a file', { names: ['2'] }), changed('', { names: ['was a folder'] }))
     expect(move.listed('.gantry-trash/live')).toEqual(['was a file', 'was a folder', 'was a folder/1'])
   })
+
+  test('takes a folder whose name it has as a file from before, and names of any length', async () => {
+    using move = createGuarded({ trash: 'live' })
+    const long = 'x'.repeat(255)
+    for (const path of ['a', 'a/b', 'a/b/c', 'a/b/d', long, long]) {
+      move.fillTarget(path)
+      const { failures } = await move.apply(changed('', { trees: ['a', long] }))
+      expect(failures).toEqual([])
+    }
+    expect(move.listed('.gantry-trash/live')).toEqual(
+      ['a', 'a~2', 'a~2/b', 'a~2/b~2', 'a~2/b~2/c', 'a~2/b~2/d', long, `${long.slice(2)}~2`].toSorted(),
+    )
+    expect(move.listed().filter((path) => !path.startsWith('.gantry-trash'))).toEqual([])
+  })
 })
 
 describe('the guard of a live migration', () => {
