@@ -13,6 +13,7 @@ import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { withLinks } from '../tree/links.ts'
 import {
   hasAttributes,
+  hasChangedOthers,
   hasSameLink,
   isChangedSince,
   isOwn,
@@ -104,6 +105,15 @@ export class Applying {
     })
   }
 
+  /** Looks at a told name of a folder that a rule leaves out: what is written to there may have other names elsewhere. */
+  async toldLeftOut(folder: StorePath, path: StorePath, name: Buffer, isTree: boolean): Promise<void> {
+    await this.#account.trying(folder, name, isTree, async () => {
+      const found = await this.#run.source.stat(joinPath(path, name))
+      if (found !== undefined && hasChangedOthers(this.#run, found, isTree))
+        this.#account.hasOtherNames = true
+    })
+  }
+
   /** Compares an entry that a listing of the source has with what the target has beside it. */
   async found(place: Place, entry: Entry, there: Entry | undefined, how: Omit<How, 'isTold'>): Promise<void> {
     const run = this.#run
@@ -183,6 +193,9 @@ export class Applying {
 
   async #judged(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const judgement = place.judge(entry)
+    const isUnknown = judgement !== 'taken' || there === undefined
+    if (isUnknown && (how.isTold || how.isReplaced) && hasChangedOthers(this.#run, entry, how.isTree))
+      this.#account.hasOtherNames = true
     if (judgement === 'taken') return this.#apply(place, entry, there, how)
     // Only on the way to what is included: it is made for the first that it holds.
     if (judgement === 'walked') {

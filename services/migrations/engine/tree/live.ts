@@ -73,6 +73,14 @@ export function isChangedSince(
 }
 
 /**
+ * Whether a file that the target has not under this name may have changed under others, which nobody was told of. A name
+ * that is merely new is no write, as far as the file's time says so.
+ */
+export const hasChangedOthers = ({ spec: { live } }: Run, entry: Entry, isNew: boolean): boolean =>
+  (entry.nameCount ?? 1) > 1 &&
+  (!isNew || entry.modifiedMs === undefined || entry.modifiedMs >= (live?.startedMs ?? 0))
+
+/**
  * What the target's file lacks of the source's: nothing, attributes alone, what only a copy gives, or that which only a look
  * at the content can tell.
  * @param isTold something about it has changed: attributes that cannot be compared are given once more

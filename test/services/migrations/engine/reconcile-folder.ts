@@ -24,6 +24,8 @@ export interface Reconciled {
   readonly busy: string[]
   /** Paths that are gone at the source, and done with at the target. */
   readonly gone: string[]
+  /** Whether everything is to be compared, for the other names of a file. */
+  readonly hasOtherNames: boolean
   /** How often an item was worked on. */
   readonly items: number
 }
@@ -53,6 +55,7 @@ export async function reconcile(
   const items: Uint8Array[] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
   const { signal } = new AbortController()
   let done = 0
+  let hasOtherNames = false
   for (let item = items.shift(); item !== undefined; item = items.shift()) {
     done++
     const isListed = ['reconcile', 'region'].includes(kindOf(item))
@@ -69,9 +72,10 @@ export async function reconcile(
     again.push(...(result.again ?? []).flatMap(pathsOf))
     busy.push(...(result.busy ?? []).flatMap(pathsOf))
     gone.push(...(result.gone ?? []))
+    hasOtherNames ||= result.hasOtherNames === true
     if (result.retry !== undefined) items.push(result.retry)
   }
-  return { counts, failures, again, busy, gone, items: done }
+  return { counts, failures, again, busy, gone, hasOtherNames, items: done }
 }
 
 function pathsOf(bytes: Uint8Array): string[] {

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  linkSync,
   lchownSync,
   lstatSync,
   lutimesSync,
@@ -502,6 +503,32 @@ describe('what a migration is told to do', () => {
     expect(move.listed()).toEqual(['b.tmp', 'cache', 'cache/theirs', 'kept'])
     // Of what is at the source; a comparison tells of no change.
     expect(excluded).toEqual([2, 0, 0])
+  })
+
+  test('a write under a name that is left out, or new, has everything compared for its other names', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
+    mkdirSync(move.from('cache'))
+    writeFileSync(move.from('file'), 'x')
+    for (const path of ['file.tmp', 'cache/file']) linkSync(move.from('file'), move.from(path))
+    writeFileSync(move.from('alone.tmp'), 'x')
+    await move.apply(everything)
+    const isToCompare = async (...told: Parameters<typeof changed>) =>
+      (await move.apply(changed(...told))).hasOtherNames
+    expect(await isToCompare('', { names: ['file.tmp'] })).toBe(true)
+    expect(await isToCompare('cache', { names: ['file'] })).toBe(true)
+    expect(await isToCompare('', { names: ['alone.tmp'], trees: ['cache'] })).toBe(false)
+
+    mkdirSync(move.from('folder'))
+    for (const path of ['new', 'folder/new']) linkSync(move.from('file'), move.from(path))
+    appendFileSync(move.from('new'), 'y')
+    expect(await isToCompare('', { trees: ['new'] })).toBe(true)
+    expect(await isToCompare('', { trees: ['folder'] })).toBe(true)
+    // A new name of what was written to long ago.
+    utimesSync(move.from('file'), 1, 1)
+    await move.apply(everything)
+    linkSync(move.from('file'), move.from('newer'))
+    expect(await isToCompare('', { trees: ['newer'] })).toBe(false)
+    expect((await move.apply(everything)).hasOtherNames).toBe(false)
   })
 
   test('what is renamed to a name that is left out goes from the target, and comes back with another', async () => {
