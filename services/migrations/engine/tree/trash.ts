@@ -7,6 +7,9 @@ import { atTarget } from '../run/run.ts'
 
 const folder = Buffer.from(trashFolder)
 
+/** Files come into it without the folders that kept them from others. */
+const privateMode = 0o700
+
 /** Whether a path of the target is the trash, or in it. */
 export const isTrash = (there: StorePath): boolean => isWithin(folder, there)
 
@@ -20,7 +23,7 @@ async function moveToTrash(driver: Driver, path: StorePath, name: string): Promi
     throw new GantryError('UNSUPPORTED', 'the target has no way to keep what is deleted')
   const root = joinPath(folder, Buffer.from(name))
   if (!(await isFolder(driver, root))) {
-    await driver.makeFolder(folder, {})
+    if (!(await isFolder(driver, folder))) await driver.makeFolder(folder, { mode: privateMode })
     await driver.makeFolder(root, {})
   }
   const parent = await makeFolders(driver, root, parentOf(path))

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { reconcileItems } from '../../../../services/migrations/engine/items/changed-folders.ts'
@@ -131,6 +131,8 @@ describe('the trash of a live migration', () => {
       move.fillTarget('file')
       await move.apply(changed('', { names: ['file'] }))
     }
+    // What was in folders that nobody else could open is there in others.
+    expect(statSync(move.to('.gantry-trash')).mode & 0o777).toBe(0o700)
     const names = ['', '~2', '~3', '~4', '~5', '~6'].map((number) => `file${number}`)
     expect(move.listed('.gantry-trash/live')).toEqual([...names, 'tree', 'tree/below', 'tree/below/1'])
     expect(move.listed().filter((path) => !path.startsWith('.gantry-trash'))).toEqual([])
