@@ -12,6 +12,7 @@ import type { ChangedFolder } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { withLinks } from '../tree/links.ts'
 import {
+  followsLinks,
   hasAttributes,
   hasChangedOthers,
   hasSameLink,
@@ -19,6 +20,7 @@ import {
   isOwn,
   isSkipped,
   isWatched,
+  mayHaveOthers,
   missingAt,
   quietMs,
 } from '../tree/live.ts'
@@ -93,6 +95,7 @@ export class Applying {
         this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
+      if (isGone && there !== undefined && followsLinks(run)) this.#account.hasOtherNames = true
       if (entry !== undefined)
         return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
@@ -254,7 +257,7 @@ export class Applying {
     if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
-    if (isTold && missing !== 'nothing' && (entry.nameCount ?? 1) > 1) this.#account.hasOtherNames = true
+    if (isTold && missing !== 'nothing' && mayHaveOthers(run, entry)) this.#account.hasOtherNames = true
     if (missing === 'copy') return true
     if (missing === 'unknown' || isReplaced) {
       if ((await sizeOfSame(run, path)) === undefined) return true

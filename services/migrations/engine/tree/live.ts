@@ -1,6 +1,7 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { isSameTime } from '../run/known.ts'
 import { targetPath } from '../run/mappings.ts'
+import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from '../run/run.ts'
 import { defaultMetadata } from '../../../../subjects/migration-terms.ts'
 
@@ -72,13 +73,22 @@ export function isChangedSince(
   return changedMs + (isTold ? tickOf(from, to) : 0) > settledMs && changedMs <= Date.now()
 }
 
+/** Whether the source has symbolic links that are followed: whatever changes may do so under other paths as well. */
+export const followsLinks = ({ spec }: Run): boolean => linksOf(spec) === 'follow'
+
+/** Whether a change of something may be one of other paths as well, which nobody was told of. */
+export const mayHaveOthers = (run: Run, { nameCount = 1 }: Entry): boolean =>
+  nameCount > 1 || followsLinks(run)
+
 /**
- * Whether a file that the target has not under this name may have changed under others, which nobody was told of. A name
- * that is merely new is no write, as far as the file's time says so.
+ * The same of what the target has not under this name. A name of a file that is merely new is no write, as far as the file's
+ * time says so.
  */
-export const hasChangedOthers = ({ spec: { live } }: Run, entry: Entry, isNew: boolean): boolean =>
-  (entry.nameCount ?? 1) > 1 &&
-  (!isNew || entry.modifiedMs === undefined || entry.modifiedMs >= (live?.startedMs ?? 0))
+export const hasChangedOthers = (run: Run, entry: Entry, isNew: boolean): boolean => {
+  const { modifiedMs = Number.POSITIVE_INFINITY } = entry
+  const isWritten = !isNew || modifiedMs >= (run.spec.live?.startedMs ?? 0)
+  return mayHaveOthers(run, entry) && (followsLinks(run) || isWritten)
+}
 
 /**
  * What the target's file lacks of the source's: nothing, attributes alone, what only a copy gives, or that which only a look

@@ -720,6 +720,13 @@ describe('what a migration is told to do', () => {
       expect(move.listed()).toEqual(wanted)
       await move.apply(everything)
       expect(move.listed()).toEqual(wanted)
+
+      // Nobody is told of links that lead to what changes.
+      appendFileSync(move.from('file'), 'more')
+      const told = [await move.apply(changed('', { names: ['file'] }))]
+      rmSync(move.from('file'))
+      told.push(await move.apply(changed('', { names: ['file'] })))
+      for (const { hasOtherNames } of told) expect(hasOtherNames).toBe(links === 'follow')
     }
   })
 })
