@@ -95,9 +95,11 @@ export class Applying {
         this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
+      // A link that is followed may lead to another folder by now, or to another file of the same size and time.
+      const isNew = isTree || found?.type === 'symlink'
       if (isGone && there !== undefined && followsLinks(run)) this.#account.hasOtherNames = true
       if (entry !== undefined)
-        return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
+        return this.#judged(place, entry, there, { isTold: true, isTree: isNew, isReplaced: isNew })
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
       const mayGo = ({ type }: Entry) => (isGone && isTree) || type !== 'folder'
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))

@@ -729,4 +729,25 @@ describe('what a migration is told to do', () => {
       for (const { hasOtherNames } of told) expect(hasOtherNames).toBe(links === 'follow')
     }
   })
+
+  test('a link that is followed brings what it leads to now, be it alike', async () => {
+    using move = createLiveMove({ links: 'follow' })
+    for (const version of ['1', '2']) {
+      mkdirSync(move.from(version))
+      for (const file of [`${version}/file`, `${version}/only ${version}`])
+        writeFileSync(move.from(file), version)
+      utimesSync(move.from(`${version}/file`), 1, 1)
+    }
+    const lead = (version: string) => {
+      for (const name of ['file', 'folder']) rmSync(move.from(name), { force: true })
+      symlinkSync(`${version}/file`, move.from('file'))
+      symlinkSync(version, move.from('folder'))
+    }
+    lead('1')
+    await move.apply(everything)
+    lead('2')
+    await move.apply(changed('', { names: ['file', 'folder'] }))
+    expect(move.listed().slice(-3)).toEqual(['folder', 'folder/file', 'folder/only 2'])
+    expect(['file', 'folder/file'].map((path) => readFileSync(move.to(path), 'utf8'))).toEqual(['2', '2'])
+  })
 })
