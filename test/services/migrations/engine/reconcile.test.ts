@@ -531,6 +531,29 @@ describe('what a migration is told to do', () => {
     expect((await move.apply(everything)).hasOtherNames).toBe(false)
   })
 
+  for (const [how, told] of [
+    ['told', changed('', { trees: ['folder', 'file', 'with excluded'] })],
+    ['compared', everything],
+  ] as const) {
+    test(`what is gone goes though something of another type that does not come has its name, ${how}`, async () => {
+      const size = { id: 'large', type: 'fileSize', value: 10, unit: 'B' } as const
+      using move = createLiveMove(rules({ inclusions: [glob('*.txt'), glob('file')], exclusions: [size] }))
+      for (const folder of ['folder', 'with excluded']) {
+        mkdirSync(move.from(folder))
+        writeFileSync(move.from(`${folder}/a.txt`), 'x')
+      }
+      writeFileSync(move.from('file'), 'x')
+      await move.apply(everything)
+      writeFileSync(move.to('with excluded/large.txt'), 'more than may be')
+      for (const path of ['folder', 'with excluded']) {
+        rmSync(move.from(path), { recursive: true })
+        writeFileSync(move.from(path), 'x')
+      }
+      await move.apply(told)
+      expect(move.listed()).toEqual(['file', 'with excluded', 'with excluded/large.txt'])
+    })
+  }
+
   test('what is renamed to a name that is left out goes from the target, and comes back with another', async () => {
     using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
     mkdirSync(move.from('folder'))
