@@ -21,7 +21,7 @@ export class Account {
   /** Told names whose removal is held. */
   readonly #waiting = new ChangedNames()
   readonly #held: HeldRemoval[] = []
-  /** Whether something was written to a file with several names. */
+  /** Whether something changed that may be under other paths too: a file with several names, or what links lead to. */
   hasOtherNames = false
   /** Large files that somebody writes to, by how long they are left alone. */
   readonly #busy = new Map<number, ChangedNames>()

@@ -9,15 +9,19 @@ import { Copies } from './copies.ts'
 import { add, type ItemResult } from '../run/counts.ts'
 import { isFolder, makeFolder, makeParents, makeRealFolders } from '../tree/folders.ts'
 import type { ChangedFolder } from '../items/items.ts'
+import { mayReplace } from '../tree/in-the-way.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { withLinks } from '../tree/links.ts'
 import {
+  followsLinks,
   hasAttributes,
+  hasChangedOthers,
   hasSameLink,
   isChangedSince,
   isOwn,
   isSkipped,
   isWatched,
+  mayHaveOthers,
   missingAt,
   quietMs,
 } from '../tree/live.ts'
@@ -73,8 +77,8 @@ export class Applying {
   /** The entries of a folder as the migration's choice for symbolic links makes them. */
   async resolved(place: Place, entries: readonly Entry[]): Promise<readonly Entry[]> {
     const found = { counts: this.#account.counts, refused: [] as { name: Buffer; error: StoreError }[] }
-    const isExcluded = (link: Entry) => this.#isExcluded(place, link)
-    const resolved = await withLinks(this.#run, place.path, entries, found, isExcluded)
+    const isLeftOut = (link: Entry) => isExcluded(place.judge(link))
+    const resolved = await withLinks(this.#run, place.path, entries, found, isLeftOut)
     for (const { name, error } of found.refused)
       this.#account.failedForGood(joinPath(place.path, name), error)
     return resolved
@@ -95,15 +99,27 @@ export class Applying {
         this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
+      // A link that is followed may lead to another folder by now, or to another file of the same size and time.
+      const isNew = isTree || found?.type === 'symlink'
+      if (isGone && there !== undefined && followsLinks(run)) this.#account.hasOtherNames = true
       if (entry !== undefined)
-        return this.#judged(place, entry, there, { isTold: true, isTree, isReplaced: isTree })
+        return this.#judged(place, entry, there, { isTold: true, isTree: isNew, isReplaced: isNew })
       // That a folder has gone is told of all that was in it: what else has gone was no counterpart of an older folder.
       const mayGo = ({ type }: Entry) => (isGone && isTree) || type !== 'folder'
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
-      if (isToGo && !this.#isExcluded(place, { ...there, name })) {
+      if (isToGo && !isExcluded(place.judge({ ...there, name }))) {
         const gone = { at: comingFrom(run, path), entry: there }
         this.#removals.later({ place, name, isTree, gone, may: mayRemoveAll(run) })
       }
+    })
+  }
+
+  /** Looks at a told name of a folder that a rule leaves out: what is written to there may have other names elsewhere. */
+  async toldLeftOut(folder: StorePath, path: StorePath, name: Buffer, isTree: boolean): Promise<void> {
+    await this.#account.trying(folder, name, isTree, async () => {
+      const found = await this.#run.source.stat(joinPath(path, name))
+      if (found !== undefined && hasChangedOthers(this.#run, found, isTree))
+        this.#account.hasOtherNames = true
     })
   }
 
@@ -126,7 +142,7 @@ export class Applying {
   /** Removes an entry that is only at the target, if the migration brought it there. */
   async isOnly(place: Place, entry: Entry): Promise<void> {
     const [run, { name }] = [this.#run, entry]
-    if (this.#isExcluded(place, entry)) return
+    if (isExcluded(place.judge(entry))) return
     await this.#account.trying(place.folder, name, true, async () => {
       const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
       const now = await run.source.stat(at.origin)
@@ -180,13 +196,15 @@ export class Applying {
     return this.#account.result(copied, { busy: this.#copies.large, warning: this.#refusal })
   }
 
-  #isExcluded(place: Place, entry: Entry): boolean {
-    return isExcluded(place.judge(entry))
-  }
-
   async #judged(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
     const judgement = place.judge(entry)
+    const isUnknown = judgement !== 'taken' || there === undefined
+    if (isUnknown && (how.isTold || how.isReplaced) && hasChangedOthers(this.#run, entry, how.isTree))
+      this.#account.hasOtherNames = true
     if (judgement === 'taken') return this.#apply(place, entry, there, how)
+    const isRefused = typeof judgement === 'object' && 'error' in judgement
+    if (!isRefused && isInTheWay(entry, there))
+      await this.#removeOld(place, { ...there, name: entry.name }, how)
     // Only on the way to what is included: it is made for the first that it holds.
     if (judgement === 'walked') {
       if (how.isTree || there === undefined) this.#below(place, entry, how)
@@ -195,10 +213,17 @@ export class Applying {
     else if (how.isTold) this.#account.counts.eventsExcluded++
   }
 
+  /** What came under a name is gone, and what has the name now, of another type, is not to come. */
+  async #removeOld(place: Place, there: Entry, { isTold, isTree }: How): Promise<void> {
+    const gone = { at: comingFrom(this.#run, joinPath(place.path, there.name)), entry: there }
+    const { isHeld } = await this.#removals.remove(place, there.name, gone, mayReplace(this.#run))
+    if (isHeld && isTold) this.#account.waits(place.folder, there.name, isTree)
+  }
+
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
-    const isInTheWay = there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')
-    if (isInTheWay && !(await this.#removals.clear(place, { ...there, name: entry.name }, how))) return
-    const beside = isInTheWay ? undefined : there
+    const isOther = isInTheWay(entry, there)
+    const beside = isOther ? undefined : there
+    if (isOther && !(await this.#removals.clear(place, { ...there, name: entry.name }, how))) return
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
       const waitMs = how.isTold ? quietMs(this.#run, entry) : 0
@@ -244,7 +269,7 @@ export class Applying {
     if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
-    if (isTold && missing !== 'nothing' && (entry.nameCount ?? 1) > 1) this.#account.hasOtherNames = true
+    if (isTold && missing !== 'nothing' && mayHaveOthers(run, entry)) this.#account.hasOtherNames = true
     if (missing === 'copy') return true
     if (missing === 'unknown' || isReplaced) {
       if ((await sizeOfSame(run, path)) === undefined) return true
@@ -269,3 +294,6 @@ export class Applying {
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))
   }
 }
+
+const isInTheWay = (entry: Entry, there: Entry | undefined): there is Entry =>
+  there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')

@@ -74,13 +74,13 @@ async function reconcileNames(run: Run, group: ChangedFolder, applying: Applying
   // That a name is not there says something only while its folder is.
   if (group.folder.length > 0 && !isFolder(run, there)) return
   const place = await applying.place(group.folder, path)
-  if (place === undefined) return
   const told = [
     ...group.names.map((name) => ({ name, isTree: false })),
     ...group.trees.map((name) => ({ name, isTree: true })),
   ]
   await concurrently(told, concurrencyOf(run), async ({ name, isTree }) => {
-    await applying.told(place, name, isTree)
+    if (place === undefined) await applying.toldLeftOut(group.folder, path, name, isTree)
+    else await applying.told(place, name, isTree)
   })
 }
 

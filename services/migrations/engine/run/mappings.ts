@@ -43,20 +43,18 @@ export function isMapped(run: Mapped, path: StorePath): boolean {
 }
 
 /**
- * Whether something of the source goes to a path of the target from elsewhere than from its origin: `here`, or only `below`
- * it, where a mapping of another folder leads. A path belongs to the mapping with the longest `to`.
+ * Whether what a path of the target has is not its origin's: `here`, or only `below` it, where a mapping of another folder
+ * leads. A path belongs to the mapping with the longest `to`.
  * @param origin where it would come from, in the source
  */
-export function takenAt(
-  { spec: { mappings } }: Mapped,
-  path: StorePath,
-  origin: StorePath,
-): 'here' | 'below' | undefined {
+export function takenAt(run: Mapped, path: StorePath, origin: StorePath): 'here' | 'below' | undefined {
+  const { mappings } = run.spec
   if (mappings === undefined) return undefined
+  // A folder that goes elsewhere leaves its place to whatever the target has there, also when the folder is gone.
+  if (!targetPath(run, origin).equals(path)) return 'here'
   const taker = longest(mappings.filter(({ to }) => isWithin(to, path)))
   if (taker !== undefined) {
     const from = joinPath(taker.from, relativePath(taker.to, path))
-    // A folder that goes elsewhere leaves its place to whatever the target has there.
     if (!from.equals(origin) && mappingOf(mappings, from) === taker) return 'here'
   }
   return mappings.some(({ to }) => isWithin(path, to) && !path.equals(to)) ? 'below' : undefined

@@ -1,6 +1,7 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { isSameTime } from '../run/known.ts'
 import { targetPath } from '../run/mappings.ts'
+import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, isFolderHere, type Run } from '../run/run.ts'
 import { defaultMetadata } from '../../../../subjects/migration-terms.ts'
 
@@ -70,6 +71,23 @@ export function isChangedSince(
   const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
   if (changedMs === undefined || settledMs === undefined) return false
   return changedMs + (isTold ? tickOf(from, to) : 0) > settledMs && changedMs <= Date.now()
+}
+
+/** Whether the source has symbolic links that are followed: whatever changes may do so under other paths as well. */
+export const followsLinks = ({ spec }: Run): boolean => linksOf(spec) === 'follow'
+
+/** Whether a change of something may be one of other paths as well, which nobody was told of. */
+export const mayHaveOthers = (run: Run, { nameCount = 1 }: Entry): boolean =>
+  nameCount > 1 || followsLinks(run)
+
+/**
+ * The same of what the target has not under this name. A name of a file that is merely new is no write, as far as the file's
+ * time says so.
+ */
+export const hasChangedOthers = (run: Run, entry: Entry, isNew: boolean): boolean => {
+  const { modifiedMs = Number.POSITIVE_INFINITY } = entry
+  const isWritten = !isNew || modifiedMs >= (run.spec.live?.startedMs ?? 0)
+  return mayHaveOthers(run, entry) && (followsLinks(run) || isWritten)
 }
 
 /**

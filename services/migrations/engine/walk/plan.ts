@@ -49,6 +49,7 @@ export class Planner implements Judge {
     const { source, target, verdict } = pair
     if (target !== undefined) count(found, 'entriesAtTarget')
     if (typeof verdict === 'object') {
+      await this.#cleared(pair, path, found)
       this.#excluded(pair, path, verdict.excludedBy, found)
       return undefined
     }

@@ -263,6 +263,29 @@ test('path mappings: what comes from elsewhere in the source stays', async () =>
   ])
 })
 
+test('path mappings: what the target has at the place of a folder that goes elsewhere stays, also when the folder is gone', async () => {
+  const mappings = [
+    ['p/r', 'deep/r'],
+    ['a', 'm'],
+    ['', ''],
+  ].map(([from = '', to = '']) => ({ from: Buffer.from(from), to: Buffer.from(to) }))
+  await using move = createMove({ mappings })
+  fill(move.from, 'a/1', 'p/r/2', 'stays')
+  await move.run()
+  fill(move.to, 'a/theirs', 'p/r/theirs')
+  const left = ['a', 'a/theirs', 'deep', 'p', 'p/r', 'p/r/theirs', 'stays']
+  expect((await plan(move)).counts).not.toHaveProperty('filesToDelete')
+  for (const path of ['a', 'p']) rmSync(join(move.from, path), { recursive: true })
+  expect((await plan(move)).samples.filter((one) => one.startsWith('DELETE'))).toEqual([
+    'DELETE /a',
+    'DELETE /a/1',
+    'DELETE /p/r',
+    'DELETE /p/r/2',
+  ])
+  await match(move)
+  expect(pathsIn(move.to)).toEqual(left)
+})
+
 test('path mappings: what they led elsewhere goes with its folders, as planned, with what is at its place only', async () => {
   const mappings = [
     ['p/r', 'deep/r'],

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { ToldNames } from '../../../../services/migrations/engine/walk/plan-by.ts'
 import { Planned, planAll } from '../../../../services/migrations/plans/plan-walk.ts'
 import type { MoveSpec } from '../../../../services/migrations/engine/mover.ts'
+import { packRules } from '../../../../services/migrations/engine/run/rules.ts'
 import { until } from '../../../support/until.ts'
 import { sharedMoves } from './move-folder.ts'
 import { changed, reconcile } from './reconcile-folder.ts'
@@ -21,8 +22,8 @@ function fill(root: string, ...files: string[]): void {
 }
 
 /** A live migration that was started when there was something at its target. */
-async function createLive(older: readonly string[], source: readonly string[]) {
-  const move = createMove()
+async function createLive(older: readonly string[], source: readonly string[], rules?: MoveSpec['rules']) {
+  const move = createMove(rules === undefined ? {} : { rules })
   fill(move.to, ...older)
   fill(move.from, ...source)
   const fileClock = () => {
@@ -110,6 +111,15 @@ test('a plan of a live migration tells what its comparison does then, and nothin
     foldersMigrated: counts.foldersToMake,
   })
   expect((await live.plan()).paths.filter((path) => !/^(KEEP|SKIP)/.test(path))).toEqual(['REFUSE /clash'])
+})
+
+test('what goes from under a name that something has now which is left out is planned, too', async () => {
+  const large = { id: 'large', type: 'fileSize', value: 10, unit: 'B' } as const
+  await using live = await createLive([], ['folder/a'], packRules({ exclusions: [large], inclusions: [] }))
+  rmSync(join(live.from, 'folder'), { recursive: true })
+  writeFileSync(join(live.from, 'folder'), 'more than may be')
+  expect((await live.plan()).paths).toEqual(['DELETE /folder', 'DELETE /folder/a', 'EXCLUDE /folder'])
+  expect((await live.apply(everything)).counts).toMatchObject({ filesRemoved: 1, foldersRemoved: 1 })
 })
 
 test('what was told of and waits is planned as it goes, however old; an empty source removes nothing', async () => {

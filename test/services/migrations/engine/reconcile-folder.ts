@@ -25,6 +25,8 @@ export interface Reconciled {
   readonly busy: string[]
   /** Paths that are gone at the source, and done with at the target. */
   readonly gone: string[]
+  /** Whether everything is to be compared, for the other names of a file. */
+  readonly hasOtherNames: boolean
   /** How many items were worked on. */
   readonly items: number
   /** Of these, by kind. */
@@ -62,6 +64,7 @@ export async function reconcile(
   )
   const { signal } = new AbortController()
   const kinds: Partial<Record<Item['kind'], number>> = {}
+  let hasOtherNames = false
   for (let item = items.shift(); item !== undefined; item = items.shift()) {
     const kind = kindOf(item)
     kinds[kind] = (kinds[kind] ?? 0) + 1
@@ -79,9 +82,10 @@ export async function reconcile(
     again.push(...(result.again ?? []).flatMap(pathsOf))
     busy.push(...(result.busy ?? []).flatMap(pathsOf))
     gone.push(...(result.gone ?? []))
+    hasOtherNames ||= result.hasOtherNames === true
     if (result.retry !== undefined) items.push(result.retry)
   }
-  return { counts, failures, again, busy, gone, items: sum(Object.values(kinds)), kinds }
+  return { counts, failures, again, busy, gone, hasOtherNames, items: sum(Object.values(kinds)), kinds }
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  linkSync,
   lchownSync,
   lstatSync,
   lutimesSync,
@@ -529,6 +530,55 @@ describe('what a migration is told to do', () => {
     expect(excluded).toEqual([2, 0, 0])
   })
 
+  test('a write under a name that is left out, or new, has everything compared for its other names', async () => {
+    using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
+    mkdirSync(move.from('cache'))
+    writeFileSync(move.from('file'), 'x')
+    for (const path of ['file.tmp', 'cache/file']) linkSync(move.from('file'), move.from(path))
+    writeFileSync(move.from('alone.tmp'), 'x')
+    await move.apply(everything)
+    const isToCompare = async (...told: Parameters<typeof changed>) =>
+      (await move.apply(changed(...told))).hasOtherNames
+    expect(await isToCompare('', { names: ['file.tmp'] })).toBe(true)
+    expect(await isToCompare('cache', { names: ['file'] })).toBe(true)
+    expect(await isToCompare('', { names: ['alone.tmp'], trees: ['cache'] })).toBe(false)
+
+    mkdirSync(move.from('folder'))
+    for (const path of ['new', 'folder/new']) linkSync(move.from('file'), move.from(path))
+    appendFileSync(move.from('new'), 'y')
+    expect(await isToCompare('', { trees: ['new'] })).toBe(true)
+    expect(await isToCompare('', { trees: ['folder'] })).toBe(true)
+    // A new name of what was written to long ago.
+    utimesSync(move.from('file'), 1, 1)
+    await move.apply(everything)
+    linkSync(move.from('file'), move.from('newer'))
+    expect(await isToCompare('', { trees: ['newer'] })).toBe(false)
+    expect((await move.apply(everything)).hasOtherNames).toBe(false)
+  })
+
+  for (const [how, told] of [
+    ['told', changed('', { trees: ['folder', 'file', 'with excluded'] })],
+    ['compared', everything],
+  ] as const) {
+    test(`what is gone goes though something of another type that does not come has its name, ${how}`, async () => {
+      const size = { id: 'large', type: 'fileSize', value: 10, unit: 'B' } as const
+      using move = createLiveMove(rules({ inclusions: [glob('*.txt'), glob('file')], exclusions: [size] }))
+      for (const folder of ['folder', 'with excluded']) {
+        mkdirSync(move.from(folder))
+        writeFileSync(move.from(`${folder}/a.txt`), 'x')
+      }
+      writeFileSync(move.from('file'), 'x')
+      await move.apply(everything)
+      writeFileSync(move.to('with excluded/large.txt'), 'more than may be')
+      for (const path of ['folder', 'with excluded']) {
+        rmSync(move.from(path), { recursive: true })
+        writeFileSync(move.from(path), 'x')
+      }
+      await move.apply(told)
+      expect(move.listed()).toEqual(['file', 'with excluded', 'with excluded/large.txt'])
+    })
+  }
+
   test('what is renamed to a name that is left out goes from the target, and comes back with another', async () => {
     using move = createLiveMove(rules({ exclusions: [glob('*.tmp'), glob('cache')] }))
     mkdirSync(move.from('folder'))
@@ -718,6 +768,34 @@ describe('what a migration is told to do', () => {
       expect(move.listed()).toEqual(wanted)
       await move.apply(everything)
       expect(move.listed()).toEqual(wanted)
+
+      // Nobody is told of links that lead to what changes.
+      appendFileSync(move.from('file'), 'more')
+      const told = [await move.apply(changed('', { names: ['file'] }))]
+      rmSync(move.from('file'))
+      told.push(await move.apply(changed('', { names: ['file'] })))
+      for (const { hasOtherNames } of told) expect(hasOtherNames).toBe(links === 'follow')
     }
+  })
+
+  test('a link that is followed brings what it leads to now, be it alike', async () => {
+    using move = createLiveMove({ links: 'follow' })
+    for (const version of ['1', '2']) {
+      mkdirSync(move.from(version))
+      for (const file of [`${version}/file`, `${version}/only ${version}`])
+        writeFileSync(move.from(file), version)
+      utimesSync(move.from(`${version}/file`), 1, 1)
+    }
+    const lead = (version: string) => {
+      for (const name of ['file', 'folder']) rmSync(move.from(name), { force: true })
+      symlinkSync(`${version}/file`, move.from('file'))
+      symlinkSync(version, move.from('folder'))
+    }
+    lead('1')
+    await move.apply(everything)
+    lead('2')
+    await move.apply(changed('', { names: ['file', 'folder'] }))
+    expect(move.listed().slice(-3)).toEqual(['folder', 'folder/file', 'folder/only 2'])
+    expect(['file', 'folder/file'].map((path) => readFileSync(move.to(path), 'utf8'))).toEqual(['2', '2'])
   })
 })

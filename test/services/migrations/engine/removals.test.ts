@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { reconcileItems } from '../../../../services/migrations/engine/items/changed-folders.ts'
@@ -131,6 +131,8 @@ describe('the trash of a live migration', () => {
       move.fillTarget('file')
       await move.apply(changed('', { names: ['file'] }))
     }
+    // What was in folders that nobody else could open is there in others.
+    expect(statSync(move.to('.gantry-trash')).mode & 0o777).toBe(0o700)
     const names = ['', '~2', '~3', '~4', '~5', '~6'].map((number) => `file${number}`)
     expect(move.listed('.gantry-trash/live')).toEqual([...names, 'tree', 'tree/below', 'tree/below/1'])
     expect(move.listed().filter((path) => !path.startsWith('.gantry-trash'))).toEqual([])
@@ -151,6 +153,20 @@ describe('the trash of a live migration', () => {
     writeFileSync(move.from('was a file/2'), 'x')
     await move.apply(changed('was a file', { names: ['2'] }), changed('', { names: ['was a folder'] }))
     expect(move.listed('.gantry-trash/live')).toEqual(['was a file', 'was a folder', 'was a folder/1'])
+  })
+
+  test('takes a folder whose name it has as a file from before, and names of any length', async () => {
+    using move = createGuarded({ trash: 'live' })
+    const long = 'x'.repeat(255)
+    for (const path of ['a', 'a/b', 'a/b/c', 'a/b/d', long, long]) {
+      move.fillTarget(path)
+      const { failures } = await move.apply(changed('', { trees: ['a', long] }))
+      expect(failures).toEqual([])
+    }
+    expect(move.listed('.gantry-trash/live')).toEqual(
+      ['a', 'a~2', 'a~2/b', 'a~2/b~2', 'a~2/b~2/c', 'a~2/b~2/d', long, `${long.slice(2)}~2`].toSorted(),
+    )
+    expect(move.listed().filter((path) => !path.startsWith('.gantry-trash'))).toEqual([])
   })
 })
 
