@@ -1,13 +1,13 @@
 import { closeSync } from 'node:fs'
 import type { StorePath, Upload } from './driver.ts'
-import { createFile, openForRewriting, removeFile } from './local-file.ts'
-import { beginParts, readParts } from './local-parts.ts'
+import { openForRewriting, removeFile } from './local-file.ts'
+import { readParts } from './local-parts.ts'
 import { FolderPaths, parentOf, type LocalRoot } from './local-root.ts'
 import { constructionOf, partsName, sharedName, temporaryNames } from './local-temporary.ts'
 import {
   constructionFor,
+  createConstruction,
   join,
-  modeUnderConstruction,
   removeConstruction,
   tokenOf,
   type UploadPlan,
@@ -28,9 +28,8 @@ export function beginSharedUpload(
   const there = find(folder, plan.tag, construction)
   const name = there?.name ?? sharedName(plan.tag, construction)
   const temporary = root.absolute(join(parentOf(path), name))
-  const fd = there === undefined ? createFile(temporary, modeUnderConstruction) : openForRewriting(temporary)
+  const fd = there === undefined ? createConstruction(temporary, true) : openForRewriting(temporary)
   try {
-    if (there === undefined) beginParts(temporary)
     const partCount = Math.ceil(plan.sizeBytes / plan.partBytes)
     const written = (there?.written ?? []).filter((index) => index < partCount)
     return { token: tokenOf(path, name, fd), sizeBytes: plan.sizeBytes, written }

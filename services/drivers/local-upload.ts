@@ -31,7 +31,7 @@ import { problemOfPath } from './path-text.ts'
 const tokenPattern = /^([\w-]+):([\w.~-]+):(\d+)$/
 
 /** Nobody but us reads a file under construction; its own mode comes with the commit. */
-export const modeUnderConstruction = 0o600
+const modeUnderConstruction = 0o600
 
 /** What an upload is of. */
 export interface UploadPlan {
@@ -58,9 +58,10 @@ export function beginUpload(
       ? undefined
       : takeOver(root.absolute(parentOf(path)), temporary, tag, { construction, liveThreads })
   const fd =
-    written === undefined ? createFile(temporary, modeUnderConstruction) : openForRewriting(temporary)
+    written === undefined
+      ? createConstruction(temporary, construction !== undefined)
+      : openForRewriting(temporary)
   try {
-    if (written === undefined && construction !== undefined) beginParts(temporary)
     const upload = { token: tokenOf(path, name, fd), sizeBytes }
     const partCount = Math.ceil(sizeBytes / partBytes)
     return written === undefined
@@ -68,6 +69,22 @@ export function beginUpload(
       : { ...upload, written: written.filter((index) => index < partCount) }
   } finally {
     closeSync(fd)
+  }
+}
+
+/**
+ * Makes a file under construction, or nothing of it, and returns its descriptor. Throws system errors.
+ * @param hasParts whether it has an account of its parts
+ */
+export function createConstruction(temporary: Buffer, hasParts: boolean): number {
+  const fd = createFile(temporary, modeUnderConstruction)
+  try {
+    if (hasParts) beginParts(temporary)
+    return fd
+  } catch (error) {
+    closeSync(fd)
+    removeConstruction(temporary)
+    throw error
   }
 }
 

@@ -41,6 +41,13 @@ testUnless(
     expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
     await driver.abortUpload(upload)
     expect(readdirSync(mount.path)).toEqual(['file'])
+
+    // There is room for names, and for nothing in the account of an upload.
+    expect(() => writeFileSync(join(mount.path, 'filler'), pattern(1024 * KiB))).toThrow('ENOSPC')
+    const version = { version: '1', liveThreads: undefined }
+    for (const continuation of [version, { ...version, shared: { generation: 1 } }])
+      expect(await failureOf(driver.beginUpload(path('large'), KiB, 'tag', continuation))).toBe('full')
+    expect(readdirSync(mount.path).toSorted()).toEqual(['file', 'filler'])
   },
 )
 
