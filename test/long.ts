@@ -1,13 +1,15 @@
-/** Tests that wait for outages, kills and large files; `npm run test:long` has them, so that `npm test` takes minutes. */
+/** Tests that wait for outages, restarts, kills and large files; `npm run test:long` has them, so that `npm test` takes minutes. */
 export const longTests = [
   'test/platform/agents.test.ts',
   'test/platform/migration-azurite.test.ts',
   'test/platform/migration-azurite-large.test.ts',
+  'test/platform/migration-kinds.test.ts',
   'test/platform/migration-live-ordinary.test.ts',
   'test/platform/migration-local.test.ts',
   'test/platform/migration-outage.test.ts',
   'test/platform/migration-roots.test.ts',
   'test/platform/storage.test.ts',
   'test/services/migrations/engine/move-killed.test.ts',
+  'test/services/migrations/engine/spread.test.ts',
   'test/services/migrations/live-model.test.ts',
 ]
