@@ -13,10 +13,14 @@ const oldestNode = 24
 /** What goes on for days. */
 const daemons = ['up', 'agent']
 
+/** How often somebody who was started by npm looks whether it has ended. */
+const parentCheckMs = 1_000
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 const node = join(modules, '.bin', 'node')
 
+if (process.env.npm_command !== undefined) endWithParent()
 if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(modules, 'commander'))) {
   if (process.argv.some((arg) => daemons.includes(arg))) useLessMemory()
   keepCompiled()
@@ -26,6 +30,16 @@ if (Number.parseInt(process.versions.node, 10) >= oldestNode && existsSync(join(
 } else {
   process.stderr.write(`error: ${root} has no packages yet: run "npm start" there once\n`)
   process.exitCode = 1
+}
+
+/** npm passes a signal on to the shell that it has put between, which ends without a word to us. */
+function endWithParent() {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, parentCheckMs).unref()
 }
 
 /** The same command in another Node; ends as it ends. */

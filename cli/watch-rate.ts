@@ -1,4 +1,5 @@
 import type { Output } from '../subjects/contract.ts'
+import { bytesForFile } from '../subjects/migration-terms.ts'
 import type { migrations } from '../subjects/migrations.ts'
 
 /** How far a migration is, as the platform says. */
@@ -48,15 +49,12 @@ export class RateMeter {
   }
 }
 
-/** By what takes longer, the files or the bytes; else the platform's own estimate. */
+/** By files and bytes together, as they are measured for the share that is done; else the platform's own estimate. */
 function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number): number | undefined {
   if (isFollowing(info)) return undefined
   const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
-  const times = [
-    { left: filesScanned - settledFiles(info) - failedPaths, rate: filesPerSecond },
-    { left: totalBytes - migratedBytes, rate: bytesPerSecond },
-  ]
-    .filter(({ left, rate }) => left > 0 && rate > 0)
-    .map(({ left, rate }) => left / rate)
-  return times.length > 0 ? Math.max(...times) : etaEstimate?.inSeconds
+  const filesLeft = Math.max(0, filesScanned - settledFiles(info) - failedPaths)
+  const left = filesLeft * bytesForFile + Math.max(0, totalBytes - migratedBytes)
+  const perSecond = filesPerSecond * bytesForFile + bytesPerSecond
+  return left > 0 && perSecond > 0 ? left / perSecond : etaEstimate?.inSeconds
 }

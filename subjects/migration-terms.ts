@@ -29,3 +29,6 @@ export const fileSizeClasses = {
 } as const
 export type FileSizeClass = keyof typeof fileSizeClasses
 export const fileSizeClassNames = Object.keys(fileSizeClasses) as FileSizeClass[]
+
+/** What a file takes besides its content, in bytes that take as long: so large files count by bytes, and small ones by number. */
+export const bytesForFile = 64 * 1024

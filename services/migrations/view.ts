@@ -1,5 +1,5 @@
 import type { Output } from '../../subjects/contract.ts'
-import { defaultLinks, defaultMetadata } from '../../subjects/migration-terms.ts'
+import { bytesForFile, defaultLinks, defaultMetadata } from '../../subjects/migration-terms.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import { actionPolicies } from '../../subjects/migration-terms.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -216,9 +216,6 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
     },
   }
 }
-
-/** What a file takes besides its content, in bytes that take as long: so large files count by bytes, and small ones by number. */
-const bytesForFile = 64 * 1024
 
 /** Of the work that was found so far; all of it only when nothing is left and nothing failed. */
 function percentageOf(

@@ -70,9 +70,15 @@ export interface CliProcess extends AsyncDisposable {
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-export function spawnGantry(args: readonly string[], env: NodeJS.ProcessEnv): CliProcess {
+/** @param through a command that runs what follows it */
+export function spawnGantry(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  through: readonly string[] = [],
+): CliProcess {
   const bin = join(root, 'node_modules', '.bin')
-  const child = spawn(join(root, 'cli', 'gantry.mjs'), args, {
+  const [program = '', ...rest] = [...through, join(root, 'cli', 'gantry.mjs'), ...args]
+  const child = spawn(program, rest, {
     cwd: root,
     env: {
       ...process.env,

@@ -51,7 +51,7 @@ async function occupy(port: number): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await new Promise((resolve) => server.close(resolve))) }
 }
 
-test('up says what runs where; other processes use it; Ctrl-C stops it in order; a second start goes on', async () => {
+test('up says what runs where; other processes use it; Ctrl-C stops it in order; a second start goes on, and ends with its npm', async () => {
   {
     await using platform = up()
     await platform.said(ready)
@@ -73,12 +73,17 @@ test('up says what runs where; other processes use it; Ctrl-C stops it in order;
     expect(isAlive(server)).toBe(false)
     expect((await run('info')).code).toBe(3)
   }
-  await using platform = up('--log-level', 'warn')
+  // As npm starts it: what ends npm ends the shell, which tells nobody.
+  const shell = ['sh', '-c', '"$0" "$@"; :']
+  const environmentOfNpm = { ...environment(), npm_command: 'start' }
+  await using platform = spawnGantry(['up', '--log-level', 'warn'], environmentOfNpm, shell)
   await platform.said(ready)
   expect((await run('filesystems', 'list')).out).toContain('here')
   expect(platform.written.err).toBe('')
+  const server = brokerPid()
   platform.child.kill('SIGTERM')
-  expect(await platform.ended).toBe(0)
+  await platform.said('Stopped.')
+  expect(isAlive(server)).toBe(false)
 })
 
 test('told to end together with its nats-server, as systemd does, it starts none again, and loses nothing', async () => {

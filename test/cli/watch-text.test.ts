@@ -137,7 +137,7 @@ test.for([
   expect(liveLine(waiting, rate, 200).endsWith(`  ${words}`)).toBe(true)
 })
 
-test('the rates are those of the last seconds; the time left is by what takes longer', () => {
+test('the rates are those of the last seconds; the time left is by files and bytes together', () => {
   const meter = new RateMeter()
   expect(meter.add(info('RUNNING'), 0)).toEqual({
     filesPerSecond: 0,
@@ -152,6 +152,17 @@ test('the rates are those of the last seconds; the time left is by what takes lo
   // What follows its source has no end.
   const live = meter.add(info('LIVE', { filesMigrated: 2_900, etaEstimate: span(6) }), 61_000)
   expect(live).toMatchObject({ filesPerSecond: 1_000, etaSeconds: undefined })
+})
+
+test('a few large files under a limit do not make many small ones take long', () => {
+  const meter = new RateMeter()
+  const totalBytes = 200 * 2 ** 20
+  meter.add(info('RUNNING', { filesMigrated: 0, migratedBytes: 0, totalBytes }), 0)
+  const { etaSeconds } = meter.add(
+    info('RUNNING', { filesMigrated: 10, migratedBytes: totalBytes / 2, totalBytes }),
+    1_000,
+  )
+  expect(etaSeconds).toBeCloseTo(3.4, 0)
 })
 
 test.for([
