@@ -23,7 +23,9 @@ interface Sample {
 const windowMs = 10_000
 
 /** Files that need no more work. */
-export const settledFiles = ({ progress }: Info): number => progress.filesMigrated + progress.filesSkipped
+export const settledFiles = ({
+  progress: { filesMigrated, filesSkipped, filesVanished = 0 },
+}: Info): number => filesMigrated + filesSkipped + filesVanished
 
 /**
  * Whether it is a live one whose first scan is over, be it stopped: what is compared and copied from then on is no part of

@@ -1,6 +1,7 @@
 import type { Payload } from '../subjects/contract.ts'
 import type { migrationEvents } from '../subjects/migration-events.ts'
 import { product } from '../subjects/names.ts'
+import { vanishedText } from '../subjects/vanished.ts'
 import { countText, durationText, sizeText } from './format.ts'
 import { printable } from './terminal.ts'
 import { type Info, isFollowing, type Rate, settledFiles } from './watch-rate.ts'
@@ -126,9 +127,14 @@ export function endLine(info: Info): string {
     case 'COMPLETED': {
       const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
       const done = `${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
+      const gone = vanishedText(progress, countText)
+      const again =
+        gone === undefined
+          ? ''
+          : `; ${gone}; what was renamed is copied with: ${command('add-pending-region')} ${printable(shellWord(info.path))}`
       return failedPaths === 0
-        ? `${name} is completed: ${done}`
-        : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}`
+        ? `${name} is completed: ${done}${again}`
+        : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}${again}`
     }
     case 'SCHEDULED':
     case 'RUNNING':
@@ -142,6 +148,6 @@ export function endLine(info: Info): string {
 
 const failuresText = (count: number) => `${countText(count)} ${count === 1 ? 'failure' : 'failures'}`
 
-/** A name as one word of a shell. */
+/** A name or path as one word of a shell. */
 const shellWord = (name: string): string =>
-  /^[\w.:@-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`
+  /^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`

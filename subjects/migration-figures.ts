@@ -5,6 +5,7 @@ import { internalId, migrationId, migrationStates } from './migration-model.ts'
 import { type FileSizeClass, fileSizeClassNames } from './migration-terms.ts'
 import { readableSizes } from './migration-sizes.ts'
 import { Count, countFields, list, model, Path, strict, Timestamp } from './schemas.ts'
+import { vanishedFigures } from './vanished.ts'
 
 const Progress = model('Progress', {
   totalBytes: Count('Bytes found so far'),
@@ -18,7 +19,7 @@ const Progress = model('Progress', {
     minimum: 0,
     maximum: 100,
     description:
-      'Share of what was found that is at the target; below 100 while anything is left or has failed',
+      'Share of what was found that is at the target, or was gone from the source before it was copied; below 100 while anything is left or has failed',
   }),
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),
   etaEstimate: Type.Optional(strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) })),
@@ -27,6 +28,7 @@ const Progress = model('Progress', {
   filesSkipped: Count('Files that were at the target already'),
   foldersScanned: Count('Folders found so far'),
   failedPaths: Count('Paths that did not arrive'),
+  ...vanishedFigures,
   ...changeFigures,
   ...readableSizes,
 })

@@ -1,2 +1,3 @@
-/** `1 path`, `2 paths`. @param noun of which the plural ends with an s */
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+/** `1 path`, `2 paths`. @param noun of which the plural ends with an s @param asText of the number */
+export const plural = (count: number, noun: string, asText: (count: number) => string = String): string =>
+  `${asText(count)} ${noun}${count === 1 ? '' : 's'}`

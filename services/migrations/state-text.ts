@@ -1,9 +1,10 @@
 import { maxStateTextLength, type MigrationState } from '../../subjects/migration-model.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { plural } from '../../subjects/plural.ts'
+import { type Vanished, vanishedText } from '../../subjects/vanished.ts'
 import type { MigrationRecord } from './record.ts'
 import { mayRun, windowChangeMs } from './recurrence.ts'
-import { isWorkedOn } from './states.ts'
+import { isBetweenScans, isWorkedOn } from './states.ts'
 import type { WithFigures } from './with-figures.ts'
 
 const texts: Readonly<Record<MigrationState, string>> = {
@@ -26,10 +27,13 @@ type Told = Pick<
 /** Of these, what is kept for the number of failures. */
 const maxFailuresLength = 60
 
-/** The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived. */
+/**
+ * The state of a migration in words, and what is wrong: one with failures never reads as if all had arrived, and one whose
+ * scan is over never as if all that was found had.
+ */
 export function stateText(
   record: Told,
-  { failed: failedPathCount, conditions }: Pick<WithFigures, 'failed' | 'conditions'>,
+  { failed: failedPathCount, conditions, ...vanished }: Pick<WithFigures, 'failed' | 'conditions'> & Vanished,
   nowMs: number,
 ): string {
   const text =
@@ -38,8 +42,17 @@ export function stateText(
     texts[record.state]
   const maxLength = maxStateTextLength - maxFailuresLength
   const shown = text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`
-  if (failedPathCount === 0) return shown
-  return `${shown}, but ${plural(failedPathCount, 'path')} did not arrive`
+  const failures = failedPathCount === 0 ? '' : `, but ${plural(failedPathCount, 'path')} did not arrive`
+  return `${shown}${failures}${goneText(record, vanished)}`
+}
+
+/** What was gone before it was copied, and how what was renamed arrives. States between scans have short texts: it fits. */
+function goneText({ state }: Told, vanished: Vanished): string {
+  const gone = isBetweenScans(state) ? vanishedText(vanished) : undefined
+  if (gone === undefined) return ''
+  return state === 'COMPLETED'
+    ? `; ${gone}: for what was renamed see add-pending-region`
+    : `; ${gone}: what was renamed comes with the next scan`
 }
 
 function stoppedText({ resumable, deletions, abortCause }: Told): string | undefined {

@@ -4,10 +4,12 @@ import type { Migration } from '../../subjects/migration-model.ts'
 import { actionPolicies } from '../../subjects/migration-terms.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxIterations } from '../../subjects/migration-recurrence.ts'
+import type { Vanished } from '../../subjects/vanished.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { CleanupRecord } from './cleanups/record.ts'
 import { cleanupSetting } from './cleanups/setting.ts'
 import { cleanupTracker } from './cleanups/tracker.ts'
+import type { Counts } from './engine/run/counts.ts'
 import type { RuleLists } from './engine/run/rules.ts'
 import type { MigrationRecord } from './record.ts'
 import { type Recurrence, trackerOf } from './recurrence.ts'
@@ -63,7 +65,7 @@ export function publicMigration(
     source,
     target,
     state,
-    stateText: stateText(record, { failed, conditions }, Date.now()),
+    stateText: stateText(record, { failed, conditions, ...vanishedOf(record, counts) }, Date.now()),
     conditions: [...conditions],
     resumable,
     ...(abortReason === undefined ? {} : { abortReason }),
@@ -142,6 +144,12 @@ export function publicChanges(changes: ChangesView | undefined) {
   }
 }
 
+/** Of a live migration the counts have what is looked at again too, as often as that is done: they would mislead. */
+const vanishedOf = (
+  { kind }: MigrationRecord,
+  { filesVanished, foldersVanished }: Readonly<Counts>,
+): Vanished => (kind === 'live' ? {} : { filesVanished, foldersVanished })
+
 function publicRules({ exclusions, inclusions }: RuleLists) {
   const shown = exclusions.map((rule) => ruleView('exclusion', rule))
   return {
@@ -207,6 +215,7 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
       filesSkipped,
       foldersScanned: scannedFolders(counts),
       failedPaths: failed,
+      ...vanishedOf(record, counts),
       ...publicChanges(changes),
       ...readable({
         ...sizes,

@@ -171,6 +171,14 @@ test.for([
     info('COMPLETED', { failedPaths: 1 }, "it's all"),
     String.raw`it's all is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures 'it'\''s all'`,
   ],
+  [
+    info('COMPLETED', { filesVanished: 1_600, foldersVanished: 0 }),
+    'nightly is completed: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; 1,600 files were gone from the source before they were copied; what was renamed is copied with: gantry migrations add-pending-region nightly /',
+  ],
+  [
+    { ...info('COMPLETED', { failedPaths: 1, filesVanished: 1, foldersVanished: 0 }), path: '/a b' },
+    "nightly is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures nightly; 1 file was gone from the source before it was copied; what was renamed is copied with: gantry migrations add-pending-region nightly '/a b'",
+  ],
 ] as const)('the end: %#', ([ended, line]) => expect(endLine(ended)).toBe(line))
 
 test('on a terminal the lines are written over', () => {

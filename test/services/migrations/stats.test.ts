@@ -147,9 +147,20 @@ test.for([
   // A folder that cannot be listed: nobody knows what is in it.
   ['COMPLETED', { filesMigrated: 1_000, failures: 1 }, 1, 99],
   ['RUNNING', { filesMigrated: 1_000 }, 0, 99],
+  // What is gone from the source is not missing at the target.
+  ['COMPLETED', { filesMigrated: 400, filesVanished: 600, bytesScanned: 1e9 }, 0, 100],
 ] as const)('%s with %j and %i failures is at %i %%', ([state, counts, failed, percentage]) => {
   const { progress } = progressOf(figuresOf({ state }, { filesScanned: 1_000, ...counts }, { failed }))
   expect(progress.migratedPercentage).toBe(percentage)
+})
+
+test('what was gone before it was copied is told, but not where it is looked at again', () => {
+  const vanished = { filesVanished: 600, foldersVanished: 1 }
+  const progressIn = (kind: 'once' | 'recurring' | 'live') =>
+    progressOf(figuresOf({ kind, state: 'RUNNING' }, vanished)).progress
+  expect(progressIn('once')).toMatchObject(vanished)
+  expect(progressIn('recurring')).toMatchObject(vanished)
+  for (const name of Object.keys(vanished)) expect(progressIn('live')).not.toHaveProperty(name)
 })
 
 test('what follows its source has no end that could be estimated', () => {

@@ -14,6 +14,7 @@ import { next } from '../../../services/migrations/states.ts'
 import { nextDueMs, turnsOf } from '../../../services/migrations/turns.ts'
 import {
   type MigrationPriority,
+  type MigrationState,
   migrationPriorities,
   migrationStates,
 } from '../../../subjects/migration-model.ts'
@@ -190,6 +191,22 @@ test('a reason of any length is told, as far as it fits', () => {
   const text = stateText(migrationRecord({ state: 'LIVE' }), { failed: 1_000_000, conditions }, now)
   expect(text.length).toBeLessThanOrEqual(maxStateTextLength)
   expect(text).toMatch(/^does not get on: the folder x+…, but 1000000 paths did not arrive$/)
+})
+
+test('what was gone before it was copied is told when the scan is over, and how what was renamed arrives', () => {
+  const vanished = { filesVanished: 600, foldersVanished: 1 }
+  const textOf = (state: MigrationState, failed: number, gone: Partial<typeof vanished> = vanished) =>
+    stateText(migrationRecord({ state }), { failed, conditions: [], ...gone }, now)
+  const told = '600 files and 1 folder were gone from the source before they were copied'
+  expect(textOf('COMPLETED', 0)).toBe(`all was done; ${told}: for what was renamed see add-pending-region`)
+  expect(textOf('COMPLETED', 1, { filesVanished: 1, foldersVanished: 0 })).toBe(
+    'all was done, but 1 path did not arrive; 1 file was gone from the source before it was copied: for what was renamed see add-pending-region',
+  )
+  expect(textOf('WAITING_FOR_NEXT_RECURRENCE', 0)).toBe(
+    `waits for its next scan; ${told}: what was renamed comes with the next scan`,
+  )
+  expect(textOf('COMPLETED', 0, { filesVanished: 0, foldersVanished: 0 })).toBe('all was done')
+  expect(textOf('RUNNING', 0)).toBe('scans and copies')
 })
 
 test('a held deletion is told in words that fit its numbers', () => {

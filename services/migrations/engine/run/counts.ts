@@ -43,7 +43,7 @@ const countNames = [
   'foldersExcluded',
   /**
    * Deleted at the source between listing and copy: nothing is missing at the target, so these are no failures. In a live
-   * migration also what was written to while it was copied: that is found, and counted, once more.
+   * migration also what was written to while it was copied: that is found, and counted, once more, and not shown.
    */
   'filesVanished',
   'foldersVanished',
