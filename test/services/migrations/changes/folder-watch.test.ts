@@ -28,7 +28,12 @@ async function watchFolder(options: { maxWatches?: number; maxQueuedEvents?: num
     },
     onEnd: (error) => ends.push(error),
   })
-  await watch.open()
+  try {
+    await watch.open()
+  } catch (error) {
+    folder[Symbol.dispose]()
+    throw error
+  }
   return {
     watch,
     ends,
