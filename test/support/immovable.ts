@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isRoot } from './ordinary-user.ts'
 
-const isRoot = process.getuid?.() === 0
-
-/** Lets nobody remove a file until the end of the scope: root needs an attribute for that, others a folder's mode. */
+/**
+ * Lets nobody remove a file until the end of the scope: root needs an attribute for that, others a folder's mode, which is
+ * enough where Gantry does not give itself the owner's rights.
+ */
 export function immovable(path: string): Disposable {
   const set = (isFast: boolean) => {
     if (isRoot) execFileSync('chattr', [isFast ? '+i' : '-i', path], { stdio: 'pipe' })
@@ -17,6 +19,7 @@ export function immovable(path: string): Disposable {
 
 /** Why this process cannot do that, or undefined when it can. */
 export function whyNotImmovable(): string | undefined {
+  if (!isRoot && process.platform === 'linux') return 'only root can make a file that its owner cannot remove'
   const folder = mkdtempSync(join(tmpdir(), 'gantry-immovable-'))
   try {
     const file = join(folder, 'file')

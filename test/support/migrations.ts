@@ -1,19 +1,21 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { isErrno } from '../../services/drivers/local-errors.ts'
 import type { Output } from '../../subjects/contract.ts'
 import { filesystems } from '../../subjects/filesystems.ts'
 import type { migrationEvents } from '../../subjects/migration-events.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { eventSubject, subjectToken } from '../../subjects/names.ts'
 import type { Azurite } from './azurite.ts'
+import { walkTree } from './compare-trees.ts'
 import type { TestPlatform } from './platform.ts'
 
 type Progress = Output<(typeof migrations)['progress']>['progress']
 type Failure = Output<(typeof migrations)['failures']>['failedPaths'][number]
 
-/** A folder of the test's own, with the folders that are named; gone with the scope. */
+/** A folder of the test's own, with the folders that are named; gone with the scope, whatever the modes in it are by then. */
 export function createFolder<N extends string>(...names: N[]): Record<N | 'root', string> & Disposable {
   const root = mkdtempSync(join(tmpdir(), 'gantry-data-'))
   const paths = Object.fromEntries(names.map((name) => [name, join(root, name)]))
@@ -21,8 +23,22 @@ export function createFolder<N extends string>(...names: N[]): Record<N | 'root'
   return {
     ...paths,
     root,
-    [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
+    [Symbol.dispose]: () => removeTree(root),
   } as Record<N | 'root', string> & Disposable
+}
+
+function removeTree(root: string): void {
+  const remove = () => rmSync(root, { recursive: true, force: true })
+  try {
+    remove()
+  } catch (error) {
+    if (!isErrno(error, 'EACCES')) throw error
+    chmodSync(root, 0o700)
+    // Each folder gets the owner's rights before it is listed.
+    for (const { path, stat } of walkTree(root))
+      if (stat.isDirectory()) chmodSync(Buffer.concat([Buffer.from(`${root}/`), path]), 0o700)
+    remove()
+  }
 }
 
 /** Adds a folder of this host as a source or target of this name. */

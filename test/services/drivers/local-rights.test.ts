@@ -81,13 +81,6 @@ function createStore(entries: Readonly<Record<string, number>>) {
     },
     [Symbol.dispose]: () => {
       giveBack()
-      for (const path of paths) {
-        try {
-          chmodSync(at(path), 0o755)
-        } catch {
-          // It was removed by the test.
-        }
-      }
       folder[Symbol.dispose]()
     },
   }

@@ -28,7 +28,12 @@ async function watchFolder(options: { maxWatches?: number; maxQueuedEvents?: num
     },
     onEnd: (error) => ends.push(error),
   })
-  await watch.open()
+  try {
+    await watch.open()
+  } catch (error) {
+    folder[Symbol.dispose]()
+    throw error
+  }
   return {
     watch,
     ends,
@@ -74,7 +79,9 @@ test('what is told of a folder itself is not taken for a child of its name, whic
   chmodSync(at(''), 0o700)
   writeFileSync(at('last'), 'x')
   await untilTold('there/below', 'last')
-  expect([...told].toSorted()).toEqual(['last', 'there/below'])
+  // Root sees the same whatever the mode; to anybody else it may have closed or opened all that is in it.
+  const ofRoot = isRoot ? [] : [':folder']
+  expect([...told].toSorted()).toEqual([...ofRoot, 'last', 'there/below'])
   renameSync(at('there/below'), at('there/renamed'))
   await untilTold('there/below/', 'there/renamed/')
   told.clear()

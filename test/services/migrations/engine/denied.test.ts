@@ -69,10 +69,7 @@ function createMove(paths: readonly string[]) {
           path: Buffer.from(path),
         }),
       ),
-    [Symbol.dispose]: () => {
-      for (const at of folders) chmodSync(at, 0o755)
-      folder[Symbol.dispose]()
-    },
+    [Symbol.dispose]: folder[Symbol.dispose],
   }
 
   function runOf(source: Driver, target: Driver) {

@@ -101,14 +101,7 @@ function createMove(changes: Partial<MoveSpec> = {}) {
       work()
       chmodSync(path, mode & 0o7777)
     },
-    [Symbol.dispose]: () => {
-      for (const root of [from, to]) {
-        chmodSync(root, 0o755)
-        for (const { path, stat } of walkTree(root))
-          if (stat.isDirectory()) chmodSync(Buffer.concat([Buffer.from(`${root}/`), path]), 0o755)
-      }
-      folder[Symbol.dispose]()
-    },
+    [Symbol.dispose]: folder[Symbol.dispose],
   }
 }
 
