@@ -1,7 +1,6 @@
 import type { StorePath } from '../../../drivers/driver.ts'
 import { joinPath } from './paths.ts'
 import { nameOf } from '../../../drivers/local-root.ts'
-import { concurrently } from '../../concurrently.ts'
 import type { FolderGroup, Region } from './items.ts'
 
 /** A folder of an item. */
@@ -51,10 +50,17 @@ export class Descent {
     this.#bounds = bounds
   }
 
-  /** Works on the folders, so many at a time, and hands on what is left. Throws the first failure. */
-  async each(limit: number, work: (folder: RegionFolder) => Promise<void>): Promise<void> {
+  /**
+   * Works on the folders, so many at a time, and hands on what is left. Throws the first failure, once what is under way has
+   * ended.
+   * @param work what it finds, and makes of that, it does in its turn: in the order of the folders, however long each takes
+   */
+  async each(
+    limit: number,
+    work: (folder: RegionFolder, turn: Promise<void>) => Promise<void>,
+  ): Promise<void> {
     // With several at a time it may be empty for a moment.
-    while (this.#own.length + this.#found.length > 0) await concurrently(this.#next(), limit, work)
+    while (this.#own.length + this.#found.length > 0) await this.#some(limit, work)
   }
 
   /** So many entries were found. */
@@ -81,15 +87,37 @@ export class Descent {
     return this.#entries >= this.#bounds.entries
   }
 
-  *#next(): Generator<RegionFolder> {
+  async #some(
+    limit: number,
+    work: (folder: RegionFolder, turn: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    let failure: { readonly error: unknown } | undefined
+    let last = Promise.resolve()
+    const lane = async () => {
+      for (let next = this.#next(); next !== undefined;) {
+        const turn = last
+        const own = Promise.withResolvers<void>()
+        last = own.promise
+        try {
+          await work(next, turn)
+        } catch (error) {
+          failure ??= { error }
+        }
+        await turn
+        // In its turn as well: which one is next depends on what was found.
+        next = failure === undefined ? this.#next() : undefined
+        own.resolve()
+      }
+    }
+    await Promise.all(Array.from({ length: limit }, lane))
+    if (failure !== undefined) throw failure.error
+  }
+
+  #next(): RegionFolder | undefined {
     for (;;) {
       const found = this.#found.pop()
-      if (found !== undefined && this.#isSpent) this.pass(found)
-      else {
-        const next = found ?? this.#own.pop()
-        if (next === undefined) return
-        yield next
-      }
+      if (found === undefined || !this.#isSpent) return found ?? this.#own.pop()
+      this.pass(found)
     }
   }
 

@@ -25,17 +25,19 @@ export async function finishFolders(run: Run, item: Folders, children: Children)
   const again: RegionFolder[] = []
   const denied = new ChangedNames()
   const descent = new Descent(item, (parent, name) => children.finish('trees', parent, name))
-  await descent.each(concurrencyOf(run), async (folder) => {
+  await descent.each(concurrencyOf(run), async (folder, turn) => {
     run.stop.check()
     const path = storePath(run, folder.path)
     try {
       if (item.isDeep !== true) await finish(run, path, outcome)
       else if (await isFolderThere(run, path)) {
         await finish(run, path, outcome)
+        await turn
         await findFolders(run, folder, descent)
         await children.sendFullBatch()
       }
     } catch (error) {
+      await turn
       run.stop.check()
       const known = storeError(error)
       if (isDenied(run, known) && folder.path.length > 0) {

@@ -55,7 +55,7 @@ export async function scan(run: Run, region: Region, children: Children): Promis
   const again: RegionFolder[] = []
   const changed = new ChangedNames()
   const descent = new Descent(region, (parent, name, mode) => children.folder(parent, name, mode))
-  await descent.each(concurrencyOf(run), async (folder) => {
+  await descent.each(concurrencyOf(run), async (folder, turn) => {
     const found: Found = {
       counts: noCounts(),
       refused: [],
@@ -65,9 +65,10 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     }
     const { counts, refused } = found
     try {
-      await scanFolder(run, region, folder, { children, descent, found })
+      await scanFolder(run, region, folder, { children, descent, found, turn })
       if (found.mayBeThere && run.target.features.folderTimesMove) toFinish(folder, children)
     } catch (error) {
+      await turn
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
       const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
@@ -105,7 +106,12 @@ async function scanFolder(
   run: Run,
   region: Region,
   folder: RegionFolder,
-  { children, descent, found }: { children: Children; descent: Descent; found: Found },
+  {
+    children,
+    descent,
+    found,
+    turn,
+  }: { children: Children; descent: Descent; found: Found; turn: Promise<void> },
 ): Promise<void> {
   const { counts, refused } = found
   const taken: Taken = {
@@ -138,6 +144,7 @@ async function scanFolder(
     // A folder that is only on the way to what is included is made for the first that it holds.
     let isMade = folder.path.length === 0 || isIncluded
     if (isMade) await make()
+    await turn
     for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
       run.stop.check()
       const entries = await withLinks(run, path, batch.value, found, (link) => isExcluded(judge(link)))

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Descent } from '../../../../services/migrations/engine/items/descent.ts'
+import { randomBelow, seededRandom } from '../../../support/random.ts'
 
 /** Folders by their path: each has so many in it, down to a depth. */
 const childrenOf = (path: string, { width, depth }: { width: number; depth: number }): string[] =>
@@ -9,7 +11,7 @@ const childrenOf = (path: string, { width, depth }: { width: number; depth: numb
 async function descend(
   tree: { width: number; depth: number },
   bounds: { entries: number; waiting: number },
-  { isDeep = true, atOnce = 1 } = {},
+  { isDeep = true, atOnce = 1, pause = () => Promise.resolve() as Promise<unknown> } = {},
 ) {
   const listed: string[] = []
   const handedOn: string[] = []
@@ -20,9 +22,10 @@ async function descend(
     (parent, name) => handedOn.push(`${parent.toString()}/${name.toString()}`),
     bounds,
   )
-  await descent.each(atOnce, async ({ path, isFound }) => {
+  await descent.each(atOnce, async ({ path, isFound }, turn) => {
     if (isFound) waiting--
-    await Promise.resolve()
+    await pause()
+    await turn
     listed.push(path.toString())
     const parent = path
     const names = childrenOf(path.toString(), tree)
@@ -70,7 +73,21 @@ test.each([1, 7])('what is beyond the bounds is handed on once, %i at a time', a
   }
 })
 
-test('one that comes again does the same', async () => {
-  const again = () => descend({ width: 7, depth: 5 }, { entries: 200, waiting: 12 })
-  expect(await again()).toEqual(await again())
-})
+test.each([1, 7])(
+  'one that comes again does the same, however long each folder takes, %i at a time',
+  async (atOnce) => {
+    const random = seededRandom(7)
+    const pause = async () => {
+      for (let turns = randomBelow(random, 20); turns > 0; turns--) await nextTurn()
+    }
+    const again = async () => {
+      const { listed, handedOn } = await descend(
+        { width: 7, depth: 5 },
+        { entries: 200, waiting: 12 },
+        { atOnce, pause },
+      )
+      return { listed, handedOn }
+    }
+    expect(await again()).toEqual(await again())
+  },
+)
