@@ -2,9 +2,11 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  closeSync,
   copyFileSync,
   linkSync,
   mkdirSync,
+  openSync,
   readdirSync,
   rmSync,
   statSync,
@@ -109,9 +111,10 @@ for (const [closed, mode] of [
       await using live = await createLive()
       const { at, there } = live
       await live.untilEqual()
+      // Nobody watches the target: only a comparison finds that.
+      rmSync(there('closed/q/r/file'))
       chmodSync(at(closed), mode)
       await until('the target has the mode', () => (statSync(there(closed)).mode & 0o777) === mode)
-      rmSync(there('closed/q/r/file'))
       live.compare()
       await until('it has failed', async () => (await live.failed()).includes(`/${closed}`))
       chmodSync(at(closed), 0o755)
@@ -125,8 +128,10 @@ testUnless(
   async () => {
     await using live = await createLive()
     await live.untilEqual()
+    const file = openSync(live.at('closed/file'), 'a')
     chmodSync(live.at(''), 0o000)
-    appendFileSync(live.at('closed/file'), ' and more')
+    appendFileSync(file, ' and more')
+    closeSync(file)
     await until('it has failed', async () => (await live.failed()).length > 0)
     chmodSync(live.at(''), 0o755)
     await live.untilEqual()
