@@ -11,7 +11,7 @@ const childrenOf = (path: string, { width, depth }: { width: number; depth: numb
 async function descend(
   tree: { width: number; depth: number },
   bounds: { entries: number; waiting: number },
-  { isDeep = true, atOnce = 1, pause = () => Promise.resolve() as Promise<unknown> } = {},
+  { isDeep = true, atOnce = 1, pause = (): Promise<unknown> => Promise.resolve() } = {},
 ) {
   const listed: string[] = []
   const handedOn: string[] = []
