@@ -10,13 +10,6 @@ import { until } from '../support/until.ts'
 
 const MiB = 1024 * 1024
 
-/**
- * Only what is stuck takes so long. How well a limit is kept is measured by `bench/bandwidth.ts`: a machine with other work
- * may take several times as long as the limit lets it. What waits for 1,000 bytes a second by mistake takes longer still:
- * 100 s for each of the files.
- */
-const stuckSeconds = 30
-
 let platform: TestPlatform
 const folder = createFolder('from', 'to')
 let count = 0
@@ -127,7 +120,7 @@ test('files, large and small, move at the rate of the limit', async () => {
   // 20 MiB at 10 MiB/s, a fifth of a second of them free.
   const taken = await one.run()
   expect(taken).toBeGreaterThan(1.6)
-  expect(taken).toBeLessThan(stuckSeconds)
+  expect(taken).toBeLessThan(4)
   expect(one.differences()).toEqual([])
 })
 
@@ -142,12 +135,12 @@ test('a limit of one migration holds up no other, stopping is prompt, and liftin
     const { progress } = await platform.call(migrations.progress, { migrationId: slow.migrationId })
     return progress.filesScanned === 51
   })
-  expect(await other.run()).toBeLessThan(stuckSeconds)
+  expect(await other.run()).toBeLessThan(3)
   const stopped = await nextEvent(platform, 'stopped', slow.migrationId)
   const asked = performance.now()
   await platform.call(migrations.stop, { migrationId: slow.migrationId })
   await stopped.payload
-  expect((performance.now() - asked) / 1_000).toBeLessThan(stuckSeconds)
+  expect(performance.now() - asked).toBeLessThan(2_000)
   await platform.call(migrations.resume, { migrationId: slow.migrationId })
   await platform.call(bandwidth.delete, place)
   await completed.payload
