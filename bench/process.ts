@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** Clock ticks of the system in a second, in which it counts the time of processes. */
 const ticksPerSecond = 100
@@ -11,9 +12,16 @@ export function processorSeconds(pid: number): number {
 }
 
 /** The same with the processes that it began, and theirs. */
-export function processorSecondsOfAll(pid: number): number {
+function processorSecondsOfAll(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((sum, child) => sum + processorSecondsOfAll(Number(child)), processorSeconds(pid))
+}
+
+/** The share of a processor that a process uses over some time, with the processes that it began: 0.01 is a hundredth. */
+export async function processorShare(pid: number, ms: number): Promise<number> {
+  const before = processorSecondsOfAll(pid)
+  await delay(ms)
+  return (processorSecondsOfAll(pid) - before) / (ms / 1_000)
 }
 
 /** Highest and present resident memory of a process in MB, as Linux keeps it. */

@@ -54,18 +54,15 @@ export class LocalRoot {
     // Nothing lies outside of /.
     if (this.folder.length === 1) return
     const real = realPath(this.absolute(folder))
-    if (!this.#isInside(real) && this.#isBehindKept(folder))
+    if (this.#isInside(real)) return
+    if (this.#isBehindKept(folder))
       throw new StoreError('gone', 'a symbolic link took the place of a folder on this path')
-    this.requireInside(real)
+    throw leadsOut()
   }
 
   /** Throws `permission` when a path without symbolic links in it lies outside of the root. */
   requireInside(real: Buffer): void {
-    if (this.#isInside(real)) return
-    throw new StoreError(
-      'permission',
-      'a symbolic link on this path leads out of the root of the filesystem; such paths are refused',
-    )
+    if (!this.#isInside(real)) throw leadsOut()
   }
 
   #isInside(real: Buffer): boolean {
@@ -83,6 +80,12 @@ export class LocalRoot {
     return false
   }
 }
+
+const leadsOut = () =>
+  new StoreError(
+    'permission',
+    'a symbolic link on this path leads out of the root of the filesystem; such paths are refused',
+  )
 
 /** The path with all symbolic links resolved. Throws system errors. */
 export const realPath = (path: Buffer): Buffer => realpathSync.native(path, { encoding: 'buffer' })

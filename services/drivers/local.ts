@@ -39,8 +39,8 @@ const partBytes = 16 * 1024 * 1024
 /** Tag of the temporary files of single writes, which belong to no upload. */
 const putTag = 'put'
 
-/** A look at a folder's place holds for so long: the engine works folder by folder, hundreds of files in each. */
-const confinedForMs = 1_000
+/** Looks at the places of folders hold for no longer than this: the engine asks several times for each name of a batch. */
+const confinedForMs = 50
 
 /**
  * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
@@ -50,7 +50,9 @@ export class LocalDriver implements Driver {
   readonly features: Features
   readonly #options: FilesystemOptions<'local'>
   readonly #root: LocalRoot
-  #confined: { folder: StorePath; untilMs: number } | undefined
+  /** Folders whose places were looked at, as latin1. */
+  readonly #confined = new Set<string>()
+  #confinedUntilMs = 0
 
   /**
    * Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none.
@@ -167,7 +169,10 @@ export class LocalDriver implements Driver {
 
   async remove(path: StorePath): Promise<boolean> {
     if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
-    return orGone(false, () => this.#at(path, removeEntry))
+    const isRemoved = orGone(false, () => this.#at(path, removeEntry))
+    // A link may take the place of a folder that is gone.
+    this.#confined.delete(path.toString('latin1'))
+    return isRemoved
   }
 
   async version(path: StorePath): Promise<string | undefined> {
@@ -250,6 +255,7 @@ export class LocalDriver implements Driver {
     const move = () => renameSync(this.#confine(path), this.#confine(to))
     // A folder that gets another one above it is written to as well.
     locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
+    this.#confined.clear()
   }
 
   keepingLinks(below: StorePath): Driver {
@@ -257,7 +263,7 @@ export class LocalDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#confined = undefined
+    this.#confined.clear()
   }
 
   /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
@@ -268,14 +274,15 @@ export class LocalDriver implements Driver {
   /** The absolute path, its folder known to lie inside the root. */
   #confine(path: StorePath): Buffer {
     const folder = parentOf(path)
+    const key = folder.toString('latin1')
     const now = performance.now()
-    if (
-      this.#confined === undefined ||
-      this.#confined.untilMs < now ||
-      !this.#confined.folder.equals(folder)
-    ) {
+    if (now > this.#confinedUntilMs) {
+      this.#confined.clear()
+      this.#confinedUntilMs = now + confinedForMs
+    }
+    if (!this.#confined.has(key)) {
       this.#root.confine(folder)
-      this.#confined = { folder: Buffer.from(folder), untilMs: now + confinedForMs }
+      this.#confined.add(key)
     }
     return this.#root.absolute(path)
   }

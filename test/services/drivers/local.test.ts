@@ -110,8 +110,21 @@ describe('symbolic links', () => {
     await driver.put(path('own/file'), path('bytes'), now)
     rmSync(join(store.store, 'own'), { recursive: true })
     symlinkSync(store.outside, join(store.store, 'own'))
-    // Within the second for which a look at a folder holds, listing, which always looks, does not go there.
+    // While the look at the folder still holds, listing, which always looks, does not go there.
     expect(await failureOf(listAll(driver, path('own')))).toBe('permission')
+  })
+
+  test.each([
+    ['removed', (driver: LocalDriver) => driver.remove(path('own'))],
+    ['renamed', (driver: LocalDriver) => driver.rename(path('own'), path('elsewhere'))],
+  ])('a folder that it %s itself, and made a link out of the root, is noticed at once', async (_, leave) => {
+    using folder = createFolder('store', 'outside')
+    const driver = new LocalDriver({ fsRoot: folder.store })
+    await driver.makeFolder(path('own'), now)
+    expect(await driver.stat(path('own/none'))).toBeUndefined()
+    await leave(driver)
+    await driver.makeLink(path('own'), path(folder.outside))
+    expect(await failureOf(driver.put(path('own/file'), path('leaked'), now))).toBe('permission')
   })
 
   test('a link is listed as one, not followed when opened, and replaced when written to', async () => {
