@@ -21,7 +21,7 @@ import { steadyMs } from './steady.ts'
 import { watchError, WatchError } from './watch-error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
-const gatherMs = 5
+const gatherMs = 2
 /** After so long of setting watches, events have their turn: the system keeps only so many of them. */
 const sliceMs = 5
 /** Names read from a folder between two looks at the clock. */
