@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync } from 'node:fs'
 import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
+import { ConfinedFolders } from './confined-folders.ts'
 import { nothingLost, StoreError } from './driver.ts'
 import type {
   Continuation,
@@ -39,9 +40,6 @@ const partBytes = 16 * 1024 * 1024
 /** Tag of the temporary files of single writes, which belong to no upload. */
 const putTag = 'put'
 
-/** Looks at the places of folders hold for no longer than this: the engine asks several times for each name of a batch. */
-const confinedForMs = 50
-
 /**
  * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
  * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
@@ -50,9 +48,7 @@ export class LocalDriver implements Driver {
   readonly features: Features
   readonly #options: FilesystemOptions<'local'>
   readonly #root: LocalRoot
-  /** Folders whose places were looked at, as latin1. */
-  readonly #confined = new Set<string>()
-  #confinedUntilMs = 0
+  readonly #confined: ConfinedFolders
 
   /**
    * Throws GantryError INVALID_INPUT for a root that is no path and for every additional property: there are none.
@@ -64,6 +60,7 @@ export class LocalDriver implements Driver {
     refuseProperties(options.additionalProperties)
     const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
     this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend, linksKeptBelow)
+    this.#confined = new ConfinedFolders(this.#root)
     this.features = {
       localRoot: this.#root.folder,
       symlinks: true,
@@ -170,8 +167,7 @@ export class LocalDriver implements Driver {
   async remove(path: StorePath): Promise<boolean> {
     if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
     const isRemoved = orGone(false, () => this.#at(path, removeEntry))
-    // A link may take the place of a folder that is gone.
-    this.#confined.delete(path.toString('latin1'))
+    this.#confined.forget(path)
     return isRemoved
   }
 
@@ -255,7 +251,7 @@ export class LocalDriver implements Driver {
     const move = () => renameSync(this.#confine(path), this.#confine(to))
     // A folder that gets another one above it is written to as well.
     locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
-    this.#confined.clear()
+    this.#confined.forgetAll()
   }
 
   keepingLinks(below: StorePath): Driver {
@@ -263,7 +259,7 @@ export class LocalDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#confined.clear()
+    this.#confined.forgetAll()
   }
 
   /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
@@ -273,17 +269,7 @@ export class LocalDriver implements Driver {
 
   /** The absolute path, its folder known to lie inside the root. */
   #confine(path: StorePath): Buffer {
-    const folder = parentOf(path)
-    const key = folder.toString('latin1')
-    const now = performance.now()
-    if (now > this.#confinedUntilMs) {
-      this.#confined.clear()
-      this.#confinedUntilMs = now + confinedForMs
-    }
-    if (!this.#confined.has(key)) {
-      this.#root.confine(folder)
-      this.#confined.add(key)
-    }
+    this.#confined.require(parentOf(path))
     return this.#root.absolute(path)
   }
 
