@@ -19,6 +19,8 @@ export const conditionReasons = {
     'Changes at the source are not told, but found by comparing it with the target from time to time',
   BEING_WRITTEN:
     'A file is written to whenever it is to be copied, so that the target is behind: it arrives when nobody writes to it for a moment',
+  HARD_LINKS:
+    'A file with several names was written to, and its other names at the target may be behind: the comparison that finds them comes later, so that comparing takes no more than a tenth of the time',
 } as const
 export type ConditionReason = keyof typeof conditionReasons
 export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]

@@ -87,7 +87,7 @@ export class Conditions {
   #found({ record, forStorage, putOffs, changes, problem }: WorkState): PutOff[] {
     const { waitsForAgent, limitsOf } = this.#options
     const limits = limitsOf(record.migrationId, record.target)
-    const writtenTo = changes?.writtenTo
+    const { writtenTo, comparesAtMs } = changes ?? {}
     const isComparing = changes?.detection === 'comparing' && changes.reason !== undefined
     return [
       ...(waitsForAgent(workIdOf(record)) ? [plain('WAITS_FOR_AGENT')] : []),
@@ -97,6 +97,7 @@ export class Conditions {
       ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
       ...(writtenTo === undefined ? [] : [said('BEING_WRITTEN', pathBelow(record, writtenTo))]),
+      ...(comparesAtMs === undefined ? [] : [said('HARD_LINKS', `it begins at ${isoTime(comparesAtMs)}`)]),
     ]
   }
 
@@ -153,11 +154,13 @@ function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {
   const nextMs = recurrence && windowChangeMs(recurrence, nowMs)
   return nextMs === undefined
     ? plain('WAITS_FOR_WINDOW')
-    : said('WAITS_FOR_WINDOW', `the next begins at ${new Date(nextMs).toISOString()}`)
+    : said('WAITS_FOR_WINDOW', `the next begins at ${isoTime(nextMs)}`)
 }
 
 const pathBelow = ({ path }: MigrationRecord, below: string): string =>
   path === '/' ? below : `${path}${below}`
+
+const isoTime = (ms: number): string => new Date(ms).toISOString()
 
 const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })
 

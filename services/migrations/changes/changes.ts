@@ -9,7 +9,7 @@ import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, ol
 import type { KnownFailures } from './known-failures.ts'
 import { OnHold } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
-import { steadyMs } from './steady.ts'
+import { steadyMs, timeOf } from './steady.ts'
 import { WatchError } from './watch-error.ts'
 import { HeldNames } from './held-names.ts'
 
@@ -148,6 +148,7 @@ export class Changes {
   }
 
   view(): ChangesView {
+    const { comparesMs } = this.#otherNames
     const isToCompare = (this.#comparisons.dueMs ?? this.#otherNames.sinceMs) !== undefined
     return {
       detection: this.#feed?.detection ?? 'off',
@@ -156,6 +157,7 @@ export class Changes {
       unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0),
       scheduled: this.#batches.changes,
       writtenTo: this.#oldestMs === undefined ? undefined : this.#held.writtenTo,
+      comparesAtMs: comparesMs === undefined ? undefined : timeOf(comparesMs),
     }
   }
 

@@ -43,6 +43,8 @@ export interface ChangesView {
   readonly scheduled: number
   /** A path below the migration's whose change waits for long, as it is written to whenever it is looked at. */
   readonly writtenTo?: string | undefined
+  /** When everything is compared for a file with several names whose change waits for long, in milliseconds since 1970. */
+  readonly comparesAtMs?: number | undefined
 }
 
 /** @param oldestMs since when something waits (`steadyMs`) */

@@ -1,12 +1,10 @@
 import { textFromPath } from '../engine/items/paths.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
-import { steadyMs } from './steady.ts'
+import { longMs, steadyMs } from './steady.ts'
 
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** A change that waits for longer is worth a word: a file that was written to once is at the target by then. */
-const longMs = 10_000
 /** What is put off again comes back within this; it is no more written to when it does not. */
 const toldForMs = 5_000
 

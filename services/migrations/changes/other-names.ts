@@ -1,4 +1,4 @@
-import { steadyMs } from './steady.ts'
+import { longMs, steadyMs } from './steady.ts'
 
 /** What is written within so long needs one comparison. */
 const minPauseMs = 1_000
@@ -24,6 +24,12 @@ export class OtherNames {
   /** Since when a file may be stale under another name; undefined when none is. */
   get sinceMs(): number | undefined {
     return this.#sinceMs
+  }
+
+  /** When everything is compared for a file that has waited for long (`steadyMs`); undefined without such a file. */
+  get comparesMs(): number | undefined {
+    const waitsLong = this.#sinceMs !== undefined && this.#sinceMs < steadyMs() - longMs
+    return waitsLong && this.#timer !== undefined ? this.#notBeforeMs : undefined
   }
 
   /** Such a file was written to. */

@@ -1,3 +1,6 @@
+/** A change that waits for longer is worth a word: a file that was written to once is at the target by then. */
+export const longMs = 10_000
+
 /**
  * Milliseconds of a clock that only goes on, the same in all threads of a process: how long something has waited does not
  * depend on who sets the clock of the host.

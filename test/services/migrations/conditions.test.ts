@@ -59,6 +59,12 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
     {},
     ['BEING_WRITTEN'],
   ],
+  [
+    'a file with several names waits for a comparison',
+    { changes: { ...comparing, detection: 'watching', reason: undefined, comparesAtMs: 0 } },
+    {},
+    ['HARD_LINKS'],
+  ],
   ['it is told of changes', { changes: { ...comparing, detection: 'watching', reason: undefined } }, {}, []],
   ['several are', { putOffs: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
 ])('what is known becomes reasons: %s', ([, state, others, expected]) => {
