@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Changes } from '../../../../services/migrations/changes/changes.ts'
 import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
+import type { ChangeFeed } from '../../../../services/migrations/changes/feed.ts'
 import type { ChangesOptions } from '../../../../services/migrations/changes/following.ts'
 import { HeldNames } from '../../../../services/migrations/changes/held-names.ts'
 import { KnownFailures } from '../../../../services/migrations/changes/known-failures.ts'
@@ -300,18 +301,35 @@ test('comparisons for other names take a small part of the time, and one that co
   }
 })
 
-test('when a change of a file with other names has waited for long, it says when everything is compared', () => {
-  const names = new OtherNames(() => undefined)
-  names.comparing()
-  names.written(steadyMs() - 20_000)
-  expect(names.comparesMs).toBeUndefined()
-  names.compared()
-  expect(names.comparesMs).toBeGreaterThan(steadyMs())
-  names.comparing()
-  names.written(steadyMs())
-  names.compared()
-  expect(names.comparesMs).toBeUndefined()
-  names.close()
+test('a change of a file with other names that waits for long shows when everything is compared', async () => {
+  vi.useFakeTimers({ toFake: ['hrtime', 'Date', 'setTimeout', 'clearTimeout'] })
+  try {
+    let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
+    const feed: ChangeFeed = {
+      detection: 'watching',
+      open: async (onChange) => void (tell = onChange),
+      close: async () => undefined,
+    }
+    await using live = follow({ feed, gapSinceMs: steadyMs() })
+    await live.start()
+    await live.changes.scanned()
+    await vi.advanceTimersByTimeAsync(5_000)
+    live.done(live.queue[0]!)
+    tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: steadyMs() }])
+    await vi.advanceTimersByTimeAsync(0)
+    const change = live.queue[1]!
+    live.changes.working(change)
+    live.changes.done(change, { counts: noCounts(), failures: [], hasOtherNames: true })
+    expect(live.changes.view().comparesAtMs).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(20_000)
+    // Ten times what the last one took, from its end on.
+    expect(live.changes.view().comparesAtMs).toBeCloseTo(Date.now() + 30_000, -2)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(live.queue[2]).toMatchObject({ lane: 'region', paths: ['/'] })
+    expect(live.changes.view().comparesAtMs).toBeUndefined()
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('without events everything is compared from time to time', async () => {
