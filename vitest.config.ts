@@ -14,8 +14,8 @@ export default defineConfig({
     maxWorkers: '100%',
     // What a file has side by side waits for timers of a broker or of the platform, not for this process.
     maxConcurrency: 10,
-    // Bounds for a machine that does a lot beside; a test takes seconds.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // These end what hangs. A test takes seconds, and a minute on half a core.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 })

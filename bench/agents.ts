@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { filesystems } from '../subjects/filesystems.ts'
 import { migrations } from '../subjects/migrations.ts'
 import { loopback } from '../subjects/names.ts'
+import { settings } from '../subjects/settings.ts'
 import { startAgent } from '../test/support/agent-child.ts'
 import { startAzurite } from '../test/support/azurite.ts'
 import { addLocal, nextEvent } from '../test/support/migrations.ts'
@@ -95,6 +96,7 @@ export async function benchAgents(): Promise<void> {
       }
       const target = `away-${count}`
       await azurite.createContainer(target)
+      await platform.call(settings.put, { storeHosts: [loopback] })
       await platform.call(filesystems['create-adls2-shared-key'], {
         fileSystemId: target,
         role: 'target',

@@ -11,6 +11,8 @@ import { promisify } from 'node:util'
 import { call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
 import { filesystems } from '../subjects/filesystems.ts'
+import { loopback } from '../subjects/names.ts'
+import { settings } from '../subjects/settings.ts'
 import { type Azurite, startAzurite } from '../test/support/azurite.ts'
 import { startChild } from './child.ts'
 import { median, print } from './figures.ts'
@@ -42,6 +44,7 @@ async function byPlatform(
   pid: number,
   container: string,
 ): Promise<Cost> {
+  await call(connection, settings.put, { storeHosts: [loopback] })
   await call(connection, filesystems['create-adls2-shared-key'], {
     fileSystemId: container,
     role: 'target',

@@ -13,6 +13,8 @@ const rounds = 3
 export interface Copier {
   readonly name: string
   readonly copy: (source: string, target: string) => Promise<void>
+  /** Seconds of processor that it has used so far; other work on the machine changes them less than the time of a copy. */
+  readonly processorSeconds?: () => number
 }
 
 export interface CopyJob {
@@ -21,15 +23,19 @@ export interface CopyJob {
   readonly aims: Readonly<Record<string, string>>
 }
 
-const cp: Copier = {
-  name: 'cp -a',
-  copy: async (source, target) => void (await run('cp', ['-a', '--reflink=never', source, target])),
-}
-export const rclone: Copier = {
-  name: 'rclone',
-  copy: async (source, target) =>
-    void (await run('rclone', ['copy', '--config', '/dev/null', source, target])),
-}
+/**
+ * A migration is COMPLETED when the file system of its target is flushed to disk (`sync -f`). Whoever is compared with it
+ * flushes too.
+ */
+const flushed =
+  (command: string, ...args: readonly string[]): Copier['copy'] =>
+  async (source, target) => {
+    await run(command, [...args, source, target])
+    await run('sync', ['-f', target])
+  }
+
+const cp: Copier = { name: 'cp -a', copy: flushed('cp', '-a', '--reflink=never') }
+export const rclone: Copier = { name: 'rclone', copy: flushed('rclone', 'copy', '--config', '/dev/null') }
 
 async function peersHere(): Promise<Copier[]> {
   try {
@@ -60,26 +66,37 @@ async function freeMemory(source: string): Promise<void> {
   rmSync(`${source}-memory`, { recursive: true })
 }
 
-/** Seconds of all copiers, round by round. */
+/** What the copies of a copier took, round by round. */
+interface Taken {
+  readonly seconds: number[]
+  readonly processorSeconds: number[]
+}
+
 async function measure(
   copiers: readonly Copier[],
   source: string,
   isLarge: boolean,
-): Promise<Map<Copier, number[]>> {
-  const seconds = new Map(copiers.map((copier) => [copier, [] as number[]]))
+): Promise<Map<Copier, Taken>> {
+  const all = new Map(
+    copiers.map((copier): [Copier, Taken] => [copier, { seconds: [], processorSeconds: [] }]),
+  )
   // The first round brings the source into the page cache and starts the threads; it does not count.
   for (let round = 0; round <= rounds; round++) {
     for (const copier of copiers) {
       await sameStart(source)
       if (isLarge) await freeMemory(source)
+      const processorBefore = copier.processorSeconds?.()
       const started = performance.now()
       const target = `${source}-${copier.name.replaceAll(/\W/g, '')}-${round}`
       await copier.copy(source, target)
-      if (round > 0) seconds.get(copier)?.push((performance.now() - started) / 1_000)
+      const taken = all.get(copier)
+      if (round > 0) taken?.seconds.push((performance.now() - started) / 1_000)
+      if (round > 0 && processorBefore !== undefined)
+        taken?.processorSeconds.push(copier.processorSeconds!() - processorBefore)
       if (isLarge) rmSync(target, { recursive: true })
     }
   }
-  return seconds
+  return all
 }
 
 /**
@@ -100,18 +117,27 @@ export async function compareCopies(
   for (const { source, aims } of jobs.filter(isWanted)) {
     const folder = mkdtempSync(join(process.env['GANTRY_BENCH_DIR'] ?? tmpdir(), 'gantry-bench-'))
     source.make(join(folder, 'source'))
-    const seconds = await measure([ours, ...peers], join(folder, 'source'), source.isLarge ?? false)
+    const taken = await measure([ours, ...peers], join(folder, 'source'), source.isLarge ?? false)
     rmSync(folder, { recursive: true, force: true })
-    print(`${title}: ${source.name}`, ratios(ours, seconds, aims))
+    print(`${title}: ${source.name}`, [...ratios(ours, taken, aims), ...processorTime(ours, taken)])
   }
 }
 
-function ratios(ours: Copier, seconds: Map<Copier, number[]>, aims: CopyJob['aims']): Figure[] {
-  const details = [...seconds].map(([{ name }, list]) => `${name} ${median(list).toFixed(2)} s`).join(', ')
-  const own = seconds.get(ours) ?? []
-  return [...seconds].flatMap(([peer, list]) => {
+function ratios(ours: Copier, taken: Map<Copier, Taken>, aims: CopyJob['aims']): Figure[] {
+  const details = [...taken]
+    .map(([{ name }, { seconds }]) => `${name} ${median(seconds).toFixed(2)} s`)
+    .join(', ')
+  const own = taken.get(ours)?.seconds ?? []
+  return [...taken].flatMap(([peer, { seconds: list }]) => {
     if (peer === ours) return []
     const value = median(list.map((time, round) => time / (own[round] ?? Number.NaN))).toFixed(2)
     return [{ name: `times as fast as ${peer.name}`, value, aim: aims[peer.name] ?? '–', details }]
   })
+}
+
+function processorTime(ours: Copier, taken: Map<Copier, Taken>): Figure[] {
+  const { processorSeconds = [] } = taken.get(ours) ?? {}
+  if (processorSeconds.length === 0) return []
+  const details = `${processorSeconds.map((one) => one.toFixed(2)).join(', ')} s`
+  return [{ name: 'processor seconds a copy', value: median(processorSeconds).toFixed(2), aim: '–', details }]
 }

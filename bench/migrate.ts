@@ -10,6 +10,7 @@ import { migrations } from '../subjects/migrations.ts'
 import { subjectToken } from '../subjects/names.ts'
 import { startChild } from './child.ts'
 import { compareCopies, type Copier } from './copies.ts'
+import { processorSecondsOfAll } from './process.ts'
 import { sources } from './sources.ts'
 
 const jobs = [
@@ -36,8 +37,11 @@ export async function moved(
   if (failedPathCount > 0) throw new Error(`${failedPathCount} paths failed`)
 }
 
-/** A migration from its definition to the event that it is completed. */
-export function byGantry(connection: NatsConnection): Copier {
+/**
+ * A migration from its definition to the event that it is completed.
+ * @param pid of the platform
+ */
+export function byGantry(connection: NatsConnection, pid: number): Copier {
   let count = 0
   const copy = async (source: string, target: string) => {
     const id = `bench-${count++}`
@@ -54,7 +58,7 @@ export function byGantry(connection: NatsConnection): Copier {
     })
     await moved(connection, id, `${id}-from`, `${id}-to`)
   }
-  return { name: 'gantry', copy }
+  return { name: 'gantry', copy, processorSeconds: () => processorSecondsOfAll(pid) }
 }
 
 /** @param wanted parts of the names of the sources to be measured; all without any */
@@ -62,7 +66,12 @@ export async function benchMigrate(wanted: readonly string[] = []): Promise<void
   await using platform = await startChild('platform.mjs')
   const { tcpUrl, operatorToken } = JSON.parse(platform.line) as { tcpUrl: string; operatorToken: string }
   const connection = await connectWithToken(tcpUrl, operatorToken)
-  await compareCopies('Local to local, through the whole platform', byGantry(connection), jobs, wanted)
+  await compareCopies(
+    'Local to local, through the whole platform',
+    byGantry(connection, platform.pid),
+    jobs,
+    wanted,
+  )
   await connection.close()
 }
 

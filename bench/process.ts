@@ -12,7 +12,7 @@ export function processorSeconds(pid: number): number {
 }
 
 /** The same with the processes that it began, and theirs. */
-function processorSecondsOfAll(pid: number): number {
+export function processorSecondsOfAll(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((sum, child) => sum + processorSecondsOfAll(Number(child)), processorSeconds(pid))
 }

@@ -59,7 +59,7 @@ async function measure(source: Source, folder: string, withPeer: boolean) {
   const connection = await connectWithToken(tcpUrl!, operatorToken!)
   const largestQueueMb = watchQueues(home!)
   const seconds: number[] = []
-  for (const { name, copy } of [byGantry(connection), ...(withPeer ? [rclone] : [])]) {
+  for (const { name, copy } of [byGantry(connection, platform.pid), ...(withPeer ? [rclone] : [])]) {
     await sameStart(from)
     const started = performance.now()
     await copy(from, `${from}-${name}`)

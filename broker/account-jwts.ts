@@ -2,6 +2,7 @@ import { type Account, encodeAccount, encodeUser, type Export } from '@nats-io/j
 import { type AccountName, roots } from '../subjects/names.ts'
 import { createKey } from './ed25519.ts'
 import type { Identity, StorageLimits } from './identity.ts'
+import { maxRequestBytes } from './request.ts'
 
 const unlimited = -1
 const generalLimits = {
@@ -14,6 +15,22 @@ const generalLimits = {
   conn: unlimited,
   leaf: unlimited,
   disallow_bearer: false,
+}
+
+/** A request has some hundred bytes of headers; traces may add a few kB (`tracestate`). */
+const maxHeaderBytes = 64 * 2 ** 10
+/** An extension has a subscription for each of its endpoints; a page that follows events has a few. */
+export const maxSubscriptions = 4_096
+
+/**
+ * Limits of each connection of keys: a message is no larger than the largest input, so that none that the services would
+ * refuse is carried to them. They are those of the account, as nats-server does not hold a connection that a callout let
+ * in to the limits of its user.
+ */
+export const clientLimits = {
+  ...generalLimits,
+  payload: maxRequestBytes + maxHeaderBytes,
+  subs: maxSubscriptions,
 }
 
 const servicesPattern = `${roots.services}.>`
@@ -80,6 +97,7 @@ export async function serverCredentials(identity: Identity) {
     }),
     PLATFORM: identity.fields['gantry.jwt'],
     GANTRY: await signAccount(identity, 'GANTRY', {
+      limits: clientLimits,
       imports: [
         // `share` makes the server state the caller's identity in a header of each request (Nats-Request-Info).
         {
@@ -100,6 +118,7 @@ export async function serverCredentials(identity: Identity) {
       ],
     }),
     AGENTS: await signAccount(identity, 'AGENTS', {
+      limits: clientLimits,
       imports: agentServices.map(({ name, subject }) => ({
         name,
         subject,

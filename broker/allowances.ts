@@ -14,13 +14,15 @@ export interface Rate {
 }
 
 /** An allowance that comes back with time. */
-class Allowance {
+export class Allowance {
   readonly #rate: Rate
+  readonly #maxDebt: number
   #left: number
   #atMs = performance.now()
 
-  constructor(rate: Rate) {
+  constructor(rate: Rate, mostOwed: number = maxDebt) {
     this.#rate = rate
+    this.#maxDebt = mostOwed
     this.#left = rate.burst
   }
 
@@ -32,8 +34,10 @@ class Allowance {
     return this.#left
   }
 
-  charge(): void {
-    this.#left = Math.max(-maxDebt, this.left - 1)
+  /** @returns what is left; below 0 it is owed */
+  charge(amount = 1): number {
+    this.#left = Math.max(-this.#maxDebt, this.left - amount)
+    return this.#left
   }
 }
 

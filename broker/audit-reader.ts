@@ -118,6 +118,7 @@ export class AuditReader<T extends object> {
   /** The message of the record after which to go on; undefined when it is gone, and the walk begins at the oldest again. */
   async #before(after: number): Promise<{ sequence: number; hash: string } | undefined> {
     const sequence = Math.floor((after - 1) / perMessage)
+    if (sequence < 1) return undefined
     const message = await this.#stream.message(sequence)
     const hash = message && decodeLink(message.body)?.records.at(-1)?.hash
     return hash === undefined ? undefined : { sequence, hash }

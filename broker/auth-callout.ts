@@ -11,6 +11,8 @@ import { type Capabilities, userJwt } from './user-jwt.ts'
 /** Who a token stands for, and what its connections may do. */
 export interface Principal {
   readonly keyId: string
+  /** Whose key it is. */
+  readonly owner: string
   readonly account: 'GANTRY' | 'AGENTS'
   readonly capabilities: Capabilities
   /** Seconds since 1970; the server closes the connection then. */
@@ -27,7 +29,18 @@ export interface Refusal {
   readonly reason: string
   /** The key that is meant, when there is one. */
   readonly keyId?: string
+  /** Set where the token is right. */
+  readonly result?: 'THROTTLED'
 }
+
+/**
+ * Whether one more connection of a key is let in that may be; the reason if it is not. The edge has one for each token, which
+ * is always let in: `opening` is undefined then.
+ */
+export type Admit = (
+  key: { readonly id: string; readonly owner: string },
+  opening: { readonly server: string; readonly id: number } | undefined,
+) => Promise<string | undefined>
 
 /** A connection that was refused. */
 export interface RefusedConnection extends Pick<Refusal, 'reason' | 'keyId'> {
@@ -50,11 +63,13 @@ export function startAuthCallout(
   {
     identity,
     authorise,
+    admit,
     onRefusal,
     log,
   }: {
     identity: Identity
     authorise: Authorise
+    admit: Admit
     onRefusal: (refused: RefusedConnection) => void
     log: Log
   },
@@ -71,15 +86,25 @@ export function startAuthCallout(
       message.respond(encodeJwt(claims, identity.AUTH.signing))
     }
     const { auth_token: token = '', name } = connect_opts
-    const verdict = await authorise(token)
+    const { host, id = 0 } = client_info
+    const keyId = keyIdOf(token)
+    const { address, isEdge } = originOfConnection(marks, { name, host, keyId })
+    const judged = async (): Promise<Principal | Refusal> => {
+      const found = await authorise(token)
+      if ('refused' in found) return found
+      const opening = isEdge ? undefined : { server: server_id.id, id }
+      const reason = await admit({ id: found.keyId, owner: found.owner }, opening)
+      return reason === undefined
+        ? found
+        : { refused: `${reason} (${found.keyId})`, reason, keyId: found.keyId, result: 'THROTTLED' }
+    }
+    const verdict = await judged()
     if ('refused' in verdict) {
-      const { host } = client_info
-      const keyId = keyIdOf(token)
-      const { address, isEdge } = originOfConnection(marks, { name, host, keyId })
       onRefusal({
         reason: verdict.reason,
         from: address,
         ...(verdict.keyId === undefined ? {} : { keyId: verdict.keyId }),
+        ...(verdict.result === undefined ? {} : { result: verdict.result }),
       })
       const refuse = () => respond({ error: 'the token is not valid here' })
       // The edge holds up by itself who guesses there.

@@ -1,17 +1,11 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { Caller, ClientConnection } from '../subjects/contract.ts'
-import { roots } from '../subjects/names.ts'
+import { isInbox, roots } from '../subjects/names.ts'
 import { requestInfoHeader } from './headers.ts'
 import type { Identity } from './identity.ts'
 
 /** nats-server rewrites the reply of a request that crosses accounts to a subject under this root. */
 export const crossAccountReply = '_R_.'
-
-/**
- * Where our own connections want their replies. What a stream delivers wants another: somebody who may write to a stream
- * or take from it could have it delivered to a service.
- */
-const ownReply = '_INBOX.'
 
 const agentRoot = `${roots.agents}.`
 
@@ -22,7 +16,8 @@ const agentRoot = `${roots.agents}.`
  */
 export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY' | 'AGENTS'>): Caller | undefined {
   if (!message.reply?.startsWith(crossAccountReply)) {
-    return message.reply?.startsWith(ownReply) ? { kind: 'platform' } : undefined
+    // What a stream delivers wants its reply elsewhere: somebody who may write to a stream could have it delivered to a service.
+    return isInbox(message.reply) ? { kind: 'platform' } : undefined
   }
   const text = requestInfo(message)
   if (text === undefined) return undefined
@@ -46,6 +41,20 @@ export function connectionOf(message: Msg): ClientConnection | undefined {
 
 /** The server's word on the client of a request that crossed accounts. */
 export const requestInfo = (message: Msg): string | undefined => onlyLine(message, requestInfoHeader)
+
+const userField = '"user":"'
+
+/**
+ * The user of a request that crossed accounts, by the server's word, without reading the rest. The text of a client cannot
+ * be taken for it: quotes in it are escaped.
+ */
+export function userOf(message: Msg): string | undefined {
+  const text = requestInfo(message)
+  const at = text?.indexOf(userField) ?? -1
+  if (text === undefined || at < 0) return undefined
+  const from = at + userField.length
+  return text.slice(from, text.indexOf('"', from))
+}
 
 /** The one line of a header. Were there another, nobody could tell which is whose. */
 export function onlyLine(message: Msg, header: string): string | undefined {

@@ -28,6 +28,7 @@ import {
   serviceErrorHeader,
 } from './headers.ts'
 import { currentHop } from './hop.ts'
+import { requireFitting } from './request.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
 const graceMs = 500
@@ -76,6 +77,7 @@ export async function send(
     trace: givenTrace,
   }: CallOptions = {},
 ): Promise<Msg> {
+  requireFitting(body)
   try {
     // Who gives an id speaks for somebody outside.
     const hop = givenId === undefined ? currentHop() : undefined

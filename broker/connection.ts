@@ -7,7 +7,7 @@ import { authTimeoutSeconds } from './server-config.ts'
 import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
 
-export { type NatsConnection, nuid } from '@nats-io/transport-node'
+export type { NatsConnection } from '@nats-io/transport-node'
 
 /** The platform's own connections try for ever: a broker that is away comes back, and state is on its disk. */
 const platformReconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 100, reconnectJitter: 100 } as const
@@ -41,12 +41,14 @@ export interface PlatformConnectionOptions {
   /** For people, in the server's lists. */
   readonly name: string
   readonly capabilities?: Capabilities
+  /** Tries once, and does not connect again. */
+  readonly once?: true
 }
 
 /** Connects a service of the platform with a user of an account that needs no callout, made for this process. */
 export async function connectAs(
   account: AccountName,
-  { url, identity, name, capabilities }: PlatformConnectionOptions,
+  { url, identity, name, capabilities, once }: PlatformConnectionOptions,
 ): Promise<NatsConnection> {
   const key = account === 'AUTH' ? identity.calloutUser : createKey('U')
   const user = {
@@ -67,6 +69,7 @@ export async function connectAs(
     ...lean,
     ...platformReconnect,
     ...(account === 'AUTH' ? calloutReconnect : {}),
+    ...(once ? { waitOnFirstConnect: false, reconnect: false } : {}),
   })
 }
 

@@ -1,7 +1,9 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { ClientConnection } from '../subjects/contract.ts'
+import { createInbox } from '../subjects/unguessable.ts'
 import type { Identity } from './identity.ts'
-import { kick } from './kick.ts'
+import { kick, kickSubject } from './kick.ts'
+import type { Log } from './log.ts'
 
 /** The server lists a connection in a millisecond. */
 const timeoutMs = 2_000
@@ -53,6 +55,22 @@ export async function isConnected(system: NatsConnection, connection: ClientConn
 export async function disconnect(system: NatsConnection, connection: ClientConnection): Promise<void> {
   const { isThere, server } = await look(system, connection)
   if (isThere === true) await kick(system, server, connection.id)
+}
+
+/**
+ * Closes a connection, and does not wait for that: while a flood is read, an answer may come late. @param system a
+ * connection in the SYS account
+ */
+export function disconnectAtOnce(system: NatsConnection, connection: ClientConnection, log: Log): void {
+  const { server_name, server_id } = system.info ?? {}
+  if (server_id !== undefined && connection.server === server_name) {
+    // The server does nothing for those who want no reply.
+    system.publish(kickSubject(server_id), JSON.stringify({ cid: connection.id }), { reply: createInbox() })
+    return
+  }
+  disconnect(system, connection).catch((err: unknown) =>
+    log.error({ err, connection }, 'A connection was not closed.'),
+  )
 }
 
 async function look(system: NatsConnection, { id, server: name, started }: ClientConnection) {

@@ -3,6 +3,7 @@ import type { Caller, Contract } from '../subjects/contract.ts'
 import { serviceQueue } from '../subjects/names.ts'
 import { callerOf } from './caller.ts'
 import { endpointInfo, infoReply, pingReply } from './discovery.ts'
+import type { FloodGuard } from './flood-guard.ts'
 import type { Identity } from './identity.ts'
 import type { Log } from './log.ts'
 
@@ -21,6 +22,7 @@ export interface OthersOptions {
   readonly knownTo: (caller: Caller) => Promise<readonly KnownService[]>
   /** Whether a service answers itself. */
   readonly isOurs: (name: string) => boolean
+  readonly floods: Pick<FloodGuard, 'judge'>
   readonly log: Log
 }
 
@@ -36,7 +38,7 @@ const replies = {
  */
 export function announceOthers(
   connection: NatsConnection,
-  { identity, knownTo, isOurs, log }: OthersOptions,
+  { identity, knownTo, isOurs, floods, log }: OthersOptions,
 ): Subscription[] {
   const answer = async (kind: keyof typeof replies, message: Msg): Promise<void> => {
     const [, , name, id] = message.subject.split('.')
@@ -55,7 +57,7 @@ export function announceOthers(
       connection.subscribe(subject, {
         queue: serviceQueue,
         callback: (error: Error | null, message: Msg) => {
-          if (error === null)
+          if (error === null && floods.judge(message) === 'answer')
             answer(kind, message).catch((err: unknown) =>
               log.warn({ err }, 'Extensions could not be discovered.'),
             )

@@ -3,6 +3,7 @@ import type { Contract } from '../subjects/contract.ts'
 import type { GantryError } from '../subjects/errors.ts'
 import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import { serviceQueue } from '../subjects/names.ts'
+import type { FloodGuard } from './flood-guard.ts'
 
 /** What is measured of a service, of all its endpoints together. */
 export function serviceMeters(registry: MetricRegistry, resource: string) {
@@ -87,36 +88,76 @@ export const infoReply = (
   endpoints: readonly ReturnType<typeof endpointInfo>[],
 ) => ({ type: 'io.nats.micro.v1.info_response', ...identityOf(instance), description, endpoints })
 
-interface Instance extends Named {
+/** An instance of a service, with what it has done. */
+export interface Instance extends Named {
   readonly endpoints: readonly EndpointStats[]
+  readonly started: string
 }
 
-/** Answers discovery requests for all services, for this name, and for this instance. */
-export function announce(connection: NatsConnection, instance: Instance): Subscription[] {
-  const { name, id, endpoints } = instance
-  const started = new Date().toISOString()
-  const replies = {
-    PING: () => pingReply(instance),
-    INFO: () =>
-      infoReply(
-        instance,
-        endpoints[0]?.contract.resource ?? name,
-        endpoints.map(({ contract }) => endpointInfo(contract)),
-      ),
-    STATS: () => ({
-      type: 'io.nats.micro.v1.stats_response',
-      ...identityOf(instance),
-      started,
-      endpoints: endpoints.map((endpoint) => endpoint.stats()),
-    }),
-  }
-  return Object.entries(replies).flatMap(([kind, reply]) =>
-    [`$SRV.${kind}`, `$SRV.${kind}.${name}`, `$SRV.${kind}.${name}.${id}`].map((subject) =>
-      connection.subscribe(subject, {
-        callback: (error: Error | null, message: Msg) => {
-          if (error === null) message.respond(JSON.stringify(reply()))
-        },
-      }),
+const repliesOf = {
+  PING: (instance: Instance) => pingReply(instance),
+  INFO: (instance: Instance) =>
+    infoReply(
+      instance,
+      instance.endpoints[0]?.contract.resource ?? instance.name,
+      instance.endpoints.map(({ contract }) => endpointInfo(contract)),
     ),
-  )
+  STATS: (instance: Instance) => ({
+    type: 'io.nats.micro.v1.stats_response',
+    ...identityOf(instance),
+    started: instance.started,
+    endpoints: instance.endpoints.map((endpoint) => endpoint.stats()),
+  }),
+}
+
+type Kind = keyof typeof repliesOf
+const kinds = Object.keys(repliesOf) as Kind[]
+
+/**
+ * Answers discovery requests for all services of a process. They share the subscriptions to the subjects without a name, so
+ * that a request for all reaches the process once, however many services there are.
+ */
+export class Announcer {
+  readonly #connection: NatsConnection
+  readonly #floods: Pick<FloodGuard, 'judge'> | undefined
+  readonly #instances = new Set<Instance>()
+  readonly #forAll: Subscription[]
+
+  constructor(connection: NatsConnection, floods?: Pick<FloodGuard, 'judge'>) {
+    this.#connection = connection
+    this.#floods = floods
+    this.#forAll = kinds.map((kind) => this.#subscribe(`$SRV.${kind}`, kind, this.#instances))
+  }
+
+  #subscribe(subject: string, kind: Kind, instances: ReadonlySet<Instance>): Subscription {
+    return this.#connection.subscribe(subject, {
+      callback: (error: Error | null, message: Msg) => {
+        if (error !== null || (this.#floods?.judge(message, instances.size) ?? 'answer') !== 'answer') return
+        for (const instance of instances) message.respond(JSON.stringify(repliesOf[kind](instance)))
+      },
+    })
+  }
+
+  /** @returns what takes it away again */
+  add(instance: Instance): () => Promise<void> {
+    const { name, id } = instance
+    this.#instances.add(instance)
+    const named = kinds.flatMap((kind) =>
+      [`$SRV.${kind}.${name}`, `$SRV.${kind}.${name}.${id}`].map((subject) =>
+        this.#subscribe(subject, kind, new Set([instance])),
+      ),
+    )
+    return async () => {
+      this.#instances.delete(instance)
+      await drained(this.#connection, named)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await drained(this.#connection, this.#forAll)
+  }
+}
+
+async function drained(connection: NatsConnection, subscriptions: readonly Subscription[]): Promise<void> {
+  if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
 }

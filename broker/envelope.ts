@@ -1,5 +1,5 @@
-import { nuid } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
+import { unguessable } from '../subjects/unguessable.ts'
 import { check } from '../subjects/validate.ts'
 import type { Emission } from './events.ts'
 
@@ -34,9 +34,15 @@ export function encode<S extends TSchema>(
   value: Static<S>,
   outbox: readonly Emission[] = [],
 ): Envelope {
-  const envelope: Envelope = { v: version, id, doc: check(schema, value, `${bucket}/${id}`), w: nuid.next() }
+  const envelope: Envelope = {
+    v: version,
+    id,
+    doc: check(schema, value, `${bucket}/${id}`),
+    w: unguessable(),
+  }
   // The fact's own id makes a second publication of it a duplicate that the stream drops.
-  if (outbox.length > 0) envelope.outbox = outbox.map((emission) => ({ messageId: nuid.next(), ...emission }))
+  if (outbox.length > 0)
+    envelope.outbox = outbox.map((emission) => ({ messageId: unguessable(), ...emission }))
   return envelope
 }
 

@@ -1,5 +1,6 @@
 import { headers, type MsgHdrs } from '@nats-io/transport-node'
 import type { GantryError } from '../subjects/errors.ts'
+import { shortened } from '../subjects/shortened.ts'
 import { headerText, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
 
 /** The header is for a first look, by hand; the whole message is in the body. */
@@ -18,7 +19,7 @@ export function errorReply(
   head.set(serviceErrorCodeHeader, String(error.status))
   const whole = error.toText(requestId)
   const { code } = error
-  const message = error.message.slice(0, maxCutLength)
+  const message = shortened(error.message, maxCutLength)
   return {
     body: fits(whole, maxBytes - 4 * maxHeaderLength) ? whole : JSON.stringify({ code, message, requestId }),
     headers: head,

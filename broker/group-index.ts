@@ -1,7 +1,9 @@
+import { jetstreamManager } from '@nats-io/jetstream'
 import type { KV } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { subjectToken } from '../subjects/names.ts'
 import { lastOfEach } from './jetstream.ts'
+import { removing } from './stream-book.ts'
 
 /** Where the index is in a bucket. Keys of values are one token, those of the index three. */
 const root = 'in'
@@ -23,6 +25,14 @@ export class GroupIndex {
 
   async add(group: string, id: string): Promise<void> {
     await this.#kv.put(keyOf(group, id), id)
+  }
+
+  /** Forgets an entry, and leaves no trace of it. */
+  async remove(group: string, id: string): Promise<void> {
+    const manager = await jetstreamManager(this.#connection, { checkAPI: false })
+    const filter = `$KV.${this.#bucket}.${keyOf(group, id)}`
+    const stream = `KV_${this.#bucket}`
+    await removing(this.#connection, { stream, messages: 1 }, () => manager.streams.purge(stream, { filter }))
   }
 
   /** Ids in a group, ordered. */

@@ -1,3 +1,5 @@
+import type { MsgHdrsImpl } from '@nats-io/nats-core/internal'
+import { headers, type MsgHdrs } from '@nats-io/transport-node'
 import { messageHeaders } from '../subjects/names.ts'
 
 /** Headers of the micro-service protocol (NATS ADR-32) and ours. */
@@ -9,6 +11,18 @@ export const requestInfoHeader = 'Nats-Request-Info'
 export const requestIdHeader = messageHeaders.requestId
 /** Address of a client behind the edge, with the mark by which it is believed. */
 export const clientAddressHeader = messageHeaders.clientAddress
+
+/** On replies that could be taken for publications, with the subject that was asked. */
+export const replyHeader = messageHeaders.reply
+
+/** The headers of all marked answers to one contract, encoded once. */
+export function replyHeaders(subject: string): MsgHdrs {
+  const head = headers() as MsgHdrsImpl
+  head.set(replyHeader, subject)
+  const bytes = head.encode()
+  head.encode = () => bytes
+  return head
+}
 
 /** On every fact, with its subject. */
 export const eventHeader = messageHeaders.event

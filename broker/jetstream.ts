@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   AckPolicy,
   type BatchCallback,
@@ -14,19 +15,24 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream'
 import {
-  createInbox,
   type Msg,
   type NatsConnection,
   NoRespondersError,
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node'
+import { createInbox } from '../subjects/unguessable.ts'
 
 /** Error codes of the JetStream API that decisions are made on. */
 export const jetStreamCodes = {
   streamNotFound: 10059,
   streamNameInUse: 10058,
+  /** Its store cannot be made: the disk refuses, or somebody else makes the same stream at this moment. */
+  streamNotMade: 10049,
   consumerNotFound: 10014,
+  /** It is there, and the server cannot read what it has stored about it or its consumers. */
+  streamOffline: 10194,
+  consumerOffline: 10195,
   wrongLastSequence: 10071,
   accountStorageFull: 10002,
   serverStorageFull: 10023,
@@ -66,13 +72,20 @@ export async function ensureStream(
   manager: JetStreamManager,
   config: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
 ): Promise<void> {
-  try {
-    await manager.streams.add(config)
-  } catch (error) {
-    if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
-    await manager.streams.update(config.name, config)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await manager.streams.add(config)
+      return
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNameInUse)) break
+      if (!isApiError(error, jetStreamCodes.streamNotMade) || attempt === makingAttempts) throw error
+      await delay(attempt * makingPauseMs)
+    }
   }
+  await manager.streams.update(config.name, config)
 }
+/** Somebody else has made a stream within some milliseconds. */
+const [makingAttempts, makingPauseMs] = [5, 20]
 
 /**
  * So much is asked for with one request; for more a reader is made, which costs three, and is quicker for each message.
@@ -87,7 +100,16 @@ const snapshotTimeoutMs = 5_000
 const abandonedReaderNs = 10e9
 
 /** A message of a stream, whichever way it came. */
-export type LastMessage = Pick<Msg, 'subject' | 'headers' | 'string'>
+export interface LastMessage {
+  readonly subject: string
+  readonly headers?: Msg['headers']
+  string(): string
+}
+
+/** The same with its place in the stream. */
+interface PlacedMessage extends LastMessage {
+  readonly sequence: number
+}
 
 /**
  * Hands over the last message of each subject of a stream that keeps one of each, as they are now. A message that is
@@ -97,16 +119,26 @@ export async function lastOfEach(
   connection: NatsConnection,
   stream: string,
   filter: string,
-  onMessage: (message: LastMessage) => void,
+  onMessage: (message: PlacedMessage) => void,
 ): Promise<void> {
   const found = await lastFew(connection, stream, filter)
-  if (found === undefined) return readLast(connection, stream, filter, onMessage)
-  for (const message of found)
-    onMessage({ subject: message.subject, headers: message.header, string: () => message.string() })
+  if (found === undefined) {
+    return readLast(connection, stream, filter, (message) =>
+      onMessage(placed(message.subject, message.headers, sequenceOf(message), message)),
+    )
+  }
+  for (const message of found) onMessage(placed(message.subject, message.header, message.seq, message))
 }
 
-/** Undefined when there are more, and when the broker refuses to say: a reader tells the reason. */
-async function lastFew(
+const placed = (
+  subject: string,
+  headers: Msg['headers'],
+  sequence: number,
+  body: Pick<Msg, 'string'>,
+): PlacedMessage => ({ subject, headers, sequence, string: () => body.string() })
+
+/** The last message of each subject; undefined when there are many, and when the broker refuses to say: a reader tells the reason. */
+export async function lastFew(
   connection: NatsConnection,
   stream: string,
   filter: string,
@@ -151,23 +183,38 @@ export async function readLast(
  * The first messages of a stream that a query asks for, none when there are none.
  * @param query where it sets `max_bytes`, the message that reaches it is the last
  */
-export async function storedMessages(
+export const storedMessages = (
   manager: JetStreamManager,
   stream: string,
   query: DirectBatchOptions,
+): Promise<StoredMsg[]> => collected((callback) => manager.direct.getBatch(stream, { ...query, callback }))
+
+/** The last messages of some subjects, 1,024 at most: the server answers no more at once. */
+export async function lastOfThese(
+  connection: NatsConnection,
+  stream: string,
+  subjects: readonly string[],
+): Promise<StoredMsg[]> {
+  if (subjects.length === 0) return []
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  const query = { multi_last: [...subjects] }
+  return collected((callback) => manager.direct.getLastMessagesFor(stream, { ...query, callback }))
+}
+
+/** All messages of a query. The client would keep the subscription for ever without a callback. */
+async function collected(
+  ask: (callback: BatchCallback<StoredMsg>) => Promise<{ stop(): void }>,
 ): Promise<StoredMsg[]> {
   const found: StoredMsg[] = []
   const end = Promise.withResolvers<void>()
   const timer = setTimeout(() => end.reject(new TimeoutError()), snapshotTimeoutMs)
-  const callback: BatchCallback<StoredMsg> = (done, message) => {
+  const batch = await ask((done, message) => {
     if (done === null) {
       found.push(message)
       timer.refresh()
     } else if (done.err === undefined || isNotFound(done.err)) end.resolve()
     else end.reject(done.err)
-  }
-  // Without a callback the client would keep the subscription for ever.
-  const batch = await manager.direct.getBatch(stream, { ...query, callback })
+  })
   try {
     await end.promise
   } finally {
@@ -175,6 +222,23 @@ export async function storedMessages(
     batch.stop()
   }
   return found
+}
+
+/** The subjects that a stream has messages of; none of the messages is read. */
+export async function subjectsOf(
+  connection: NatsConnection,
+  stream: string,
+  filter: string,
+): Promise<string[]> {
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  const { state } = await manager.streams.info(stream, { subjects_filter: filter })
+  return Object.keys(state.subjects ?? {})
+}
+
+/** The number of messages in a stream. */
+export async function messageCount(connection: NatsConnection, stream: string): Promise<number> {
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  return (await manager.streams.info(stream)).state.messages
 }
 
 /**

@@ -35,9 +35,11 @@ export async function kickKey(
   }
 }
 
+export const kickSubject = (server: string): string => `$SYS.REQ.SERVER.${server}.KICK`
+
 /** Drops a connection. @param server id of the server that has it */
 export async function kick(system: NatsConnection, server: string, cid: number): Promise<void> {
-  await system.request(`$SYS.REQ.SERVER.${server}.KICK`, JSON.stringify({ cid }), { timeout: timeoutMs })
+  await system.request(kickSubject(server), JSON.stringify({ cid }), { timeout: timeoutMs })
 }
 
 interface ConnectEvent {

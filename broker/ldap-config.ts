@@ -14,6 +14,8 @@ export interface LdapConfig {
   /** Attribute whose value is the person's name here, so that all ways to write it are one person. */
   readonly nameAttribute: string
   readonly groups: { readonly base: string; readonly filter: string } | undefined
+  /** Files outside of the configuration folder that it was read from, by their properties; absolute paths. */
+  readonly files: Readonly<Record<string, string>>
   readonly connectTimeoutMs: number
   /** For one question. */
   readonly timeoutMs: number
@@ -43,17 +45,26 @@ const filter = (meaning: string): PropertyReader<string> => ({
   read: (text) => (/^\(.*\{0\}.*\)$/.test(text) ? text : undefined),
 })
 
-const certificates: PropertyReader<string> = {
+/** A file that was named, and what is taken of it. */
+interface NamedFile {
+  readonly path: string
+  readonly content: string
+}
+
+const certificates: PropertyReader<NamedFile> = {
   meaning: 'the absolute path of a file with certificates in PEM that can be read',
   read: (path) => {
-    const text = textOf(path)
-    return text?.includes('-----BEGIN CERTIFICATE-----') ? text : undefined
+    const content = textOf(path)
+    return content?.includes('-----BEGIN CERTIFICATE-----') ? { path, content } : undefined
   },
 }
 
-const passwordFile: PropertyReader<string> = {
+const passwordFile: PropertyReader<NamedFile> = {
   meaning: 'the absolute path of a file that can be read and has a password in its first line',
-  read: (path) => textOf(path)?.split(/\r?\n/)[0] || undefined,
+  read: (path) => {
+    const content = textOf(path)?.split(/\r?\n/)[0]
+    return content ? { path, content } : undefined
+  },
 }
 
 export const ldapReaders = {
@@ -103,13 +114,19 @@ export function ldapConfigOf(properties: LdapProperties): LdapConfig {
     type: 'ldap',
     url,
     startTls,
-    ca: values['security.ldap.ca-file'],
+    ca: values['security.ldap.ca-file']?.content,
     user: userOf(properties),
     nameAttribute: values['security.ldap.user-name-attribute'] ?? defaultNameAttribute,
     groups: base === undefined ? undefined : { base, filter: groupFilter ?? defaultGroupFilter },
+    files: filesOf(properties),
     connectTimeoutMs: values['security.ldap.connect-timeout-ms'] ?? timeouts.defaultConnectMs,
     timeoutMs: values['security.ldap.timeout-ms'] ?? timeouts.defaultMs,
   }
+}
+
+function filesOf({ values }: LdapProperties): Record<string, string> {
+  const keys = ['security.ldap.manager-password-file', 'security.ldap.ca-file'] as const
+  return Object.fromEntries(keys.flatMap((key) => (values[key] ? [[key, values[key].path]] : [])))
 }
 
 function checkEncryption({ protocol, hostname }: URL, startTls: boolean, properties: LdapProperties): void {
@@ -156,7 +173,7 @@ function userOf({ values, refuse }: LdapProperties): UserByPattern | UserBySearc
   if (direct !== undefined && inFile !== undefined) {
     throw refuse('security.ldap.manager-password-file', 'contradicts security.ldap.manager-password')
   }
-  const managerPassword = direct ?? inFile
+  const managerPassword = direct ?? inFile?.content
   if (managerPassword === undefined) {
     throw refuse(
       'security.ldap.manager-password-file',

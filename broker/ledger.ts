@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError } from '../subjects/errors.ts'
 import { backoffMs } from './backoff.ts'
 import { ensureStream, fileStorage, isStorageFull, isTransient, storedMessages } from './jetstream.ts'
+import { removing } from './stream-book.ts'
 
 /** An entry, with its number in the ledger: they grow, and are not consecutive for one book. */
 export interface LedgerEntry<T> {
@@ -86,10 +87,12 @@ export class LedgerNotes<T> {
 export class Ledger<T> extends LedgerNotes<T> {
   readonly #stream: string
   readonly #root: string
+  readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
 
   private constructor(stream: string, root: string, connection: NatsConnection, manager: JetStreamManager) {
     super(connection, root)
+    this.#connection = connection
     this.#stream = stream
     this.#root = root
     this.#manager = manager
@@ -149,14 +152,29 @@ export class Ledger<T> extends LedgerNotes<T> {
     return `${last} ${messages}`
   }
 
-  /** Takes out one entry; no error when it is gone already. @param sequence as `page` gives it */
-  async forget(sequence: number): Promise<void> {
+  /** Number of the entry that was added last, in whatever book. */
+  async lastSequence(): Promise<number> {
+    return (await this.#manager.streams.info(this.#stream)).state.last_seq
+  }
+
+  /**
+   * Takes out one entry; no error when it is gone already, nor when it is of another book.
+   * @param sequence as `page` gives it @param book that it must be of
+   */
+  async forget(sequence: number, book?: string): Promise<void> {
     const message = await this.#manager.streams.getMessage(this.#stream, { seq: sequence })
-    if (message !== null) await this.#manager.streams.deleteMessage(this.#stream, sequence, false)
+    if (message === null) return
+    if (book !== undefined && message.subject !== `${this.#root}.${book}`) return
+    await removing(this.#connection, { stream: this.#stream, messages: 1 }, () =>
+      this.#manager.streams.deleteMessage(this.#stream, sequence, false),
+    )
   }
 
   /** Forgets a book. */
   async remove(book: string): Promise<void> {
-    await this.#manager.streams.purge(this.#stream, { filter: `${this.#root}.${book}` })
+    const messages = await this.count(book)
+    await removing(this.#connection, { stream: this.#stream, messages }, () =>
+      this.#manager.streams.purge(this.#stream, { filter: `${this.#root}.${book}` }),
+    )
   }
 }

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import type { Log } from './log.ts'
+import { every, type Task } from './tasks.ts'
 
-const lookEveryMs = 500
 /** Of more that was written since the last look, the rest is passed over: a flood must not keep the platform busy. */
 const maxLookBytes = 2 ** 20
 /** A line is longer than this only when it is none. */
@@ -19,13 +19,13 @@ export class LogTail {
   #offset = 0
   #rest = ''
   #looking: Promise<void> = Promise.resolve()
-  readonly #timer: NodeJS.Timeout
+  readonly #task: Task
 
   private constructor(path: string, onLine: (line: string) => void, log: Log) {
     this.#path = path
     this.#onLine = onLine
     this.#log = log
-    this.#timer = setInterval(() => void this.look(), lookEveryMs).unref()
+    this.#task = every('broker.log', () => this.look())
   }
 
   static async open(path: string, onLine: (line: string) => void, log: Log): Promise<LogTail> {
@@ -46,7 +46,7 @@ export class LogTail {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task.stop()
     await this.look()
     await this.#file?.close()
     this.#file = undefined

@@ -1,16 +1,16 @@
-import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createInbox } from '../subjects/unguessable.ts'
 import type { Log } from './log.ts'
 import { deliveryOf, QueueItem } from './queue-item.ts'
 import { onReconnect } from './reconnects.ts'
+import { every } from './tasks.ts'
 
 /** How long a request for an item waits at the broker. */
 const requestMs = 30_000
 const request = JSON.stringify({ batch: 1, expires: requestMs * 1e6 })
 /** A request without any answer after its time was lost. */
 const lostAfterMs = requestMs + 5_000
-/** How often lost requests are looked for, and a queue that was deleted before it got one. */
-const checkMs = 5_000
 /** Pause after the broker has refused a request: its storage is starting, or the consumer is being made again. */
 const refusedMs = 200
 /** Longest wait for what is on its way when the work ends. */
@@ -65,13 +65,13 @@ export class QueueConsumer {
       this.#asked = []
       this.#ask()
     })
-    const timer = setInterval(() => void this.#check(), checkMs)
+    const task = every('queues.requests', () => this.#check())
     void connection.closed().then(stop)
     try {
       this.#ask()
       await this.#end.promise
     } finally {
-      clearInterval(timer)
+      task.stop()
       forget()
       signal.removeEventListener('abort', stop)
       // What is on its way still arrives, and is handed back at once; from a broker that is away nothing is.

@@ -2,11 +2,10 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs } from './backoff.ts'
 import { isTransient } from './jetstream.ts'
+import { every, type Task } from './tasks.ts'
 
 /** An item that nobody finishes or keeps alive is handed to another worker after this. */
 export const ackWaitMs = 30_000
-/** Three signs of life within the wait, so that one lost message does not hand the item on. */
-const workingIntervalMs = ackWaitMs / 3
 /** The queue answers in a millisecond; after this the broker was away, or knows nothing of the delivery. */
 const ackTimeoutMs = 2_000
 /** With the pauses between them they outlast the wait above: then the item is another's, and comes again if it is not. */
@@ -17,7 +16,7 @@ export class QueueItem implements AsyncDisposable {
   readonly #connection: NatsConnection
   readonly #wasOut: boolean
   readonly #remove: (sequence: number) => Promise<void>
-  readonly #alive: NodeJS.Timeout
+  readonly #alive: Task
   #message: Msg
   #settled = false
 
@@ -34,7 +33,7 @@ export class QueueItem implements AsyncDisposable {
     this.#message = message
     this.#wasOut = wasOut
     this.#remove = remove
-    this.#alive = setInterval(() => this.#answer('+WPI'), workingIntervalMs)
+    this.#alive = every('queues.work-in-progress', () => this.#answer('+WPI'))
   }
 
   get data(): Uint8Array {
@@ -101,7 +100,7 @@ export class QueueItem implements AsyncDisposable {
 
   #settle(): void {
     this.#settled = true
-    clearInterval(this.#alive)
+    this.#alive.stop()
   }
 }
 

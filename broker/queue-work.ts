@@ -16,6 +16,9 @@ const maxForgotten = 64
 /** How long a publication waits for the stream's acknowledgement before it tries again with the same message id. */
 const publishTimeoutMs = 5_000
 
+/** Above all sequences: the broker has lost its latest items, and numbers others like them. */
+export const givenTwice = Number.MAX_SAFE_INTEGER
+
 /** Stream of a queue. */
 export const streamName = (name: string) => `WORK_${name}`
 export const laneSubject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`
@@ -48,6 +51,7 @@ export class QueueWork {
   readonly #inboxPrefix: string | undefined
   /** Publications that wait for room. */
   readonly #withoutRoom = new Set<symbol>()
+  #published = 0
 
   /**
    * @param options `handedOut`: by lane, up to which sequence items were handed out to workers that are gone;
@@ -82,6 +86,11 @@ export class QueueWork {
     return this.#withoutRoom.size > 0
   }
 
+  /** The highest sequence that was given to an item that was published here; `givenTwice` once one was given out again. */
+  get published(): number {
+    return this.#published
+  }
+
   /**
    * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
    * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
@@ -106,10 +115,12 @@ export class QueueWork {
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#js.publish(laneSubject(this.name, lane), data, {
+        const before = this.#published
+        const { seq, duplicate } = await this.#js.publish(laneSubject(this.name, lane), data, {
           msgID: messageId,
           timeout: publishTimeoutMs,
         })
+        this.#published = Math.max(this.#published, !duplicate && seq <= before ? givenTwice : seq)
         return
       } catch (error) {
         if (!isTransient(error) && !isStorageFull(error)) throw error

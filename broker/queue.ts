@@ -15,6 +15,16 @@ import { laneSubject, QueueGoneError, type QueueOffice, QueueWork, streamName } 
 export type { QueueItem } from './queue-item.ts'
 export { QueueGoneError }
 
+/** What a queue has. */
+export interface QueueState {
+  /** Items that are not done. */
+  readonly messages: number
+  /** Of the item that came last, done or not; items are numbered from 1 without gaps. */
+  readonly lastSequence: number
+  /** Items of each lane that are not done; lanes without any are left out. */
+  readonly waiting: ReadonlyMap<string, number>
+}
+
 /** Items handed out at once over all workers, those included that were handed back to come later. */
 const maxOutstanding = 1_024
 /**
@@ -23,6 +33,8 @@ const maxOutstanding = 1_024
  * need 4,000.
  */
 const duplicateWindowMs = 24 * 3_600_000
+/** The server cannot read what it has stored about a queue or its lanes. */
+const unreadable = [jetStreamCodes.streamOffline, jetStreamCodes.consumerOffline]
 const nanoseconds = (ms: number) => ms * 1e6
 
 /**
@@ -57,6 +69,7 @@ export class Queue extends QueueWork {
 
   /**
    * Opens the queue, and makes it and its lanes if need be.
+   * @throws QueueGoneError for one that the broker could not read any more: the next time it is a new one
    * @param name letters, digits and `-`
    * @param options `takeBack`: nobody works on it any more; what was handed out comes again at once, and not after its wait
    */
@@ -65,7 +78,24 @@ export class Queue extends QueueWork {
     name: string,
     lanes: readonly string[],
     log: Log,
-    { takeBack = false }: { takeBack?: boolean } = {},
+    options: { takeBack?: boolean } = {},
+  ): Promise<Queue> {
+    try {
+      return await Queue.#open(connection, name, lanes, log, options)
+    } catch (err) {
+      if (!isApiError(err, ...unreadable)) throw err
+      log.error({ err, queue: name }, 'The broker cannot read a queue any more; the queue is deleted.')
+      await Queue.deleteByName(connection, name)
+      throw new QueueGoneError(name)
+    }
+  }
+
+  static async #open(
+    connection: NatsConnection,
+    name: string,
+    lanes: readonly string[],
+    log: Log,
+    { takeBack = false }: { takeBack?: boolean },
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection, { checkAPI: false })
     const { state, created } = await manager.streams.add({
@@ -119,6 +149,16 @@ export class Queue extends QueueWork {
     }
   }
 
+  /** Items that are not done and that the broker neither has handed out nor would: it cannot read them any more. */
+  async unreadable(): Promise<number> {
+    const { waiting } = await this.state()
+    const counts = [...waiting].map(async ([lane, count]) => {
+      const info = await this.#manager.consumers.info(streamName(this.name), lane)
+      return Math.max(0, count - info.num_pending - info.num_ack_pending)
+    })
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+
   /** Whether an item is not done yet. */
   has(sequence: number): Promise<boolean> {
     return this.#office.has(sequence)
@@ -129,16 +169,24 @@ export class Queue extends QueueWork {
     return this.#office.remove(sequence)
   }
 
+  /** As `waiting` of `state`. */
+  async pendingByLane(): Promise<ReadonlyMap<string, number>> {
+    return (await this.state()).waiting
+  }
+
   /**
-   * Items of each lane that are not done, exactly; lanes without any are left out.
+   * What it has at one moment, exactly.
    * @throws QueueGoneError: what was in it may not be done
    */
-  async pendingByLane(): Promise<Map<string, number>> {
+  async state(): Promise<QueueState> {
     const filter = laneSubject(this.name, '*')
     try {
       const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
       const prefix = filter.length - 1
-      return new Map(Object.entries(state.subjects ?? {}).map(([lane, count]) => [lane.slice(prefix), count]))
+      const waiting = Object.entries(state.subjects ?? {}).map(
+        ([lane, count]) => [lane.slice(prefix), count] as const,
+      )
+      return { messages: state.messages, lastSequence: state.last_seq, waiting: new Map(waiting) }
     } catch (error) {
       throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
@@ -193,7 +241,7 @@ function officeOf(manager: JetStreamManager, name: string): QueueOffice {
         await manager.streams.info(stream)
         return false
       } catch (error) {
-        return isApiError(error, jetStreamCodes.streamNotFound)
+        return isApiError(error, jetStreamCodes.streamNotFound, ...unreadable)
       }
     },
   }

@@ -1,26 +1,36 @@
-import { type Msg, type NatsConnection, nuid, type Subscription } from '@nats-io/transport-node'
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Contract, Handler, Handlers, Resource } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import type { MetricRegistry } from '../subjects/metric-registry.ts'
-import { product, serviceQueue } from '../subjects/names.ts'
+import { holdsText, jsonSchema } from '../subjects/json-schema.ts'
+import { product, roots, serviceQueue } from '../subjects/names.ts'
+import { unguessable } from '../subjects/unguessable.ts'
 import { check, problemsOf } from '../subjects/validate.ts'
-import { callerOf } from './caller.ts'
+import { callerOf, userOf } from './caller.ts'
 import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
-import { announce, EndpointStats, serviceMeters } from './discovery.ts'
+import { Announcer, EndpointStats, serviceMeters } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
+import { type FloodGuard, throttled } from './flood-guard.ts'
+import { replyHeader, replyHeaders } from './headers.ts'
 import { inHop } from './hop.ts'
 import type { Identity } from './identity.ts'
 import { isTransient } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { type Recorder, Recording } from './recording.ts'
-import { bodyOf } from './request.ts'
+import { bodyOf, requestIdOf } from './request.ts'
 import { ServedCall } from './served-call.ts'
 import { maxPayloadBytes } from './server-config.ts'
 import { type BeginSpan, type Span, traceOf } from './tracing.ts'
 
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */
 const defaultConcurrency = 256
+/**
+ * A service that is full takes this part of its concurrency from each further caller, so that nobody keeps it from the
+ * others with requests that take long; and this many times its concurrency from all together.
+ */
+const shareOfCaller = 1 / 32
+const whenShared = 5
 
 export interface ServeOptions {
   readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS' | 'derive'>
@@ -29,6 +39,10 @@ export interface ServeOptions {
   /** Takes the outcomes of contracts that say that they are recorded. */
   readonly recorder?: Recorder
   readonly concurrency?: number
+  /** Holds up those who send more than they may. */
+  readonly floods?: Pick<FloodGuard, 'judge' | 'answered'>
+  /** Where it is announced together with others; alone by default. */
+  readonly announcer?: Announcer
   /** Where requests are counted. */
   readonly metrics?: MetricRegistry
   /** Begins a span for each request that belongs to a trace. */
@@ -51,9 +65,19 @@ export function serve<R extends Resource>(
   connection: NatsConnection,
   contracts: R,
   handlers: Handlers<R>,
-  { identity, version, log, recorder, concurrency = defaultConcurrency, metrics, beginSpan }: ServeOptions,
+  {
+    identity,
+    version,
+    log,
+    recorder,
+    concurrency = defaultConcurrency,
+    floods,
+    announcer,
+    metrics,
+    beginSpan,
+  }: ServeOptions,
 ): Service {
-  const id = nuid.next()
+  const id = unguessable()
   const inHand = new InHand()
   const marks = addressMarks(identity)
   const maxReplyBytes = () => connection.info?.max_payload ?? maxPayloadBytes
@@ -76,15 +100,22 @@ export function serve<R extends Resource>(
       const details = { requestId, subject: contract.subject, ms: Math.round(performance.now() - started) }
       log.debug({ ...details, result: error?.code ?? 'ok' }, 'Answered a request.')
     }
+    const mark = isMarked(contract) ? { headers: replyHeaders(contract.subject) } : undefined
+    const refuse = (message: Msg): void => {
+      const { body, headers } = errorReply(throttled(), requestIdOf(message), maxReplyBytes())
+      headers.set(replyHeader, contract.subject)
+      message.respond(body, { headers })
+    }
     const take = async (message: Msg): Promise<void> => {
       const call = new ServedCall(message, addressIn)
       const parent = traceOf(message)
       const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': call.requestId })
       call.trace = span?.context ?? parent
-      inHand.add()
+      const user = userOf(message) ?? platformUser
+      const isRoom = inHand.add(user, concurrency)
       let recording: Recording | undefined
       try {
-        if (inHand.count > concurrency) {
+        if (!isRoom) {
           throw new GantryError(
             'OVERLOADED',
             `${contract.resource} works on ${concurrency} requests; try again`,
@@ -105,17 +136,21 @@ export function serve<R extends Resource>(
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
         if (recording !== undefined) await recording.succeeded()
         // Faster than the client, which would make bytes of a text with a TextEncoder.
-        message.respond(Buffer.from(body))
+        const bytes = Buffer.from(body)
+        message.respond(bytes, mark)
+        // Parts of a download are read one after the other, and the file as fast as the network is.
+        if (contract.download === undefined) floods?.answered(message, bytes.length)
         done(call, span)
       } catch (error) {
         const { requestId } = call
         const known = knownError(contract, error, requestId, log)
         if (recording !== undefined) await recording.failed(known)
         const { body, headers } = errorReply(known, requestId, maxReplyBytes())
+        headers.set(replyHeader, contract.subject)
         message.respond(body, { headers })
         done(call, span, known)
       } finally {
-        inHand.remove()
+        inHand.remove(user)
       }
     }
     subscriptions.push(
@@ -126,8 +161,13 @@ export function serve<R extends Resource>(
             log.error({ err: error, subject: contract.subject }, 'A service lost a subscription.')
             return
           }
+          const verdict = floods?.judge(message) ?? 'answer'
           // Without a reply nobody could learn the outcome; a capability is a request or nothing.
-          if (!message.reply) return
+          if (verdict === 'drop' || !message.reply) return
+          if (verdict === 'refuse') {
+            refuse(message)
+            return
+          }
           take(message).catch((err: unknown) =>
             log.error({ err, subject: contract.subject }, 'A reply could not be sent.'),
           )
@@ -136,8 +176,11 @@ export function serve<R extends Resource>(
     )
   }
   const name = `${product}-${resource}`
-  subscriptions.push(...announce(connection, { name, id, version, endpoints }))
+  const own = announcer === undefined ? new Announcer(connection, floods) : undefined
+  const started = new Date().toISOString()
+  const forget = (announcer ?? own!).add({ name, id, version, endpoints, started })
   const stop = async (): Promise<void> => {
+    await Promise.all([forget(), own?.stop()])
     if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
     await inHand.empty()
   }
@@ -145,22 +188,42 @@ export function serve<R extends Resource>(
   return { name, id, stop: () => (stopped ??= stop()) }
 }
 
+/**
+ * Whether each answer says in a header that it is one: whoever may ask chooses where the answer is wanted, and what it holds
+ * may be a text of the same caller, so that others might take it for a publication. The header takes a few percent of a
+ * short request; answers without any text do without.
+ */
+const isMarked = ({ subject, output }: Contract): boolean =>
+  !subject.startsWith(`${roots.internal}.`) && holdsText(jsonSchema(output))
+
+/** Requests of the platform's own services count as those of one caller; no key has this name. */
+const platformUser = ''
+
 /** Requests that are being answered. */
 class InHand {
-  count = 0
+  readonly #byUser = new Map<string, number>()
+  #count = 0
   #empty: PromiseWithResolvers<void> | undefined
 
-  add(): void {
-    this.count += 1
+  /** @returns whether there is room for it; it is to be removed in any case */
+  add(user: string, concurrency: number): boolean {
+    const own = (this.#byUser.get(user) ?? 0) + 1
+    this.#byUser.set(user, own)
+    this.#count += 1
+    if (this.#count <= concurrency) return true
+    return own <= Math.max(1, concurrency * shareOfCaller) && this.#count <= concurrency * whenShared
   }
 
-  remove(): void {
-    this.count -= 1
-    if (this.count === 0) this.#empty?.resolve()
+  remove(user: string): void {
+    const own = this.#byUser.get(user)! - 1
+    if (own === 0) this.#byUser.delete(user)
+    else this.#byUser.set(user, own)
+    this.#count -= 1
+    if (this.#count === 0) this.#empty?.resolve()
   }
 
   async empty(): Promise<void> {
-    if (this.count === 0) return
+    if (this.#count === 0) return
     this.#empty ??= Promise.withResolvers()
     await this.#empty.promise
   }

@@ -5,6 +5,12 @@ import type { MessagingConfig } from './messaging-config.ts'
 
 /** Long enough for a page of 1,000 records of some kB; the server's own advice is to stay at or below 8 MB. */
 export const maxPayloadBytes = 8 * 2 ** 20
+/**
+ * What the server holds for a connection before it closes it. A flood brings some 200 MB to a service before it is noticed
+ * (`broker/pending.ts`), and the service must not lose the requests of others with its connection. What it holds for
+ * connections of keys is bounded there.
+ */
+const maxPendingBytes = 256 * 2 ** 20
 /** A callout answers in 2 ms; a start on a busy machine may take longer. */
 export const authTimeoutSeconds = 3
 
@@ -29,6 +35,7 @@ export async function serverConfig(
 server_name: ${quote(serverName(identity))}
 listen: ${quote(hostAndPort(messaging.host, run.port))}
 max_payload: ${maxPayloadBytes}
+max_pending: ${maxPendingBytes}
 pid_file: ${quote(run.pidFile)}
 log_file: ${quote(run.logFile)}
 logfile_size_limit: 10MB

@@ -13,6 +13,10 @@ import type { MessagingConfig } from './messaging-config.ts'
 import { awaitPredecessor, readPid } from './predecessor.ts'
 import { hostAndPort, serverConfig, serverName } from './server-config.ts'
 
+/** Where native clients on this host reach the broker. */
+export const brokerUrl = ({ host, port }: Pick<MessagingConfig, 'host' | 'port'>): string =>
+  `nats://${hostAndPort(host, port)}`
+
 /** The server is ready 15 ms after its start; recovering large streams takes seconds. */
 const startTimeoutMs = 30_000
 /** The server stops in order within a second; after this it is killed, which loses nothing that was acknowledged. */
@@ -20,6 +24,11 @@ const stopTimeoutMs = 10_000
 /** The server greets each client at once. */
 const greetingTimeoutMs = 1_000
 const readyPollMs = 5
+/**
+ * What the server may use besides its memory streams before Go collects garbage more often than it does by itself. Left
+ * alone, it keeps twice what is in use, and a flood that it holds for a moment stays on the machine.
+ */
+const workingBytes = 256 * 2 ** 20
 /** Between restarts of a server that dies, so that a broken one does not burn a core. */
 const restartDelayMs = 200
 
@@ -84,6 +93,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   const run = async (): Promise<void> => {
     child = spawn('/bin/sh', ['-c', watchdog, 'sh', options.binary, '-c', configFile], {
       stdio: ['pipe', 'ignore', 'ignore'],
+      env: { GOMEMLIMIT: String(messaging.maxMemBytes + workingBytes), ...process.env },
       // Its own group: Ctrl-C in a terminal reaches us alone, and we stop the server last.
       detached: true,
     })
@@ -120,7 +130,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     throw error
   }
   return {
-    tcpUrl: `nats://${hostAndPort(host, port)}`,
+    tcpUrl: brokerUrl({ host, port }),
     websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
     logFile,
     pid: () => readPid(pidFile),

@@ -1,6 +1,7 @@
-import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal'
+import { MuxSubscription, NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal'
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { nodeResolveHost, NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
+import { withSecretReplies } from '../subjects/unguessable.ts'
 
 /**
  * Gives the system at once what all callbacks of one turn of the event loop send. The client gives it what each callback
@@ -33,8 +34,13 @@ class GatheringTransport extends NodeTransport {
   }
 }
 
-/** As the client's own `connect`. */
-export function connect(options: ConnectionOptions): Promise<NatsConnection> {
+const SecretReplies = withSecretReplies(MuxSubscription)
+
+/** As the client's own `connect`, with reply subjects that nobody can guess. */
+export async function connect(options: ConnectionOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new GatheringTransport(), dnsResolveFn: nodeResolveHost })
-  return NatsConnectionImpl.connect(options)
+  const connection = await NatsConnectionImpl.connect(options)
+  // Nothing has been asked yet.
+  ;(connection as NatsConnectionImpl).protocol.muxSubscriptions = new SecretReplies()
+  return connection
 }

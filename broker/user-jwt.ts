@@ -1,4 +1,4 @@
-import { type AccountName, inboxPrefix, roots } from '../subjects/names.ts'
+import { type AccountName, everyInbox, inboxPrefix, roots } from '../subjects/names.ts'
 import { denyBeyond } from '../subjects/patterns.ts'
 import type { Identity } from './identity.ts'
 import { encodeJwt } from './jwt.ts'
@@ -24,7 +24,7 @@ export interface Permissions {
  * publishes its facts, whatever the rules of a key say; its audit log is no subject of a key even inside its account.
  */
 export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permissions => ({
-  pub: { allow: [...pub.allow, '_INBOX.>'], deny: [`${roots.events}.>`, `${roots.audit}.>`] },
+  pub: { allow: [...pub.allow, everyInbox], deny: [`${roots.events}.>`, `${roots.audit}.>`] },
   sub: {
     allow: [...sub.allow, `${inboxPrefix(keyId)}.>`],
     deny: [`${roots.services}.>`, `${roots.audit}.>`, ...denyBeyond(sub.allow)],

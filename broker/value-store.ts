@@ -1,6 +1,6 @@
 import { type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { GantryError } from '../subjects/errors.ts'
 import { idOfToken, subjectToken } from '../subjects/names.ts'
 import {
@@ -11,10 +11,13 @@ import {
   sequenceOf,
   storedMessages,
 } from './jetstream.ts'
+import { removing } from './stream-book.ts'
 
 /** A deletion is told of for so long; then nothing is left of the key. */
 const deletionLife = '24h'
 const deletionMarkerMs = 60_000
+/** Until the broker has taken away what is left of a key, at the latest: it looks for what has expired now and then. */
+const deletionOverMs = 25 * 3_600_000
 
 /** A value, or with none its deletion. */
 export interface Change {
@@ -35,6 +38,8 @@ export class ValueStore {
   readonly #manager: JetStreamManager
   readonly #bucket: string
   readonly #kv: KV
+  readonly #listeners = new Set<{ readonly callback: () => void }>()
+  #changes: Subscription | undefined
 
   private constructor(connection: NatsConnection, manager: JetStreamManager, bucket: string, kv: KV) {
     this.#connection = connection
@@ -78,7 +83,9 @@ export class ValueStore {
     if (expected !== undefined && expected !== current.revision) throw conflict(key, current.revision)
     try {
       const condition = expected === undefined ? {} : { previousSeq: expected }
-      await this.#kv.purge(subjectToken(key), { ttl: deletionLife, ...condition })
+      await removing(this.#connection, { stream: this.#stream, messages: 1, laterMs: deletionOverMs }, () =>
+        this.#kv.purge(subjectToken(key), { ttl: deletionLife, ...condition }),
+      )
     } catch (error) {
       await this.#refused(key, error)
     }
@@ -117,8 +124,22 @@ export class ValueStore {
 
   /** Calls back at each change from now on, until `stop`. */
   onChange(callback: () => void): { stop(): void } {
-    const subscription = this.#connection.subscribe(`${this.#root}>`, { callback })
-    return { stop: () => subscription.unsubscribe() }
+    const listener = { callback }
+    this.#listeners.add(listener)
+    // The broker sends each value once for a subscription: with one for each listener a single change fills connections.
+    this.#changes ??= this.#connection.subscribe(`${this.#root}>`, {
+      callback: () => {
+        for (const one of this.#listeners) one.callback()
+      },
+    })
+    return {
+      stop: () => {
+        this.#listeners.delete(listener)
+        if (this.#listeners.size > 0) return
+        this.#changes?.unsubscribe()
+        this.#changes = undefined
+      },
+    }
   }
 
   /** Bytes that it takes, with what the broker keeps of each key. */
@@ -126,9 +147,20 @@ export class ValueStore {
     return (await this.#manager.streams.info(this.#stream)).state.bytes
   }
 
+  /** The same of a bucket that may not be there, and is not made then. */
+  static async bytesOf(connection: NatsConnection, bucket: string): Promise<number> {
+    const manager = await jetstreamManager(connection, { checkAPI: false })
+    try {
+      return (await manager.streams.info(`KV_${bucket}`)).state.bytes
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound)) return 0
+      throw error
+    }
+  }
+
   /** Removes the bucket with all that is in it. */
   async destroy(): Promise<void> {
-    await this.#kv.destroy()
+    await removing(this.#connection, { stream: this.#stream, messages: undefined }, () => this.#kv.destroy())
   }
 
   get #stream(): string {

@@ -1,5 +1,6 @@
 import { files } from '../subjects/names.ts'
 import { ConfigError } from './config-error.ts'
+import { hostOf } from './inner-hosts.ts'
 
 /**
  * Hosts of inner networks that webhooks may be at, from `alerts.webhook_hosts`: names and addresses, each maybe with a port.
@@ -15,14 +16,12 @@ export function webhookHostsIn({
     .map((host) => host.trim())
     .filter((host) => host !== '')
   return new Set(
-    hosts.map((host) => {
-      // As they are in a URL, where the port of the protocol is left out.
-      const url = URL.parse(`http://${host.includes('::') && !host.startsWith('[') ? `[${host}]` : host}`)
-      if (url === null || `${url.origin}/` !== url.href)
-        throw new ConfigError(
-          `${files.config}: alerts.webhook_hosts must be hosts, maybe with a port, such as alerts.inner,10.1.2.3:8443`,
-        )
-      return url.port === '' ? url.hostname.replace(/^\[|\]$/g, '') : url.host
+    hosts.map((text) => {
+      const host = hostOf(text)
+      if (host !== undefined) return host
+      throw new ConfigError(
+        `${files.config}: alerts.webhook_hosts must be hosts, maybe with a port, such as alerts.inner,10.1.2.3:8443`,
+      )
     }),
   )
 }

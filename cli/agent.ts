@@ -9,7 +9,8 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { oneLine } from './failure.ts'
 import { createLog } from './log.ts'
 import { stopSignals } from './signals.ts'
-import { findToken } from './token.ts'
+import { ownFolders } from './own-folders.ts'
+import { findToken, homeFolder } from './token.ts'
 
 export interface AgentCommandOptions extends Globals {
   readonly token?: string
@@ -40,6 +41,7 @@ export async function agent(context: Context, options: AgentCommandOptions): Pro
         token,
         name,
         shares: share.map((path) => resolve(context.cwd, path)),
+        ownFolders: ownFoldersOf(context, options),
         threads: threadsOf(options.threads),
         bytesPerSecond,
         log,
@@ -64,6 +66,14 @@ function tokenOf(context: Context, { token, tokenFile }: AgentCommandOptions) {
   const { location } = parseToken(token) ?? {}
   if (location !== undefined) return { token, location }
   throw new GantryError('UNAUTHENTICATED', 'what is in --token is no API token of this platform')
+}
+
+/** With the file of the token: whoever has that is this agent. */
+function ownFoldersOf(context: Context, { tokenFile }: AgentCommandOptions) {
+  const folders = ownFolders(context.env, homeFolder(context))
+  if (tokenFile === undefined) return folders
+  const path = resolve(context.cwd, tokenFile)
+  return [...folders, { name: 'the token file', path, fix: 'move that file and change --token-file' }]
 }
 
 function bandwidthOf(text: string | undefined): number | undefined {

@@ -1,9 +1,11 @@
 import type { Contract, Input } from '../subjects/contract.ts'
 import { contentsOf, type Part, partField } from '../subjects/download.ts'
+import { product } from '../subjects/names.ts'
 import type { RunContract } from './contract-command.ts'
 import { type Context, type Globals, withSession } from './context.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withFlags } from './failure.ts'
+import { confirm } from './confirm.ts'
 import { present } from './present.ts'
 import type { Session } from './session.ts'
 import type { Terminal } from './terminal.ts'
@@ -16,20 +18,34 @@ type Ask = (session: Session, contract: Contract, input: Input<Contract>) => Pro
 export const callContract =
   (context: Context, ask: Ask = askAll): RunContract =>
   async (contract, shape, given, command) => {
-    const globals = command.optsWithGlobals<Globals>()
+    const globals = command.optsWithGlobals<Globals & { yes?: true }>()
     const input = await inputOf(contract, shape, given, context)
     try {
       if (contract.download !== undefined) {
         await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
         return
       }
-      const reply = await withSession(context, globals, (session) => ask(session, contract, input))
+      const reply = await withSession(context, globals, async (session) => {
+        if (isAboutOwnKey(contract, input, session))
+          await confirm(context, ownKeyWarning, globals.yes === true)
+        return ask(session, contract, input)
+      })
       present(context.terminal, contract, reply, { json: globals.json === true, input })
       if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
     } catch (error) {
       throw withFlags(error, shape)
     }
   }
+
+const ownKeyWarning = `This is the key that you are using: afterwards it can do less, or nothing, and cannot undo it. "${product} credential recover" restores only the operator key of a configuration folder.`
+
+/** Whether the key that asks would take something from itself. */
+function isAboutOwnKey({ cli }: Contract, input: Input<Contract>, { keyId }: Session): boolean {
+  const { confirmOwn } = cli ?? {}
+  const fields = input as Readonly<Record<string, unknown>>
+  if (confirmOwn === undefined || fields[confirmOwn.key] !== keyId) return false
+  return confirmOwn.with === undefined || fields[confirmOwn.with] !== undefined
+}
 
 /** Whether the reply itself says that something is wrong. */
 const isFailure = ({ cli }: Contract, reply: unknown): boolean =>

@@ -1,6 +1,7 @@
 import type { AuditTrail } from '../broker/audit-trail.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
+import type { RecordJournals } from '../broker/record-journal.ts'
 import { namesSetAside, setAsideBucket } from '../broker/set-aside.ts'
 import { storageUse } from '../broker/storage.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
@@ -52,9 +53,26 @@ export async function tellOfSetAside(connection: NatsConnection, log: Log): Prom
 /** More of them say no more. */
 const maxNames = 5
 
+const some = (names: readonly string[]): string =>
+  names.slice(0, maxNames).join(', ') + (names.length > maxNames ? ', …' : '')
+
 function setAsideText(names: readonly string[]): string {
-  const some = names.slice(0, maxNames).join(', ') + (names.length > maxNames ? ', …' : '')
-  return `Stored records cannot be read, and were set aside in the bucket ${setAsideBucket}: ${some}. Make anew what they were of, then remove them there.`
+  return `Stored records cannot be read, and were set aside in the bucket ${setAsideBucket}: ${some(names)}. Make anew what they were of, then remove them there.`
+}
+
+/** Whether nothing of what was acknowledged was damaged, and changes are noted in the journals. */
+export async function lossesComponent(journals: RecordJournals): Promise<Component> {
+  const name = 'state'
+  const [problem] = await journals.problems()
+  if (problem !== undefined) {
+    const message = `changes cannot be noted in the journal ${problem}; free space on its disk`
+    return { name, healthy: false, message }
+  }
+  const losses = journals.losses.all()
+  if (losses.length === 0) return { name, healthy: true }
+  const names = losses.map(({ store, id }) => (id === undefined ? store : `${store}/${id}`))
+  const message = `Stored state was damaged, and restored where a journal has it: ${some(names)}. See "gantry platform losses", check these, then run "gantry platform accept-losses".`
+  return { name, healthy: false, message }
 }
 
 /** Whether changes can be recorded. */

@@ -7,6 +7,9 @@ import { examplesText, exampleOf, explanation, placeholder, usageOf } from './he
 import { type Field, type Shape, shapeOf } from './shape.ts'
 import { printableLines } from './terminal.ts'
 
+/** The flag of commands that ask for confirmation; see `confirmOwn` of a contract. */
+export const yesFlag = 'yes'
+
 /** Switches something on, or off as `--no-…`. */
 export class Switch extends Option {}
 
@@ -34,6 +37,7 @@ export function addContractCommand(parent: Command, contract: Contract, run: Run
     // Not in the help: the term of the other one says it.
     if (field.kind === 'boolean') command.addOption(new Option(`--no-${field.flag}`).hideHelp())
   }
+  if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'do not ask for confirmation')
   return command.action(async () => {
     const given = new Map<Field, FieldText>()
     for (const [index, field] of shape.args.entries()) keep(given, field, command.args[index])

@@ -71,7 +71,7 @@ async function narrowToken(context: Context, globals: Globals, { token }: FoundT
   } catch {
     return {
       valid: true,
-      explanation: `the token is right; key ${id} may not ask what it may do: its owner sees it with ${product} keys get ${id}`,
+      explanation: `the token is right; key ${id} may not ask what it may do: its owner sees it with ${product} keys get ${id}; if it is the operator key of this host, make it an administrator again with ${product} credential recover`,
     }
   }
 }

@@ -5,7 +5,7 @@ export const exitCodes = {
   ok: { status: 0, meaning: 'done' },
   failed: {
     status: 1,
-    meaning: 'refused or failed; a watched migration stopped or has failures; the audit log is not whole',
+    meaning: 'refused or failed; a watched migration stopped or has failures; the audit log is not intact',
   },
   usage: { status: 2, meaning: 'wrong usage or invalid input' },
   unreachable: { status: 3, meaning: 'the platform cannot be reached' },
@@ -20,6 +20,7 @@ export function exitCodeOf(error: unknown): number {
   if (!isGantryError(error)) return failed.status
   switch (error.code) {
     case 'INVALID_INPUT':
+    case 'NOT_ACCEPTED':
     case 'TOO_LARGE':
       return usage.status
     case 'UNAVAILABLE':

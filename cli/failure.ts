@@ -2,20 +2,20 @@ import { GantryError, isGantryError, type Problem } from '../subjects/errors.ts'
 import { type Shape, typed } from './shape.ts'
 import { printable, printableLines, type Terminal } from './terminal.ts'
 
-/** An INVALID_INPUT of the service, with what its fields are called on the command line. */
-export class RefusedInput extends GantryError<'INVALID_INPUT'> {
+/** A refusal of fields by the service, with what its fields are called on the command line. */
+export class RefusedInput extends GantryError {
   readonly forPeople: string
 
   constructor(error: GantryError, forPeople: string) {
-    const { message, details, requestId } = error
-    super('INVALID_INPUT', message, { details, ...(requestId === undefined ? {} : { requestId }) })
+    const { code, message, details, requestId } = error
+    super(code, message, { details, ...(requestId === undefined ? {} : { requestId }) })
     this.forPeople = forPeople
   }
 }
 
 /** The error with the flag beside each field that it names, when it names any. */
 export function withFlags(error: unknown, shape: Shape): unknown {
-  if (!isGantryError(error, 'INVALID_INPUT') || !isProblems(error.details)) return error
+  if (!isOfFields(error) || !isProblems(error.details)) return error
   const fields = [...shape.args, ...shape.flags]
   const lines = error.details.map(({ field: path, problem }) => {
     const field = fields.find(({ name }) => name === path.split(/[.[]/)[0])
@@ -23,6 +23,9 @@ export function withFlags(error: unknown, shape: Shape): unknown {
   })
   return new RefusedInput(error, lines.join('; '))
 }
+
+const isOfFields = (error: unknown): error is GantryError =>
+  isGantryError(error, 'INVALID_INPUT') || isGantryError(error, 'NOT_ACCEPTED')
 
 const isProblems = (details: unknown): details is Problem[] =>
   Array.isArray(details) &&

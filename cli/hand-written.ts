@@ -96,7 +96,7 @@ function addAgent(program: Command, context: Context): void {
     })
 }
 
-/** `credential token` and `credential hash`. */
+/** `credential token`, `credential recover` and `credential hash`. */
 function addCredential(program: Command, context: Context): void {
   const credential = program
     .command('credential')
@@ -113,6 +113,25 @@ function addCredential(program: Command, context: Context): void {
       const hash = await passwordHash(await context.readStdin())
       const { json } = command.optsWithGlobals<Globals>()
       context.terminal.out(json ? jsonText(context.terminal, { hash }) : `${hash}\n`)
+    })
+  credential
+    .command('recover')
+    .summary('make the local operator an administrator again')
+    .description(
+      'Restores the operator key of the configuration folder when it was narrowed, revoked or lost.\n' +
+        'It needs read access to the folder, and works whether the platform is running or not.',
+    )
+    .option('--yes', 'do not ask for confirmation')
+    .addHelpText(
+      'after',
+      examplesText([
+        `${product} credential recover`,
+        `GANTRY_HOME=/srv/gantry ${product} credential recover --yes`,
+      ]),
+    )
+    .action(async (_, command: Command) => {
+      const { recover } = await import('./recover.ts')
+      await recover(context, command.optsWithGlobals())
     })
   credential
     .command('token')

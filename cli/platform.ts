@@ -3,16 +3,22 @@ import { join } from 'node:path'
 import { AuditTrail } from '../broker/audit-trail.ts'
 import { addressMarks } from '../broker/client-address.ts'
 import { connectAs } from '../broker/connection.ts'
+import { Announcer } from '../broker/discovery.ts'
 import { Events } from '../broker/events.ts'
 import { readTextFile, writeSecretFile } from '../broker/files.ts'
+import { defaultLeaseMs, Lease } from '../broker/lease.ts'
 import type { Log } from '../broker/log.ts'
 import { loadMessagingConfig } from '../broker/messaging-config.ts'
 import { loadPlatformConfig } from '../broker/platform-config.ts'
+import { RecordJournals } from '../broker/record-journal.ts'
 import { createSealer } from '../broker/seal.ts'
+import { logTaskFailures } from '../broker/tasks.ts'
 import { isSealed } from '../broker/token.ts'
-import { serve, type Service } from '../broker/serve.ts'
+import type { Service } from '../broker/serve.ts'
 import { startBroker } from '../broker/server.ts'
 import { version } from '../broker/version.ts'
+import { StoreClaim } from '../broker/store-claim.ts'
+import { StreamBook } from '../broker/stream-book.ts'
 import { type Violation, watchViolations } from '../broker/violations.ts'
 import { startEdge } from '../http-edge/index.ts'
 import {
@@ -24,6 +30,7 @@ import {
 import { startAccess } from '../services/access/start.ts'
 import { startAlerts } from '../services/alerts/start.ts'
 import { auditRecorder } from '../services/audit/recorder.ts'
+import { allow, createBounds } from '../services/drivers/bounds.ts'
 import { startExtensions } from '../services/extensions/start.ts'
 import { startFilesystems } from '../services/filesystems/start.ts'
 import { startMigrations } from '../services/migrations/start.ts'
@@ -31,12 +38,20 @@ import { startObservability } from '../services/observability/start.ts'
 import { platformHandlers } from '../services/platform/index.ts'
 import { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
-import { contracts, internalResources, resources } from '../subjects/index.ts'
+import { contracts, internalResources } from '../subjects/index.ts'
 import { MetricRegistry } from '../subjects/metric-registry.ts'
 import { edgeUser, files, hostInUrl, type HttpServerName, httpServers } from '../subjects/names.ts'
 import { loginPath } from '../subjects/sign-in.ts'
-import { auditComponent, recordsComponent, storageComponent, tellOfSetAside } from './components.ts'
-import { serveAll } from './serve-all.ts'
+import {
+  auditComponent,
+  lossesComponent,
+  recordsComponent,
+  storageComponent,
+  tellOfSetAside,
+} from './components.ts'
+import { startGuards } from './guards.ts'
+import { ownFolders, secretFiles, storeFolder } from './own-folders.ts'
+import { connectServices, serveAll } from './serve-all.ts'
 import { Shutdown } from './shutdown.ts'
 
 export interface PlatformOptions {
@@ -44,6 +59,10 @@ export interface PlatformOptions {
   readonly home: string
   /** Path of nats-server. */
   readonly natsServer: string
+  /** How long the store stays reserved for a platform that does not renew its lease. */
+  readonly leaseMs?: number
+  /** Another platform may use the store from now on: this one must end at once. */
+  readonly onLeaseLost?: (reason: string) => void
   readonly log: Log
 }
 
@@ -69,8 +88,15 @@ export interface Platform {
  * Starts everything: nats-server as a child process, all services, all HTTP servers.
  * @throws ConfigError in one line when the configuration or the machine does not allow it
  */
-export async function startPlatform({ home, natsServer, log }: PlatformOptions): Promise<Platform> {
+export async function startPlatform({
+  home,
+  natsServer,
+  leaseMs = defaultLeaseMs,
+  onLeaseLost,
+  log,
+}: PlatformOptions): Promise<Platform> {
   const shutdown = new Shutdown(log)
+  logTaskFailures(log)
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     const messaging = loadMessagingConfig(home)
@@ -81,6 +107,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     )
     const listen = listenOptions(home)
     const security = loadSecurity(home)
+    const onLost = (reason: string) => {
+      log.error({ reason }, 'The lease on the store is over.')
+      onLeaseLost?.(reason)
+    }
+    const claim = await StoreClaim.make(messaging.storeDir, { leaseMs, onLost, log })
+    shutdown.push(async () => claim.release())
+    StreamBook.dropIndexes(home, messaging.storeDir)
     const broker = await startBroker({
       binary: natsServer,
       runDir: join(home, 'run'),
@@ -90,6 +123,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     })
     shutdown.pushBroker(broker)
 
+    const journals = RecordJournals.open(home, log)
+    shutdown.push(() => journals.close())
     const connect = async (account: Parameters<typeof connectAs>[0], name: string, pub?: string[]) => {
       const capabilities =
         pub === undefined ? {} : { capabilities: { pub: { allow: pub }, sub: { allow: [] } } }
@@ -104,16 +139,30 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       ({ subject }) => subject,
     )
     const lookupSubjects = Object.values(internalResources.extensionsInternal).map(({ subject }) => subject)
-    const [platform, auth, system, edgeConnection, credentialConnection, lookupConnection] =
+    const [platform, auth, system, discovery, edgeConnection, credentialConnection, lookupConnection, doors] =
       await Promise.all([
-        connect('PLATFORM', 'services'),
+        connect('PLATFORM', 'state'),
         connect('AUTH', 'callout'),
         connect('SYS', 'system'),
+        connect('PLATFORM', 'discovery'),
         connect('GANTRY', edgeUser, publicSubjects),
         connect('PLATFORM', edgeUser, credentialSubjects),
         connect('PLATFORM', edgeUser, lookupSubjects),
+        connectServices((name) => connect('PLATFORM', name)),
       ])
 
+    // Before anything is written.
+    const book = await StreamBook.open(platform, { journals, home, log })
+    shutdown.push(() => book.close())
+    // Before anything is swept or started.
+    const lease = await Lease.take(platform, {
+      leaseMs,
+      onLost,
+      log,
+      holder: claim.holder,
+      ended: claim.ended,
+    })
+    shutdown.push(() => lease.release())
     const urls = { nats: broker.tcpUrl, http: urlOf(listen.platform) }
     const location = { instance: identity.instance, ...urls }
     const publicUrl = config.publicUrl ?? urls.http
@@ -127,7 +176,17 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     shutdown.push(() => trail.close())
     const events = await Events.open(platform, messaging)
     const metrics = new MetricRegistry()
+    const guards = startGuards({
+      system,
+      identity,
+      onFlood: (flood) => access.onFlood(flood),
+      onSlowReader: (reader) => access.onSlowReader(reader),
+      log,
+    })
+    shutdown.push(async () => guards.stop())
     const access = await startAccess({
+      admit: guards.admit,
+      journals,
       events,
       connections: { platform, auth, system },
       identity,
@@ -145,7 +204,13 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
 
     const marks = addressMarks(identity)
     const { onRefusal } = access
-    const extensions = await startExtensions({ connections: { platform, system }, identity, log })
+    const extensions = await startExtensions({
+      journals,
+      connections: { platform, system, discovery },
+      identity,
+      floods: guards.floods,
+      log,
+    })
     shutdown.push(() => extensions.stop())
     const onViolation = (violation: Violation) => {
       access.onViolation(violation)
@@ -169,6 +234,8 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       version,
       log,
       recorder: auditRecorder(trail, access.ownerOf),
+      floods: guards.floods,
+      announcer: new Announcer(discovery, guards.floods),
       metrics,
       beginSpan,
     }
@@ -176,11 +243,24 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     shutdown.push(() => Promise.all(services.map((service) => service.stop())))
     shutdown.push(async () => extensions.hangUp())
     const sealer = createSealer(identity)
-    const filesystems = await startFilesystems({ connection: platform, sealer, log })
+    const bounds = createBounds([
+      ...ownFolders(process.env, home),
+      storeFolder(messaging.storeDir),
+      ...secretFiles(security),
+    ])
+    await access.followSettings(({ filesystemRoots, storeHosts }) =>
+      allow(bounds, {
+        roots: filesystemRoots.length === 0 ? undefined : filesystemRoots,
+        hosts: storeHosts,
+      }),
+    )
+    const filesystems = await startFilesystems({ connection: platform, journals, sealer, bounds, log })
     shutdown.push(async () => filesystems.stop())
     const migrations = await startMigrations({
       connection: platform,
+      journals,
       sealer,
+      bounds,
       events,
       maxFileBytes,
       reportsFolder: join(home, 'reports'),
@@ -191,34 +271,50 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
     shutdown.push(() => migrations.stop())
     const usage = await startUsage(platform, maxFileBytes)
     const { webhookHosts } = config
-    const alerts = await startAlerts({ connection: platform, sealer, events, webhookHosts, log })
+    const alerts = await startAlerts({
+      connection: platform,
+      journals,
+      sealer,
+      events,
+      webhookHosts,
+      log,
+    })
     shutdown.push(() => alerts.stop())
     services.push(
-      ...serveAll(
-        platform,
-        { access, trail, filesystems, migrations, extensions, observability, usage, alerts },
+      ...(await serveAll(
+        doors,
+        {
+          access,
+          trail,
+          filesystems,
+          migrations,
+          extensions,
+          observability,
+          usage,
+          alerts,
+          platform: platformHandlers({
+            version,
+            about: {
+              ...access.provider.about,
+              instance: identity.instance,
+              broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
+              http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
+            },
+            components: async () => [
+              await storageComponent(platform),
+              await recordsComponent(platform),
+              auditComponent(trail),
+            ],
+            others: async () => [
+              await lossesComponent(journals),
+              ...(await access.provider.components()),
+              migrations.health(),
+            ],
+            losses: journals.losses,
+          }),
+        },
         serving,
-      ),
-      serve(
-        platform,
-        resources.platform,
-        platformHandlers({
-          version,
-          about: {
-            ...access.provider.about,
-            instance: identity.instance,
-            broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl },
-            http: { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) },
-          },
-          components: async () => [
-            await storageComponent(platform),
-            await recordsComponent(platform),
-            auditComponent(trail),
-          ],
-          others: () => access.provider.components(),
-        }),
-        serving,
-      ),
+      )),
     )
     // Work goes on only when the services that it asks are there.
     await migrations.run()
@@ -237,9 +333,10 @@ export async function startPlatform({ home, natsServer, log }: PlatformOptions):
       lookupConnection,
       onExtensionsChange: (listener) => extensions.onChange(listener),
       metricsAccess: loadMetricsAccess(home),
-      operatorToken,
+      operatorToken: access.currentOperatorToken,
       publicUrl,
       isSealed: (token) => isSealed(salt, token),
+      limitsOf: access.limitsOf,
       onRefusal,
       onViolation,
       version,

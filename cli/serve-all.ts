@@ -10,6 +10,7 @@ import type { startMigrations } from '../services/migrations/start.ts'
 import type { startObservability } from '../services/observability/start.ts'
 import type { startUsage } from '../services/usage/start.ts'
 import type { AuditEntry } from '../subjects/audit.ts'
+import type { Handlers, Resource } from '../subjects/contract.ts'
 import { agentResources, internalResources, resources } from '../subjects/index.ts'
 
 /** Each agent has one question open all the time, and some for each piece of work that it has in hand. */
@@ -28,60 +29,95 @@ export interface Capabilities {
   readonly observability: Awaited<ReturnType<typeof startObservability>>
   readonly usage: Awaited<ReturnType<typeof startUsage>>
   readonly alerts: Awaited<ReturnType<typeof startAlerts>>
+  /** What the platform says of itself. */
+  readonly platform: Handlers<typeof resources.platform>
 }
 
-/** Answers the contracts of all capabilities. */
-export function serveAll(
-  platform: NatsConnection,
-  { access, trail, filesystems, migrations, extensions, observability, usage, alerts }: Capabilities,
-  serving: ServeOptions,
-): Service[] {
-  return [
-    serve(platform, resources.authentication, access.handlers.authentication, serving),
-    serve(
-      platform,
-      internalResources.authenticationInternal,
-      access.internalHandlers.authentication,
-      serving,
+const served: readonly Resource[] = Object.values({ ...resources, ...internalResources, ...agentResources })
+const nameOf = (contracts: Resource): string => Object.values(contracts)[0]!.resource
+
+/** Names of the services, and of their connections. */
+export const serviceNames: ReadonlySet<string> = new Set(served.map(nameOf))
+
+/** The connection of each service. */
+export type ServiceConnections = ReadonlyMap<Resource, NatsConnection>
+
+/**
+ * A connection for each service: what callers send to one of them arrives there alone, and can neither hold up nor cut off
+ * the others, nor the connection on which the platform keeps its state.
+ */
+export async function connectServices(
+  connect: (name: string) => Promise<NatsConnection>,
+): Promise<ServiceConnections> {
+  return new Map(
+    await Promise.all(
+      served.map(async (contracts) => [contracts, await connect(nameOf(contracts))] as const),
     ),
-    serve(platform, internalResources.keysInternal, access.internalHandlers.keys, serving),
-    serve(platform, resources.keys, access.handlers.keys, serving),
-    serve(platform, resources.agentKeys, access.handlers.agentKeys, serving),
-    serve(platform, resources.signIn, access.handlers.signIn, serving),
-    serve(platform, resources.roles, access.handlers.roles, serving),
-    serve(platform, resources.assignments, access.handlers.assignments, serving),
-    serve(platform, resources.users, access.handlers.users, serving),
-    serve(platform, resources.settings, access.handlers.settings, serving),
-    serve(platform, resources.rbac, access.handlers.rbac, serving),
-    serve(platform, resources.audit, auditHandlers(trail.reader), serving),
-    serve(platform, resources.filesystems, filesystems.handlers, serving),
-    serve(platform, internalResources.filesystemsInternal, filesystems.internalHandlers, serving),
-    serve(platform, resources.migrations, migrations.handlers, serving),
-    serve(platform, resources.bandwidth, migrations.bandwidthHandlers, serving),
-    serve(platform, resources.agents, migrations.agentHandlers, serving),
-    serve(platform, agentResources.agentWork, migrations.deskHandlers, {
+  )
+}
+
+/** Answers the contracts of all capabilities; resolves when the broker knows that. */
+export async function serveAll(
+  connections: ServiceConnections,
+  {
+    access,
+    trail,
+    filesystems,
+    migrations,
+    extensions,
+    observability,
+    usage,
+    alerts,
+    platform,
+  }: Capabilities,
+  serving: ServeOptions,
+): Promise<Service[]> {
+  const on = <R extends Resource>(contracts: R, handlers: Handlers<R>, options: ServeOptions = serving) =>
+    serve(connections.get(contracts)!, contracts, handlers, options)
+  const services = [
+    on(resources.platform, platform),
+    on(resources.authentication, access.handlers.authentication),
+    on(internalResources.authenticationInternal, access.internalHandlers.authentication),
+    on(internalResources.keysInternal, access.internalHandlers.keys),
+    on(resources.keys, access.handlers.keys),
+    on(resources.agentKeys, access.handlers.agentKeys),
+    on(resources.signIn, access.handlers.signIn),
+    on(resources.roles, access.handlers.roles),
+    on(resources.assignments, access.handlers.assignments),
+    on(resources.users, access.handlers.users),
+    on(resources.settings, access.handlers.settings),
+    on(resources.rbac, access.handlers.rbac),
+    on(resources.audit, auditHandlers(trail.reader)),
+    on(resources.filesystems, filesystems.handlers),
+    on(internalResources.filesystemsInternal, filesystems.internalHandlers),
+    on(resources.migrations, migrations.handlers),
+    on(resources.bandwidth, migrations.bandwidthHandlers),
+    on(resources.agents, migrations.agentHandlers),
+    on(agentResources.agentWork, migrations.deskHandlers, {
       ...serving,
       concurrency: agentQuestions,
     }),
-    serve(platform, resources.verifications, migrations.verificationHandlers, serving),
-    serve(platform, resources.cleanups, migrations.cleanupHandlers, serving),
-    serve(platform, resources.stats, migrations.statsHandlers, serving),
-    serve(platform, resources.diagnostics, migrations.diagnosticsHandlers, serving),
-    serve(platform, resources.exclusions, migrations.exclusionHandlers, serving),
-    serve(platform, resources.inclusions, migrations.inclusionHandlers, serving),
-    serve(platform, resources.pathMappings, migrations.mappingHandlers, serving),
-    serve(platform, internalResources.migrationsInternal, migrations.internalHandlers, serving),
-    serve(platform, resources.extensions, extensions.handlers.extensions, serving),
+    on(resources.verifications, migrations.verificationHandlers),
+    on(resources.cleanups, migrations.cleanupHandlers),
+    on(resources.stats, migrations.statsHandlers),
+    on(resources.diagnostics, migrations.diagnosticsHandlers),
+    on(resources.exclusions, migrations.exclusionHandlers),
+    on(resources.inclusions, migrations.inclusionHandlers),
+    on(resources.pathMappings, migrations.mappingHandlers),
+    on(internalResources.migrationsInternal, migrations.internalHandlers),
+    on(resources.extensions, extensions.handlers.extensions),
     // Those who watch wait inside.
-    serve(platform, resources.extensionStorage, extensions.handlers.extensionStorage, {
+    on(resources.extensionStorage, extensions.handlers.extensionStorage, {
       ...serving,
       concurrency: maxWatchers,
     }),
-    serve(platform, internalResources.extensionsInternal, extensions.internalHandlers, serving),
-    serve(platform, resources.usage, usage.handlers, serving),
-    serve(platform, resources.alerts, alerts.handlers, serving),
-    serve(platform, resources.logging, observability.loggingHandlers, serving),
-    serve(platform, resources.observability, observability.handlers, serving),
-    serve(platform, internalResources.observabilityInternal, observability.internalHandlers, serving),
+    on(internalResources.extensionsInternal, extensions.internalHandlers),
+    on(resources.usage, usage.handlers),
+    on(resources.alerts, alerts.handlers),
+    on(resources.logging, observability.loggingHandlers),
+    on(resources.observability, observability.handlers),
+    on(internalResources.observabilityInternal, observability.internalHandlers),
   ]
+  await Promise.all(Array.from(connections.values(), (connection) => connection.flush()))
+  return services
 }

@@ -2,6 +2,7 @@ import { isFact } from '../broker/events.ts'
 import { brokerError, call } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
 import { callEndpoint } from '../broker/endpoint-call.ts'
+import { parseToken } from '../broker/token.ts'
 import type { Contract, Input, Output } from '../subjects/contract.ts'
 import { GantryError } from '../subjects/errors.ts'
 import { isUnreachable } from './exit-codes.ts'
@@ -9,6 +10,8 @@ import type { FoundToken } from './token.ts'
 
 /** A connection to the platform with somebody's token. */
 export interface Session {
+  /** The key of the token. */
+  readonly keyId: string
   /** @throws GantryError */
   call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
   /** Calls an endpoint of an extension. @throws GantryError */
@@ -40,6 +43,7 @@ export async function openSession(
     }
   }
   return {
+    keyId: parseToken(token)!.keyId,
     call: (contract, input) => answered(call(connection, contract, input)),
     callEndpoint: (contract, input) => answered(callEndpoint(connection, contract, input)),
     listen: (subject, callback) => {

@@ -39,7 +39,7 @@ export function readyText(
     `Programs use the token in ${join(home, files.credentials)}; the command line finds it there.\n`,
     'Try in another terminal:\n',
     `  curl -H "Authorization: Bearer $(${gantry} credential token)" ${httpUrls.platform}/api/v1/apikey\n`,
-    `  ${gantry} filesystems create-local here --role source --fs-root "$PWD"\n`,
+    `  ${gantry} filesystems create-local here --role source --fs-root /usr/share\n`,
     'Ctrl-C stops it.\n',
   ].join('')
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from '../broker/config-error.ts'
+import { defaultLeaseMs } from '../broker/lease.ts'
 import { findNatsServer } from '../broker/nats-server.ts'
 import { isGantryError } from '../subjects/errors.ts'
 import type { Context } from './context.ts'
@@ -26,7 +27,19 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
     requireHome(home)
     const { path: natsServer } = await findNatsServer({ log, env })
     if (stopping) return exitCodes.ok.status
-    const platform = await startPlatform({ home, natsServer, log })
+    const platform = await startPlatform({
+      home,
+      natsServer,
+      leaseMs: leaseMsOf(env),
+      // In order it would write: what is in hand is left as after a kill.
+      onLeaseLost: (reason) => {
+        terminal.err(
+          `${terminal.errStyle('red', 'error:')} Gantry has ended, as its lease on the store is over: ${reason}. Start it again.\n`,
+        )
+        process.exit(exitCodes.failed.status)
+      },
+      log,
+    })
     if (!stopping) terminal.out(readyText(terminal, platform, { home, env, seconds: process.uptime() }))
     await signals.first
     await platform.stop()
@@ -41,6 +54,22 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
     signals.dispose()
   }
 }
+
+/** The time of a lease, if `GANTRY_LEASE_SECONDS` sets another. @throws ConfigError */
+function leaseMsOf(env: NodeJS.ProcessEnv): number {
+  const text = env['GANTRY_LEASE_SECONDS']
+  if (text === undefined || text === '') return defaultLeaseMs
+  const seconds = Number(text)
+  if (!(seconds >= minLeaseSeconds && seconds <= maxLeaseSeconds))
+    throw new ConfigError(
+      `GANTRY_LEASE_SECONDS must be a number from ${minLeaseSeconds} to ${maxLeaseSeconds}, not ${JSON.stringify(text)}`,
+    )
+  return seconds * 1_000
+}
+/** Less would end a platform whenever its machine is busy. */
+const minLeaseSeconds = 2
+/** Whoever restarts on another host waits for so long. */
+const maxLeaseSeconds = 600
 
 /** The one line that says what to mend, for faults of the configuration and the machine; undefined for our own. */
 function configurationLine(error: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import type { ConditionReason } from '../subjects/condition-terms.ts'
 import type { Payload } from '../subjects/contract.ts'
 import type { migrationEvents } from '../subjects/migration-events.ts'
 import { product } from '../subjects/names.ts'
@@ -40,10 +41,12 @@ export function failuresLine({ added, failedPaths }: FailuresTold): string {
   return `did not arrive: ${[...paths, ...more].join(', ')}`
 }
 
-/** That it waits for its turn its state says. */
+/** Conditions that the state or the figures of a migration tell already. */
+const toldOtherwise: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'PATHS_FAILED']
+
 const conditionTexts = ({ conditions }: Info): string[] =>
   conditions
-    .filter(({ reason }) => reason !== 'WAITS_FOR_TURN')
+    .filter(({ reason }) => !toldOtherwise.includes(reason))
     .map(({ reason, message, since }) => `${reason} since ${since}: ${printable(message)}`)
 
 function barText({ progress: { migratedPercentage } }: Info, width: number): string {
@@ -95,7 +98,9 @@ function stateText(info: Info): string[] {
       return ['stopping']
     case 'LIVE':
       // Between two tries it does not; why is among the conditions.
-      return conditions.some(({ reason }) => reason === 'CANNOT_GO_ON') ? [] : ['follows changes']
+      return conditions.some(({ reason }) => reason === 'CANNOT_GO_ON' || reason === 'SOURCE_CHANGED')
+        ? []
+        : ['follows changes']
     case 'SCHEDULED':
     case 'RECURRENCE_SCHEDULED':
       return ['waits for its turn']

@@ -39,7 +39,12 @@ const { prefix, instance } = registration
 
 /** Asks the platform; an answer that is an error has a header that says so. */
 async function ask(verb, body) {
-  const reply = await connection.request(`gantry.services.v1.extensions.${verb}`, JSON.stringify(body))
+  const reply = await connection.request(`gantry.services.v1.extensions.${verb}`, JSON.stringify(body), {
+    timeout: 6_000,
+    // The client's own reply subjects can be guessed.
+    noMux: true,
+    reply: `_INBOX.${keyId}.${crypto.randomUUID()}`,
+  })
   if (reply.headers?.get('Nats-Service-Error-Code'))
     throw Object.assign(new Error(reply.json().message), reply.json())
   return reply.json()

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import json
 import os
+import secrets
 import signal
 
 import nats
@@ -49,9 +50,17 @@ async def main():
     servers = json.loads(base64.urlsafe_b64decode(location + "=="))["n"]
 
     async def ask(service, verb, body):
-        reply = await connection.request(
-            f"gantry.services.v1.{service}.{verb}", json.dumps(body).encode(), timeout=6
-        )
+        # The client's own reply subjects can be guessed.
+        inbox = f"_INBOX.{key_id}.{secrets.token_hex(16)}"
+        replies = await connection.subscribe(inbox)
+        try:
+            subject = f"gantry.services.v1.{service}.{verb}"
+            await connection.publish(subject, json.dumps(body).encode(), reply=inbox)
+            reply = await replies.next_msg(timeout=6)
+        finally:
+            await replies.unsubscribe()
+        if reply.headers and reply.headers.get("Status") == "503":
+            raise ConnectionError(f"nobody answers {subject}")
         answer = json.loads(reply.data)
         if reply.headers and "Nats-Service-Error-Code" in reply.headers:
             raise Refused(answer)

@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { call, send } from '../broker/client.ts'
 import { outcomeOf } from '../broker/endpoint-call.ts'
+import { maxRequestBytes } from '../broker/request.ts'
 import { isGantryError } from '../subjects/errors.ts'
 import { checkInput, endpointPath } from '../subjects/extension-contract.ts'
 import { extensionsInternal } from '../subjects/extensions.ts'
 import type { ExtensionRouteOptions } from './extension-options.ts'
 import { endpointFinder } from './find-endpoint.ts'
 import type { KnownEndpoint } from './known-extensions.ts'
-import { bodyOf, callerFirst, connectionOf, sendReply } from './server.ts'
+import { textOf } from '../broker/request.ts'
+import { callerFirst, connectionOf, sendReply } from './server.ts'
 import { tracedBy } from './trace.ts'
 import { UnderWay } from './under-way.ts'
 
@@ -33,6 +35,7 @@ export function addExtensionRoutes(
   app.route({
     method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     url: endpointPath(':prefix', ':endpoint'),
+    bodyLimit: maxRequestBytes,
     onRequest: callerFirst(authority),
     handler: async (request, reply) => {
       const { prefix, endpoint: name } = request.params as { prefix: string; endpoint: string }
@@ -41,7 +44,7 @@ export function addExtensionRoutes(
       const known = await find(connection, prefix, name, about)
       const { contract } = known
       const input = checkInput(contract, inputOf(known, request))
-      const asked = send(connection, contract, bodyOf(input), about)
+      const asked = send(connection, contract, textOf(input), about)
       const message = await underWay.answerOf(prefix, asked).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))

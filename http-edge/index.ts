@@ -51,11 +51,15 @@ export interface EdgeOptions {
   /** Who may read the metrics. */
   readonly metricsAccess: MetricsAccess
   /** The token with which the migrator serves programs on its own host. */
-  readonly operatorToken: string
+  readonly operatorToken: () => string
   /** Where browsers reach the platform's server. */
   readonly publicUrl: string
   /** Whether a token was made by this platform, whatever has become of its key. */
   readonly isSealed: (token: string) => boolean
+  /** Whose a key is, and how many connections its owner may have. */
+  readonly limitsOf: (
+    keyId: string,
+  ) => Promise<{ readonly owner: string; readonly maxConnections: number } | undefined>
   /** Hears of everybody whom the edge turns away by itself. */
   readonly onRefusal: OnRefusal
   /** Hears of calls that the broker does not let a key make. */
@@ -81,6 +85,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     lookupConnection: lookup,
     onExtensionsChange: onChange,
     isSealed,
+    limitsOf,
     onRefusal,
     onViolation,
     version,
@@ -92,11 +97,12 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const pool = new ConnectionPool(brokerUrl, {
     nameFor: (address, token) => edgeName(marks, address, token),
     guard: new Guard({ onRefusal, isSealed }),
+    limitsOf,
   })
   const sessions = new BrowserSessions(publicUrl)
   const pulse = new BrokerPulse(edgeConnection)
   const answering = (authority: Authority) => whileAnswering(pulse, authority)
-  const localOperator = answering(byTokenOrLocalHost(pool, () => pool.get(operatorToken)))
+  const localOperator = answering(byTokenOrLocalHost(pool, () => pool.get(operatorToken())))
   const authorities = {
     platform: answering(byTokenOrSession(pool, sessions)),
     migrator:

@@ -4,7 +4,7 @@ import { coerceField, type Fits } from '../subjects/coerce.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { GantryError, type Problem } from '../subjects/errors.ts'
 import { routeFields } from '../subjects/route.ts'
-import { invalid } from '../subjects/validate.ts'
+import { invalid, maxProblems } from '../subjects/validate.ts'
 import { requireBearer } from './bearer.ts'
 
 /** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
@@ -41,8 +41,8 @@ export function inputReader(
   const fields = routeFields(contract, route)
   const properties = (contract.input as { properties?: Record<string, object> }).properties ?? {}
   const inQuery = new Set(fields.query)
-  const { bind = {}, bearer } = route
-  const elsewhere = new Set([...fields.path, ...fields.query, ...Object.keys(bind), bearer])
+  const { bind = {}, bearer, omit = [] } = route
+  const elsewhere = new Set([...fields.path, ...fields.query, ...Object.keys(bind), ...omit, bearer])
   const takesBody = route.method !== 'GET' && route.method !== 'DELETE' && fields.body.length > 0
   return (request) => {
     // Without a prototype, so that a field named __proto__ is a field like any other.
@@ -52,16 +52,18 @@ export function inputReader(
     for (const [name, text] of Object.entries(request.query as Record<string, string | string[]>)) {
       if (inQuery.has(name)) input[name] = coerceField(properties[name] as Contract['input'], text, fits)
       else problems.push({ field: name, problem: notHere('query', fields.query) })
+      if (problems.length === maxProblems) throw invalid(problems)
     }
     const { body } = request
-    if (body !== undefined && body !== null) {
-      if (typeof body !== 'object' || Array.isArray(body)) {
+    if (body !== undefined) {
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         problems.push({ field: 'body', problem: 'must be a JSON object' })
       } else {
         for (const [name, value] of Object.entries(body)) {
           if (!takesBody || elsewhere.has(name)) {
             problems.push({ field: name, problem: notHere('body', fields.body) })
           } else input[name] = value
+          if (problems.length === maxProblems) throw invalid(problems)
         }
       }
     }

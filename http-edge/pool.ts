@@ -1,8 +1,10 @@
 import { brokerError } from '../broker/client.ts'
 import { connectWithToken, type NatsConnection, wasNotJudged } from '../broker/connection.ts'
+import { every, type Task } from '../broker/tasks.ts'
 import { keyIdOf } from '../broker/token.ts'
 import { GantryError } from '../subjects/errors.ts'
 import { loopback } from '../subjects/names.ts'
+import { maxPooledConnections } from '../subjects/settings.ts'
 import { Guard } from './guard.ts'
 
 export interface PoolLimits {
@@ -15,11 +17,21 @@ export interface PoolLimits {
   readonly retireMs: number
 }
 
+/** Whose a key is, and how many connections its owner may have here. */
+type LimitsOf = (
+  keyId: string,
+) => Promise<{ readonly owner: string; readonly maxConnections: number } | undefined>
+
 /** What a connection is called that is opened for a client, by its address and token. */
 type NameFor = (address: string, token: string) => string
 
 /** 2,000 connections are 160 MB in the server; the longest call takes 30 s. */
-const defaultLimits: PoolLimits = { maxConnections: 2_000, idleMs: 60_000, sweepMs: 10_000, retireMs: 35_000 }
+const defaultLimits: PoolLimits = {
+  maxConnections: maxPooledConnections,
+  idleMs: 60_000,
+  sweepMs: 10_000,
+  retireMs: 35_000,
+}
 /** Whoever called within this time is calling now. */
 const busyMs = 1_000
 const connectTimeoutMs = 5_000
@@ -28,6 +40,8 @@ interface Pooled {
   readonly connection: Promise<NatsConnection>
   /** The connection once it is open. */
   open?: NatsConnection
+  /** Once its token was found to be right. */
+  owner?: string
   lastUsedMs: number
 }
 
@@ -39,23 +53,30 @@ export class ConnectionPool {
   readonly #url: string
   readonly #limits: PoolLimits
   readonly #nameFor: NameFor | undefined
+  readonly #limitsOf: LimitsOf
   /** In order of use: the first one was used longest ago. */
   readonly #byToken = new Map<string, Pooled>()
   readonly #retired = new Set<Pooled>()
   readonly #keyIds = new WeakMap<NatsConnection, string>()
   /** Who stands before the pool. */
   readonly guard: Guard
-  readonly #sweeper: NodeJS.Timeout
+  readonly #sweeper: Task
 
   constructor(
     url: string,
-    { nameFor, guard, ...limits }: Partial<PoolLimits> & { nameFor?: NameFor; guard?: Guard } = {},
+    {
+      nameFor,
+      guard,
+      limitsOf = () => Promise.resolve(undefined),
+      ...limits
+    }: Partial<PoolLimits> & { nameFor?: NameFor; guard?: Guard; limitsOf?: LimitsOf } = {},
   ) {
     this.#url = url
     this.guard = guard ?? new Guard()
     this.#nameFor = nameFor
+    this.#limitsOf = limitsOf
     this.#limits = { ...defaultLimits, ...limits }
-    this.#sweeper = setInterval(() => this.#closeIdle(), this.#limits.sweepMs).unref()
+    this.#sweeper = every('edge.idle-connections', () => this.#closeIdle(), this.#limits.sweepMs)
   }
 
   /** Connections that are kept. */
@@ -71,7 +92,7 @@ export class ConnectionPool {
   /**
    * @param address where the request comes from, for throttling and the record of a refusal; undefined for our own
    * @throws GantryError UNAUTHENTICATED when the broker refuses the token, THROTTLED when it is not asked after too many
-   *   refusals, UNAVAILABLE when it cannot be reached
+   *   refusals, OVERLOADED when all connections of the owner, or of all, are in use, UNAVAILABLE when it cannot be reached
    */
   get(token: string, address?: string): NatsConnection | Promise<NatsConnection> {
     let pooled = this.#byToken.get(token)
@@ -81,8 +102,12 @@ export class ConnectionPool {
       const presented = { token, address, keyId }
       this.guard.admit(presented)
       this.#makeRoom()
-      const connection = this.guard.judged(presented, () => this.#open(token, address))
-      pooled = { connection, lastUsedMs: 0 }
+      const judged = this.guard.judged(presented, () => this.#open(token, address))
+      const own: Pooled = {
+        connection: judged.then((connection) => this.#withinLimits(own, keyId, connection)),
+        lastUsedMs: 0,
+      }
+      pooled = own
     } else {
       this.#byToken.delete(token)
     }
@@ -108,6 +133,26 @@ export class ConnectionPool {
     return this.get(token, address)
   }
 
+  /** Only now is it known that the caller is who it says: nobody else can take connections from an owner. */
+  async #withinLimits(pooled: Pooled, keyId: string, connection: NatsConnection): Promise<NatsConnection> {
+    const limits = await this.#limitsOf(keyId)
+    if (limits === undefined) return connection
+    const { owner, maxConnections } = limits
+    pooled.owner = owner
+    const own = [...this.#byToken].filter(([, { owner: other }]) => other === owner)
+    const [oldest] = own
+    if (oldest === undefined || own.length <= maxConnections) return connection
+    if (Date.now() - oldest[1].lastUsedMs >= busyMs) {
+      this.#retire(...oldest)
+      return connection
+    }
+    await connection.close()
+    throw new GantryError(
+      'OVERLOADED',
+      `${owner} uses ${maxConnections} keys at the same time, the most it may (maxConnections): try again, or use fewer keys`,
+    )
+  }
+
   /** Tries once more when nobody was there to judge the token, as in the moment after a restart of the broker. */
   async #open(token: string, address?: string): Promise<NatsConnection> {
     const name = this.#nameFor?.(address ?? loopback, token) ?? 'edge'
@@ -131,7 +176,7 @@ export class ConnectionPool {
   }
 
   #makeRoom(): void {
-    const { maxConnections, retireMs } = this.#limits
+    const { maxConnections } = this.#limits
     const now = Date.now()
     for (const [token, pooled] of this.#byToken) {
       if (this.#byToken.size < maxConnections) return
@@ -141,13 +186,17 @@ export class ConnectionPool {
           `more than ${maxConnections} keys call at the same time; try again`,
         )
       }
-      this.#byToken.delete(token)
-      this.#retired.add(pooled)
-      setTimeout(() => {
-        this.#retired.delete(pooled)
-        closeQuietly(pooled)
-      }, retireMs).unref()
+      this.#retire(token, pooled)
     }
+  }
+
+  #retire(token: string, pooled: Pooled): void {
+    this.#byToken.delete(token)
+    this.#retired.add(pooled)
+    setTimeout(() => {
+      this.#retired.delete(pooled)
+      closeQuietly(pooled)
+    }, this.#limits.retireMs).unref()
   }
 
   #closeIdle(): void {
@@ -160,7 +209,7 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#sweeper)
+    this.#sweeper.stop()
     const open = [...this.#byToken.values(), ...this.#retired]
     this.#byToken.clear()
     this.#retired.clear()

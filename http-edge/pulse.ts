@@ -1,8 +1,7 @@
 import type { NatsConnection } from '../broker/connection.ts'
+import { every, type Task } from '../broker/tasks.ts'
 import { GantryError } from '../subjects/errors.ts'
 
-/** How often the broker is asked whether it is there. */
-const beatMs = 500
 /** An answer takes less than a millisecond; on a machine that has too much to do, some hundred. */
 const defaultPatienceMs = 2_000
 
@@ -12,7 +11,7 @@ const silent = 'the broker (nats-server) does not answer; it may be frozen, out 
 export class BrokerPulse {
   readonly #connection: Pick<NatsConnection, 'flush'>
   readonly #patienceMs: number
-  readonly #timer: NodeJS.Timeout
+  readonly #task: Task
   /** Since when it owes an answer. */
   #askedMs: number | undefined
   #isAsking = false
@@ -25,11 +24,11 @@ export class BrokerPulse {
   ) {
     this.#connection = connection
     this.#patienceMs = patienceMs
-    this.#timer = setInterval(() => this.#beat(), beatMs).unref()
+    this.#task = every('edge.broker-pulse', () => this.#beat())
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#task.stop()
   }
 
   /** Whether the broker does not answer. */

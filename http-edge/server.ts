@@ -4,7 +4,7 @@ import type { AddressMarks } from '../broker/client-address.ts'
 import type { NatsConnection } from '../broker/connection.ts'
 import { isRequestId } from '../broker/headers.ts'
 import type { Log } from '../broker/log.ts'
-import { maxRequestBytes } from '../broker/request.ts'
+import { maxRequestBytes, textOf } from '../broker/request.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
 import type { Contract, HttpRoute } from '../subjects/contract.ts'
 import { type Part, partField } from '../subjects/download.ts'
@@ -15,14 +15,23 @@ import { platform } from '../subjects/platform.ts'
 import type { Authority } from './authority.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
-import { answerUnparsed, pathOf, sendError, toGantryError } from './failures.ts'
+import { answerUnparsed, maxHeaderBytes, pathOf, sendError, toGantryError } from './failures.ts'
 import { addBodyParser, inputReader } from './input.ts'
 import { measurer } from './measure.ts'
 import type { BrokerPulse } from './pulse.ts'
+import { limitSockets } from './socket-limit.ts'
 import { tracedBy } from './trace.ts'
 
-/** Clients that send their request slower than this are cut off, so that they hold no socket. */
+/** Clients that send their headers, or their request, slower than this are cut off, so that they hold no socket. */
+const headersTimeoutMs = 30_000
 const requestTimeoutMs = 60_000
+/** How often that is looked at: a socket lives for so much longer. */
+const slowCheckMs = 5_000
+/**
+ * The largest body of a request that anybody may send. The largest one there is, the end of a sign-in, has 10 kB; reading
+ * more costs the process that serves everybody.
+ */
+const maxPublicRequestBytes = 16 * 1024
 /** Longer than the longest deadline of a contract, so that its own answer arrives. */
 const connectionTimeoutMs = 120_000
 
@@ -62,7 +71,13 @@ const isOfHealth = new Set<Contract>([platform.health, platform.ready])
 /** An HTTP server whose routes are those of the contracts. It translates and decides nothing. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const app = fastify({
-    bodyLimit: maxRequestBytes,
+    // Routes that know their caller before they read take more.
+    bodyLimit: maxPublicRequestBytes,
+    http: {
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: slowCheckMs,
+      maxHeaderSize: maxHeaderBytes,
+    },
     requestTimeout: requestTimeoutMs,
     connectionTimeout: connectionTimeoutMs,
     requestIdHeader: 'x-request-id',
@@ -77,13 +92,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       void sendError(reply, toGantryError(error, options.log, request), request.id)
     },
   })
+  limitSockets(app.server)
   app.decorateRequest('caller', null)
   app.decorateRequest('span', null)
   app.decorateRequest('beganMs', 0)
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
-    done()
+    done(repeatedHeader(request))
   })
+  const methodsOf = knownMethods(app)
   const challenge = options.takesPasswords
     ? ['Basic realm="Gantry migrator", charset="UTF-8"', 'Bearer']
     : 'Bearer'
@@ -97,13 +114,22 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, options.pulse.explained(toGantryError(error, options.log, request)), request.id),
   )
-  app.setNotFoundHandler((request, reply) =>
-    sendError(
-      reply,
-      new GantryError('NOT_FOUND', `there is no ${request.method} ${pathOf(request)} here`),
+  app.setNotFoundHandler((request, reply) => {
+    const path = pathOf(request)
+    const methods = methodsOf(path)
+    if (methods.length === 0)
+      return sendError(
+        reply,
+        new GantryError('NOT_FOUND', `there is no ${request.method} ${path} here`),
+        request.id,
+      )
+    const allowed = methods.join(', ')
+    return sendError(
+      reply.header('allow', allowed),
+      new GantryError('METHOD_NOT_ALLOWED', `${path} does not take ${request.method}, but ${allowed}`),
       request.id,
-    ),
-  )
+    )
+  })
   for (const contract of options.contracts) {
     for (const route of contract.http) {
       if (route.server === options.server) addRoute(app, contract, route, options)
@@ -111,6 +137,56 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   return app
 }
+
+/** Headers that say where a request goes and who sends it: a proxy before us may take the other one of two. */
+const singleHeaders = ['host', 'authorization']
+
+function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): GantryError | undefined {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    if (!singleHeaders.includes(name)) continue
+    if (seen.has(name))
+      return new GantryError('INVALID_INPUT', `the header ${name} is there twice: send it once`)
+    seen.add(name)
+  }
+  return undefined
+}
+
+/**
+ * Tells the methods of the route that a path belongs to: of several the one whose fields come last, which is the one that
+ * the documents name for it. To be called before there are routes.
+ */
+function knownMethods(app: FastifyInstance): (path: string) => string[] {
+  const routes = new Map<string, { readonly segments: readonly string[]; readonly methods: Set<string> }>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const segments = url.split('/')
+    const shape = shapeOf(segments)
+    const known = routes.get(shape) ?? { segments, methods: new Set() }
+    for (const one of [method].flat()) known.methods.add(one)
+    routes.set(shape, known)
+  })
+  return (path) => {
+    const segments = path.replace(/\/$/, '').split('/')
+    const matching = [...routes].filter(
+      ([, route]) =>
+        route.segments.length === segments.length &&
+        route.segments.every((segment, index) =>
+          isField(segment) ? segments[index] !== '' : segment === segments[index],
+        ),
+    )
+    // A field sorts after every fixed segment.
+    const [first] = matching.map(([shape]) => shape).toSorted()
+    return first === undefined ? [] : [...routes.get(first)!.methods].toSorted()
+  }
+}
+
+const isField = (segment: string): boolean => segment.startsWith(':')
+
+/** Which segments of a route are fields, whatever these are called. */
+const shapeOf = (segments: readonly string[]): string =>
+  segments.map((segment) => (isField(segment) ? '1' : '0')).join('') +
+  segments.filter((one) => !isField(one)).join('/')
 
 /** What every reply has. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
@@ -160,12 +236,13 @@ function addRoute(
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    ...(route.public ? {} : { bodyLimit: maxRequestBytes }),
     onRequest: callerFirst(authority),
     handler: async (request, reply) => {
       const found = connectionOf(request, authority)
       // Nearly always at hand: each turn of the queue of promises is felt at thousands of requests a second.
       const connection = found instanceof Promise ? await found : found
-      const input = bodyOf(readInput(request))
+      const input = textOf(readInput(request))
       const message = await ask(connection, request, input)
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       if (contract.download !== undefined) {
@@ -223,13 +300,4 @@ export function sendReply(reply: FastifyReply, { buffer, byteOffset, byteLength 
   return reply
     .header('content-type', 'application/json; charset=utf-8')
     .send(byteLength > maxTextBytes ? body : body.toString())
-}
-
-/** @throws GantryError INVALID_INPUT for values in values without end, which a text can hold and no stack can follow */
-export function bodyOf(input: unknown): string {
-  try {
-    return JSON.stringify(input)
-  } catch (cause) {
-    throw new GantryError('INVALID_INPUT', 'input: the body is nested too deeply', { cause })
-  }
 }

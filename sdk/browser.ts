@@ -1,6 +1,8 @@
-import { nuid, wsconnect } from '@nats-io/nats-core'
+import { wsconnect } from '@nats-io/nats-core'
+import { unguessable } from '../subjects/unguessable.ts'
 import { Extension } from './extension.ts'
 import { connectionOptions, type ConnectOptions } from './options.ts'
+import { secretly } from './secret-replies.ts'
 
 export { GantryError } from '../subjects/errors.ts'
 export type { Call } from './call.ts'
@@ -20,5 +22,5 @@ export async function connect({
 }: ConnectOptions & Required<Pick<ConnectOptions, 'token' | 'servers'>>): Promise<Extension> {
   const { options } = connectionOptions(token)
   const connection = await wsconnect({ ...options, servers, name: about.prefix })
-  return new Extension(connection, nuid.next(), about)
+  return new Extension(secretly(connection), unguessable(), about)
 }

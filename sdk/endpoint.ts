@@ -1,10 +1,11 @@
-import { type Msg, type NatsConnection, nuid } from '@nats-io/nats-core'
+import type { Msg, NatsConnection } from '@nats-io/nats-core'
 import type { Static, TSchema } from 'typebox'
 import type { Contract } from '../subjects/contract.ts'
 import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
 import { checkInput } from '../subjects/extension-contract.ts'
 import { defaultLimitMs, type Endpoint } from '../subjects/extension-model.ts'
 import { messageHeaders } from '../subjects/names.ts'
+import { unguessable } from '../subjects/unguessable.ts'
 import { Call } from './call.ts'
 
 /** An endpoint as its author writes it; the schemas may be TypeBox's, or any JSON Schema. */
@@ -35,7 +36,7 @@ export async function answer(
   handler: Handler<TSchema, TSchema>,
   onError: OnError,
 ): Promise<void> {
-  const requestId = message.headers?.get(messageHeaders.requestId) || nuid.next()
+  const requestId = message.headers?.get(messageHeaders.requestId) || unguessable()
   const call = new Call(connection, message, contract, requestId)
   const limitMs = contract.deadlineMs ?? defaultLimitMs
   const timer = setTimeout(() => {

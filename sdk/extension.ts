@@ -1,7 +1,6 @@
 import {
   type Msg,
   type NatsConnection,
-  nuid,
   PermissionViolationError,
   type Subscription,
 } from '@nats-io/nats-core'
@@ -10,7 +9,8 @@ import { isGantryError } from '../subjects/errors.ts'
 import { endpointContract } from '../subjects/extension-contract.ts'
 import { type Endpoint, heartbeatEveryMs, type Registration } from '../subjects/extension-model.ts'
 import { extensions } from '../subjects/extensions.ts'
-import { serviceQueue } from '../subjects/names.ts'
+import { isInbox, serviceQueue } from '../subjects/names.ts'
+import { unguessable } from '../subjects/unguessable.ts'
 import { usage } from '../subjects/usage.ts'
 import { ask, askSubject, defaultRequestMs, deniedBy } from './ask.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
@@ -106,7 +106,7 @@ export class Extension {
     const contract = endpointContract(this.prefix, endpoint)
     const take = (message: Msg): void => {
       // Somebody could have the answer delivered to a subject that only an extension may write to.
-      if (message.reply?.startsWith('_INBOX.') !== true) return
+      if (!isInbox(message.reply)) return
       const work = answer(
         this.connection,
         message,
@@ -153,7 +153,7 @@ export class Extension {
   async recordUsage(
     dimension: string,
     quantity: number,
-    { owner, id = nuid.next() }: { owner?: string; id?: string } = {},
+    { owner, id = unguessable() }: { owner?: string; id?: string } = {},
   ): Promise<void> {
     const record = { prefix: this.prefix, id, dimension, quantity, ...(owner === undefined ? {} : { owner }) }
     await ask(this.connection, usage.record, record)

@@ -1,8 +1,9 @@
-import { nuid } from '@nats-io/nats-core'
 import { connect as connectNats } from '@nats-io/transport-node'
 import { tokenVariable } from '../subjects/names.ts'
+import { unguessable } from '../subjects/unguessable.ts'
 import { Extension } from './extension.ts'
 import { connectionOptions, type ConnectOptions } from './options.ts'
+import { secretly } from './secret-replies.ts'
 
 export { GantryError } from '../subjects/errors.ts'
 export type { Call } from './call.ts'
@@ -19,5 +20,5 @@ export { openStorage, type Storage, type StoredChange } from './storage.ts'
 export async function connect({ token, servers, ...about }: ConnectOptions): Promise<Extension> {
   const { location, options } = connectionOptions(token ?? process.env[tokenVariable])
   const connection = await connectNats({ ...options, servers: servers ?? location.nats, name: about.prefix })
-  return new Extension(connection, nuid.next(), about)
+  return new Extension(secretly(connection), unguessable(), about)
 }

@@ -9,7 +9,7 @@ import { Count, list, Nothing, record, strict, Text, Uuid } from './schemas.ts'
  * more, or would take for something else, what the other of a release before writes; not for what both may leave out.
  * Agents of other releases work on as long as it is the same.
  */
-export const agentProtocol = 1
+export const agentProtocol = 2
 
 /** How long the platform keeps an agent's question what there is to do when nothing changes. It is the agent's heartbeat. */
 export const attendMs = 5_000
@@ -140,6 +140,7 @@ export const agentWork = agentResource('agent-work', {
       counts: record(Count('Count'), maxCounts, 'What was done, in numbers'),
       counted: list(sequence, maxCounted),
       early: list(messageId, maxEarly),
+      published: Count('The highest sequence that was given to an item that the agent has published'),
     }),
     output: strict({ refused: list(sequence, maxCounted) }),
     errors,

@@ -43,7 +43,7 @@ export const alertKinds = {
     threshold: { unit: 'days', meaning: 'days before its end, fires within', maximum: maxDays },
   },
   'migration-failed': {
-    meaning: 'A migration was aborted, does not get on, or is done with paths that did not arrive',
+    meaning: 'A migration was aborted, is blocked, or completed with paths that were not copied',
     object: 'name of the migration',
   },
   'migration-lagging': {

@@ -24,7 +24,7 @@ export const assignments = resource('assignments', {
   put: {
     summary: 'Give roles to a group, instead of those that it has',
     description:
-      'Members have them from their next sign-in on. The roles must be within the permissions of the key that asks.',
+      'Members have them from their next sign-in on. The roles, and those that the group has now, must be within the permissions of the key that asks.',
     input: Assignment,
     output: Assignment,
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
@@ -34,9 +34,10 @@ export const assignments = resource('assignments', {
   },
   delete: {
     summary: 'Take all roles from a group',
+    description: 'The roles must be within the permissions of the key that asks.',
     input: strict({ group: Group('Group') }),
     output: Nothing,
-    errors: ['NOT_FOUND'],
+    errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
     audit: { object: 'group' },
     http: [{ server: 'platform', method: 'DELETE', path: byGroup }],
     cli: { args: ['group'] },

@@ -23,6 +23,10 @@ export const auditedActions = {
   /** The broker did not let a key publish to a subject, or subscribe to one. */
   publish: 'publish',
   subscribe: 'subscribe',
+  /** A key sent far more than it may, and was kept out for a while. */
+  flood: 'flood',
+  /** A connection did not read what it had subscribed to, and was closed. */
+  slowReader: 'slow-reader',
 } as const
 
 /** `ok`, or the code of the error that the caller was told. */
@@ -50,12 +54,12 @@ const fields = {
   key: Type.Optional(KeyId),
   user: Type.Optional(Subject('Owner of the key')),
   what: What(
-    'Subject of the contract; sign-in, connect; publish or subscribe, where the broker refused that',
+    'Subject of the contract; sign-in, connect; publish or subscribe, where the broker refused that; flood, slow-reader, where connections of a key were closed',
   ),
   object: Type.Optional(ObjectId),
   from: Type.Optional(Type.String({ maxLength: maxAddressLength, description: 'Address of the client' })),
   result: Type.Enum(results, { description: 'ok, or the code of the error' }),
-  reason: Type.Optional(Text('Why a connection was refused')),
+  reason: Type.Optional(Text('Why a connection was refused or closed')),
   count: Type.Optional(Count('How many times within a second; default once')),
   requestId: Type.Optional(Type.String({ maxLength: maxRequestIdLength })),
 }
@@ -81,7 +85,9 @@ const listInput = {
   user: Type.Optional(Subject('Only of this user')),
   key: Type.Optional(KeyId),
   what: Type.Optional(
-    What('Only what begins so: a subject or the start of one, sign-in, connect, publish, subscribe'),
+    What(
+      'Only what begins so: a subject or the start of one, sign-in, connect, publish, subscribe, flood, slow-reader',
+    ),
   ),
   object: Type.Optional(ObjectId),
   result: Type.Optional(
@@ -120,13 +126,13 @@ export const audit = resource('audit', {
     deadlineMs: auditDeadlineMs,
   },
   verify: {
-    summary: 'Whether the audit log is whole: no record was changed, removed or moved',
+    summary: 'Whether the audit log is intact: no record was changed, removed or moved',
     description:
       'Begins at the oldest record that retention has left. Whoever holds the identity of the platform could write all of the log anew: note the hash elsewhere to see that too.',
     input: strict({ after: Type.Optional(Count('Where to go on: next of the page before')) }),
     output: strict({
-      whole: Type.Boolean({ description: 'Whether all records that were looked at follow each other' }),
-      records: Count('How many were looked at and are whole'),
+      intact: Type.Boolean({ description: 'Whether all records that were looked at follow each other' }),
+      records: Count('How many were looked at and are intact'),
       fromFirst: Type.Boolean({
         description: 'Whether they begin where the log began; else the ones before are gone by retention',
       }),
@@ -141,7 +147,7 @@ export const audit = resource('audit', {
     }),
     errors: [],
     http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/audit/verify' }],
-    cli: { example: 'gantry audit verify', failed: { field: 'whole', is: false } },
+    cli: { example: 'gantry audit verify', failed: { field: 'intact', is: false } },
     deadlineMs: auditDeadlineMs,
   },
 })

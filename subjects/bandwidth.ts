@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { resource } from './contract.ts'
 import { form } from './forms.ts'
-import { list, model, Name, strict, Text } from './schemas.ts'
+import { list, model, Name, strict, Text, TimeZone } from './schemas.ts'
 
 /** What a policy is about: all that is moved, one migration, all migrations to a target, or one transfer agent. */
 export const bandwidthScopes = ['global', 'migration', 'target', 'agent'] as const
@@ -20,7 +20,10 @@ export const bandwidthUnits: Readonly<Record<string, number>> = Object.fromEntri
 ])
 
 const Limit = (description: string) =>
-  Type.Integer({ minimum: unlimited, maximum: Number.MAX_SAFE_INTEGER, description })
+  // Nothing at all would be a stop: that is a command of migrations.
+  Type.Union([Type.Literal(unlimited), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })], {
+    description,
+  })
 
 const limits = {
   limitBytesPerSecond: Limit('Bytes a second; -1 for no limit'),
@@ -30,18 +33,18 @@ const limits = {
 export const weekdays = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const
 export type Weekday = (typeof weekdays)[number]
 
-const TimeOfDay = (description: string) =>
-  Type.String({
-    minLength: 5,
-    maxLength: 5,
-    ...form('^(?:[01]\\d|2[0-3]):[0-5]\\d$|^24:00$', 'a time of day such as 08:30'),
-    description,
-  })
+const timeOfDay = '(?:[01]\\d|2[0-3]):[0-5]\\d'
 
 const Window = strict({
   days: Type.Optional(list(Type.Enum(weekdays), weekdays.length)),
-  from: TimeOfDay('Begin, in hours and minutes'),
-  to: TimeOfDay('End; one that is not after the begin is on the next day'),
+  from: Type.String({
+    ...form(`^${timeOfDay}$`, 'a time of day from 00:00 to 23:59, such as 08:30'),
+    description: 'Begin, in hours and minutes',
+  }),
+  to: Type.String({
+    ...form(`^(?:${timeOfDay}|24:00)$`, 'a time of day from 00:00 to 24:00, such as 17:30'),
+    description: 'End; one that is not after the begin is on the next day',
+  }),
   limitBytesPerSecond: Type.Optional(limits.limitBytesPerSecond),
   limitRequestsPerSecond: Type.Optional(limits.limitRequestsPerSecond),
 })
@@ -51,11 +54,7 @@ export type BandwidthWindow = Static<typeof Window>
 const maxWindows = 100
 
 const Schedule = model('BandwidthSchedule', {
-  timeZone: Type.String({
-    minLength: 1,
-    maxLength: 60,
-    description: 'Name of the time zone that the windows are in, such as Europe/Berlin or UTC',
-  }),
+  timeZone: TimeZone('Time zone that the windows are in, such as Europe/Berlin or UTC'),
   windows: list(Window, maxWindows),
 })
 export type BandwidthSchedule = Static<typeof Schedule>
@@ -75,17 +74,19 @@ const scope = Type.Enum(bandwidthScopes, { description: 'What the limit holds fo
 const name = Type.Optional(Name('The migration, target or transfer agent; none for the global limit'))
 const place = { scope, name }
 
+/** There is one global limit, without a name. */
+const global = { bind: { scope: 'global' }, omit: ['name'] } as const
+
 /** The paths of one policy; the product knows the global one alone. */
 const routes = (method: 'GET' | 'PUT' | 'DELETE') =>
   [
-    { server: 'platform', method, path: '/api/v1/bandwidth/global', bind: { scope: 'global' } },
+    { server: 'platform', method, path: '/api/v1/bandwidth/global', ...global },
     { server: 'platform', method, path: '/api/v1/bandwidth/migrations/{name}', bind: { scope: 'migration' } },
     { server: 'platform', method, path: '/api/v1/bandwidth/targets/{name}', bind: { scope: 'target' } },
     { server: 'platform', method, path: '/api/v1/bandwidth/agents/{name}', bind: { scope: 'agent' } },
   ] as const
 
 const application = '/bandwidthPolicies/application'
-const global = { scope: 'global' } as const
 
 const audit = { object: 'id' } as const
 
@@ -104,10 +105,7 @@ export const bandwidth = resource('bandwidth', {
     input: strict(place),
     output: BandwidthPolicy,
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: application, query: [], bind: global },
-      ...routes('GET'),
-    ],
+    http: [{ server: 'migrator', method: 'GET', path: application, query: [], ...global }, ...routes('GET')],
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth get global' },
   },
   set: {
@@ -127,7 +125,7 @@ export const bandwidth = resource('bandwidth', {
     errors: ['NOT_FOUND'],
     audit,
     http: [
-      { server: 'migrator', method: 'POST', path: application, query: ['limit', 'unit'], bind: global },
+      { server: 'migrator', method: 'POST', path: application, query: ['limit', 'unit'], ...global },
       ...routes('PUT'),
     ],
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth set migration nightly --limit 50 --unit MiB' },
@@ -139,7 +137,7 @@ export const bandwidth = resource('bandwidth', {
     errors: [],
     audit,
     http: [
-      { server: 'migrator', method: 'DELETE', path: application, query: [], bind: global },
+      { server: 'migrator', method: 'DELETE', path: application, query: [], ...global },
       ...routes('DELETE'),
     ],
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth delete target lake' },

@@ -57,7 +57,7 @@ export const cleanups = resource('cleanups', {
       'Each file is compared with the target byte by byte right before it is removed; what differs, is missing there, is excluded or changes meanwhile stays and is in the reports. Folders that are empty then go too, the folder of the migration does not. Only for one-time migrations, and not while another migration reads the same source.',
     input: strict({ migrationId, ...configuration }),
     output: Cleanup,
-    errors: jobErrors.state,
+    errors: [...jobErrors.state, 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
     http: [{ server: 'platform', method: 'POST', path, status: 201 }],
     cli: { args: ['migrationId'], example: 'gantry cleanups create first --dry-run' },

@@ -79,13 +79,14 @@ function coerceScalar({ type, enum: members, const: only }: JsonSchema, text: st
 function coerceArray({ items = {} }: JsonSchema, text: FieldText, fits: Fits): unknown {
   const json = typeof text === 'string' && text.startsWith('[') ? parse(text) : undefined
   if (Array.isArray(json)) return json
-  return textsOf(items, text).map((item) => coerceField(items, item, fits))
+  return textsOf(items, text, fits).map((item) => coerceField(items, item, fits))
 }
 
 /** Repeated texts are one item each, and so is the JSON of an object or list; other text is divided at its commas. */
-function textsOf(items: JsonSchema, text: FieldText): readonly string[] {
-  if (typeof text !== 'string') return text.length === 1 ? textsOf(items, text[0]!) : text
-  if (text === '') return []
+function textsOf(items: JsonSchema, text: FieldText, fits: Fits): readonly string[] {
+  if (typeof text !== 'string') return text.length === 1 ? textsOf(items, text[0]!, fits) : text
+  // Where no item can be empty, it is one that is wrong, and no empty list: that is written [].
+  if (text === '') return fits(items, text) ? [] : [text]
   return items.type === 'object' || items.type === 'array' ? [text] : text.split(',')
 }
 

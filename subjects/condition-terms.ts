@@ -6,15 +6,23 @@ export const conditionReasons = {
   WAITS_FOR_APPROVAL: 'It deletes more at the target than it may without approval',
   WAITS_FOR_AGENT: 'Only transfer agents are to move it, and none is there that can',
   WAITS_FOR_STORAGE: 'The storage of the platform is nearly full (max_file in messaging.config)',
-  BANDWIDTH_LIMITED: 'Limits hold at the moment',
+  BANDWIDTH_LIMITED: 'Limits are in force',
   SOURCE_UNREACHABLE: 'The source does not answer',
   SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials, or too much asked of it',
   SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
+  SOURCE_CHANGED:
+    'The source has been replaced, and nothing is copied or removed until what belongs there is mounted or moved back, or it is accepted as it is (accept-source)',
   TARGET_UNREACHABLE: 'The target does not answer',
   TARGET_REFUSES:
     'The target takes nothing at the moment: wrong credentials, no room, read-only, or too much asked of it',
   TRYING_AGAIN: 'Some paths failed, and are tried again',
+  PATHS_FAILED:
+    'Some paths were not copied: "migrations failures" lists them with their reasons, "migrations retry-failures" tries them again',
   CANNOT_GO_ON: 'The work on it broke off, and is begun again',
+  WORK_LOST:
+    'The broker’s store was damaged, and work of the migration is gone: all is scanned or compared once more, so that nothing is missing at the end',
+  RECORD_DAMAGED:
+    'Its stored record was damaged: check its state and settings, then accept the damage with "gantry platform accept-losses"',
   COMPARING:
     'Changes at the source are not told, but found by comparing it with the target from time to time',
   BEING_WRITTEN:

@@ -19,6 +19,8 @@ export interface HttpRoute {
   readonly query?: readonly string[] | 'all'
   /** Fields with a fixed value on this route; a caller cannot set them. */
   readonly bind?: Readonly<Record<string, string | boolean | number>>
+  /** Fields that mean nothing beside what the route binds: they cannot be given on it. */
+  readonly omit?: readonly string[]
   /** Status of success; default 200. */
   readonly status?: 200 | 201
   /**
@@ -49,6 +51,11 @@ export interface CliShape {
     readonly field: string
     readonly while: { readonly field: string; readonly is: string }
   }
+  /**
+   * Done to the very key that asks, it may lock its owner out: the command asks for confirmation then. `key` is the field
+   * with the id of the key; where `with` is given, it does so only if that field is.
+   */
+  readonly confirmOwn?: { readonly key: string; readonly with?: string }
   /** The reply says that something is wrong when one of its fields has this value: the exit code is that of a failure. */
   readonly failed?: { readonly field: string; readonly is: boolean | string }
 }

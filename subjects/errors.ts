@@ -8,28 +8,45 @@ export const errors = {
     retryable: false,
     meaning: 'A field is missing, unknown or out of its bounds.',
   },
+  NOT_ACCEPTED: {
+    status: 409,
+    retryable: false,
+    meaning:
+      'Each field has a valid form, but a value does not fit the other fields, the settings or what exists.',
+  },
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'No valid token was presented.' },
   DENIED: { status: 403, retryable: false, meaning: 'The key may not use this subject.' },
   EXCEEDS_ROLE: { status: 403, retryable: false, meaning: 'The request exceeds role permissions.' },
   NOT_FOUND: { status: 404, retryable: false, meaning: 'There is no such object.' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retryable: false,
+    meaning: 'This path takes other methods; the header Allow names them.',
+  },
   ALREADY_EXISTS: { status: 409, retryable: false, meaning: 'An object with this name or path exists.' },
   NOT_ALLOWED_IN_STATE: { status: 409, retryable: false, meaning: 'The object’s state does not allow this.' },
   IN_USE: { status: 409, retryable: false, meaning: 'Another object still needs this one.' },
   CONFLICT: { status: 409, retryable: true, meaning: 'Somebody else changed the object at the same time.' },
+  LIMIT_REACHED: {
+    status: 409,
+    retryable: false,
+    meaning: 'There are as many of these objects as there may be; remove some, or raise the limit.',
+  },
   TOO_LARGE: { status: 413, retryable: false, meaning: 'The request is larger than the limit.' },
   STORE_REFUSED: {
-    status: 422,
+    status: 409,
     retryable: false,
     meaning: 'The store refused the credentials or the request.',
   },
-  UNSUPPORTED: { status: 422, retryable: false, meaning: 'This store or release cannot do that.' },
+  UNSUPPORTED: { status: 409, retryable: false, meaning: 'This store or release cannot do that.' },
   THROTTLED: {
     status: 429,
     retryable: true,
-    meaning: 'Too many wrong tokens or passwords, or sign-ins begun, came from this address; wait a little.',
+    meaning:
+      'Too many requests came with this key, or wrong tokens or passwords, or sign-ins begun, from this address; wait a little.',
   },
   INTERNAL: { status: 500, retryable: false, meaning: 'The service failed; its log has the request id.' },
-  STORE_UNREACHABLE: { status: 502, retryable: true, meaning: 'The store did not answer.' },
+  STORE_UNREACHABLE: { status: 409, retryable: true, meaning: 'The store did not answer.' },
   OVERLOADED: { status: 503, retryable: true, meaning: 'The service has more work than it accepts.' },
   UNAVAILABLE: { status: 503, retryable: true, meaning: 'Nobody answers this subject at the moment.' },
   TIMEOUT: { status: 504, retryable: true, meaning: 'No answer came before the deadline.' },
@@ -41,6 +58,7 @@ export type ErrorCode = keyof typeof errors
 /** Codes that any call may answer, whatever its contract says. */
 export const commonCodes = [
   'INVALID_INPUT',
+  'NOT_ACCEPTED',
   'UNAUTHENTICATED',
   'DENIED',
   'TOO_LARGE',
@@ -124,3 +142,11 @@ export function errorOf(body: unknown, fallback: string): GantryError {
     ...(typeof requestId === 'string' ? { requestId } : {}),
   })
 }
+
+/**
+ * The refusal of a field whose form is that of the schema. INVALID_INPUT is for what the schema of a contract itself rules
+ * out, so that callers can tell what to check before they send from what only the platform knows.
+ * @param problem completes "source …"
+ */
+export const notAccepted = (field: string, problem: string, cause?: unknown): GantryError<'NOT_ACCEPTED'> =>
+  new GantryError('NOT_ACCEPTED', `input: ${field} ${problem}`, { details: [{ field, problem }], cause })

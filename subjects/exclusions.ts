@@ -6,7 +6,7 @@ import { commandDeadlineMs } from './migration-commands.ts'
 import { migrationId } from './migration-model.ts'
 import { ruleContracts } from './rule-contracts.ts'
 import { ExclusionView, InclusionView } from './rules.ts'
-import { Count, list, Name, page, Path, strict, Text, Timestamp } from './schemas.ts'
+import { Count, GivenPath, list, Name, page, Path, strict, Text, Timestamp } from './schemas.ts'
 
 /** Kinds of filesystems, as replies name them. */
 export const fsTypes: readonly string[] = [
@@ -39,10 +39,7 @@ export const exclusions = resource('exclusions', {
     input: strict({
       scope: Type.Optional(Type.Enum([...exclusionScopes], { description: 'Only these; default: all' })),
       fsType: Type.Optional(
-        Type.String({
-          maxLength: 40,
-          description: `Only those of this kind of filesystem: ${fsTypes.join(', ')}`,
-        }),
+        Type.Enum([...fsTypes], { type: 'string', description: 'Only those of this kind of filesystem' }),
       ),
       ...page,
     }),
@@ -64,7 +61,7 @@ export const exclusions = resource('exclusions', {
       'What is not given is looked up at the source. Where nothing is there, and a rule asks for size or time, the answer is DEPENDS; the target is not asked.',
     input: strict({
       migrationId,
-      path: Path('Path in the source filesystem'),
+      path: GivenPath('Path in the source filesystem'),
       type: Type.Optional(
         Type.Enum(lookedTypes, { description: 'What stands there; default: as at the source, else file' }),
       ),

@@ -53,7 +53,7 @@ export const extensionStorage = resource('extension-storage', {
     description: 'CONFLICT: somebody has changed it since; `details.revision` is what it has now.',
     input: strict({ ...common, key, value, revision: expected }),
     output: strict({ revision }),
-    errors: ['NOT_FOUND', 'CONFLICT'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'LIMIT_REACHED'],
     http: [],
     cli: { args: ['prefix', 'key', 'value'], example: 'gantry extension-storage put weather last sunny' },
   },

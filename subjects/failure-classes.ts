@@ -4,7 +4,7 @@
  * `refused` the credentials are wrong, or nobody may write to the store; `unreachable` network or service down;
  * `throttled` asked to slow down; `name` the store cannot hold this name; `too-large`; `unsupported` this type of entry;
  * `full` no space left; `corrupt` what was written is not what the target has; `collision` another path of the source goes
- * to this place of the target; `io` anything else.
+ * to this place of the target; `crashed` worker threads ended each time that they worked on it; `io` anything else.
  */
 export const failureClasses = {
   gone: { retryable: false },
@@ -19,6 +19,7 @@ export const failureClasses = {
   full: { retryable: true },
   corrupt: { retryable: true },
   collision: { retryable: false },
+  crashed: { retryable: false },
   io: { retryable: true },
 } as const
 export type FailureClass = keyof typeof failureClasses

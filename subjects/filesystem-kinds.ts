@@ -1,9 +1,30 @@
 import { Type } from 'typebox'
+import { honouredProperties } from './azure-properties.ts'
 import { form } from './forms.ts'
-import { AdditionalProperties, Path, strict } from './schemas.ts'
+import { GivenPath, strict } from './schemas.ts'
 
-/** Free-form properties of a filesystem; each driver names those that it honours and refuses the others. */
-const additionalProperties = AdditionalProperties('Further properties by name, such as fs.azure.*')
+/** 1 to 65535. */
+const portPattern = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
+
+const names = Object.keys(honouredProperties)
+
+/** By the names that the driver honours: one that does nothing is worse than none. */
+const azureProperties = Type.Optional(
+  Type.Record(
+    Type.String(
+      form(
+        `^(?:${names.map((name) => name.replaceAll('.', '\\.')).join('|')})$`,
+        `one that is honoured: ${names.join(', ')}`,
+      ),
+    ),
+    Type.String(form('^\\d{1,15}$', 'a whole number as text')),
+    {
+      maxProperties: names.length,
+      additionalProperties: false,
+      description: 'Further properties by name: whole numbers',
+    },
+  ),
+)
 
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
@@ -17,8 +38,15 @@ export const filesystemKinds = {
     summary: 'a folder of the host',
     example: '--fs-root /srv/data',
     options: {
-      fsRoot: Type.Optional(Path('Folder that is the root of the filesystem; default /')),
-      additionalProperties,
+      fsRoot: Type.Optional(
+        GivenPath(
+          'Folder that is the root of the filesystem; default /, which is refused because it contains folders of the platform itself',
+        ),
+      ),
+      additionalProperties: Type.Optional({
+        ...strict({}),
+        description: 'A local filesystem has no further properties',
+      }),
     },
     secrets: [],
   },
@@ -49,12 +77,15 @@ export const filesystemKinds = {
         Type.String({
           minLength: 1,
           maxLength: 300,
-          ...form('^[A-Za-z0-9.-]+(?::\\d{1,5})?$', 'a host name, with :port if need be'),
+          ...form(
+            `^[A-Za-z0-9.-]+(?::${portPattern})?$`,
+            'a host name, with a port from 1 to 65535 if need be, such as gateway.example:8443',
+          ),
           description: 'Storage endpoint host name; default dfs.core.windows.net',
         }),
       ),
       insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-      additionalProperties,
+      additionalProperties: azureProperties,
     },
     secrets: ['sharedKey'],
   },

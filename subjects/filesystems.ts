@@ -4,6 +4,7 @@ import { type FilesystemKind, filesystemKinds } from './filesystem-kinds.ts'
 import {
   Count,
   EpochMillis,
+  GivenPath,
   list,
   maxPathLength,
   model,
@@ -74,9 +75,28 @@ const roleRoutes = (
   path: (collection: 'sources' | 'targets') => string,
   more: Partial<HttpRoute> = {},
 ): HttpRoute[] => [
-  { server: 'migrator', method, path: path('sources'), bind: { role: 'source' }, ...more },
-  { server: 'migrator', method, path: path('targets'), bind: { role: 'target' }, ...more },
+  {
+    server: 'migrator',
+    method,
+    path: path('sources'),
+    bind: { role: 'source' },
+    omit: ['listenAndApplySourceChanges'],
+    ...more,
+    ...queryWithout('listenAndApplySourceChanges', more),
+  },
+  {
+    server: 'migrator',
+    method,
+    path: path('targets'),
+    bind: { role: 'target' },
+    omit: ['scanOnly'],
+    ...more,
+    ...queryWithout('scanOnly', more),
+  },
 ]
+
+const queryWithout = (name: string, { query }: Partial<HttpRoute>): Partial<HttpRoute> =>
+  Array.isArray(query) ? { query: query.filter((one: string) => one !== name) } : {}
 
 const queryFields = ['scanOnly', 'listenAndApplySourceChanges'] as const
 
@@ -98,7 +118,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
       typeof placeFields & OptionsOf<K>
     >,
     output: Filesystem,
-    errors: ['ALREADY_EXISTS', ...storeErrors],
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
     audit: { object: 'fileSystemId' },
     http: [
       ...roleRoutes('POST', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
@@ -233,7 +253,7 @@ export const filesystems = resource('filesystems', {
   },
   'health-all': {
     summary: 'Whether each filesystem can be reached',
-    input: strict({}),
+    input: strict(page),
     output: list(Health),
     errors: [],
     http: [
@@ -247,9 +267,9 @@ export const filesystems = resource('filesystems', {
     input: strict({
       fileSystemId,
       role: Type.Optional(role),
-      path: Path('Folder, absolute in the filesystem'),
+      path: GivenPath('Folder, absolute in the filesystem'),
       limit: page.limit,
-      after: Type.Optional(Path('Path of the last entry of the page before')),
+      after: Type.Optional(GivenPath('Path of the last entry of the page before')),
     }),
     output: list(FileStatus),
     errors: storeErrors,

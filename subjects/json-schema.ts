@@ -35,3 +35,21 @@ export function pick(schema: TSchema, names: readonly string[]): JsonSchema {
     additionalProperties: false,
   }
 }
+
+/** Whether a value of the schema can hold a text that somebody has chosen: anything but numbers, booleans and constants. */
+export function holdsText(schema: JsonSchema): boolean {
+  const { type, enum: members, const: only, properties = {}, patternProperties, items, anyOf, oneOf } = schema
+  if (members !== undefined || only !== undefined) return false
+  const alternatives = anyOf ?? oneOf
+  if (alternatives !== undefined) return alternatives.some(holdsText)
+  if (type === 'array') return items === undefined || holdsText(items)
+  if (type === 'object')
+    return (
+      patternProperties !== undefined ||
+      schema.additionalProperties !== false ||
+      Object.values(properties).some(holdsText)
+    )
+  return type === undefined || ![type].flat().every((one) => textless.has(one))
+}
+
+const textless = new Set(['integer', 'number', 'boolean', 'null'])

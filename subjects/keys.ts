@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { internalResource, resource } from './contract.ts'
 import { form } from './forms.ts'
+import { OwnerLimits } from './settings.ts'
 import { list, model, Name, page, strict, Subject, SubjectPattern, Text, Timestamp } from './schemas.ts'
 
 /** More rules than a person can review. */
@@ -8,7 +9,7 @@ const maxRules = 200
 
 export const Rules = Type.Object({ allow: list(SubjectPattern, maxRules) }, { additionalProperties: false })
 
-/** What a key may publish and subscribe to. Its own inbox for replies comes with every key. */
+/** What a key may publish and subscribe to. Its own inbox, and that it may publish to all others to answer, come with every key. */
 export const Capabilities = model('Capabilities', { pub: Rules, sub: Rules })
 
 /** Rules of all roles of a person together. */
@@ -92,7 +93,7 @@ export const keys = resource('keys', {
       ...Key.properties,
       token: Token,
     }),
-    errors: ['EXCEEDS_ROLE'],
+    errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id' },
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys', status: 201 }],
     cli: {
@@ -114,6 +115,7 @@ export const keys = resource('keys', {
   },
   get: {
     summary: 'One API key',
+    description: 'A key that was revoked is in the list alone.',
     input: strict({ id: KeyId }),
     output: Key,
     errors: ['NOT_FOUND'],
@@ -134,7 +136,11 @@ export const keys = resource('keys', {
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'id' },
     http: byId('PUT'),
-    cli: { args: ['id'], example: 'gantry keys update k0123456789abc --name reporting-2' },
+    cli: {
+      args: ['id'],
+      example: 'gantry keys update k0123456789abc --name reporting-2',
+      confirmOwn: { key: 'id', with: 'capabilities' },
+    },
   },
   rotate: {
     summary: 'Give an API key a new token; the old one stays valid for a while',
@@ -164,7 +170,7 @@ export const keys = resource('keys', {
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE'],
     audit: { object: 'id' },
     http: byId('DELETE'),
-    cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc' },
+    cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc', confirmOwn: { key: 'id' } },
   },
   examine: {
     summary: 'Whether a token opens this platform, and if not why',
@@ -200,10 +206,26 @@ export const keysInternal = internalResource('keys', {
     errors: ['NOT_FOUND'],
     http: [],
   },
+  limits: {
+    summary: 'Whose a key is, and what that owner may have',
+    input: strict({ id: KeyId }),
+    output: strict({ owner: Key.properties.owner, limits: OwnerLimits }),
+    errors: ['NOT_FOUND'],
+    http: [],
+  },
   expiring: {
     summary: 'The keys that are valid, are no sessions, and end by a time; those that end first',
     input: strict({ by: Timestamp('Until when') }),
     output: list(strict({ id: KeyId, expires: Timestamp('When it stops being valid') })),
+    errors: [],
+    http: [],
+  },
+  recover: {
+    summary: 'Make the local operator an administrator again: for whoever owns the configuration folder',
+    description:
+      'Where the token given is that of an operator key which was narrowed, the key gets back all rights.',
+    input: strict({ token: Type.Optional(Token) }),
+    output: strict({ id: KeyId, token: Token }),
     errors: [],
     http: [],
   },

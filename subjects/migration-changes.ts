@@ -32,7 +32,7 @@ export const changeFigures = {
     Type.Number({
       minimum: 0,
       description:
-        'Age of the oldest change that is not at the target yet. Where nobody knows of changes, as that could have: since the last comparison that is over began (comparing), or since the source was followed last (stopped, or broken off)',
+        'Age of the oldest change that is not at the target yet. Where nobody knows of changes, as that could have: since the last comparison that is over began (comparing), or since the source was followed last (stopped, or broken off). Until the first scan is over: since it began',
     }),
   ),
   unscheduledEvents: Type.Optional(Count('Changes that are known and not in the queue yet')),

@@ -66,6 +66,26 @@ export const migrationCommands = definitions({
     ],
     cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
   },
+  'accept-source': {
+    summary: 'Accept the source of a migration as it is now, although it has been replaced (SOURCE_CHANGED)',
+    description:
+      'Live migrations and those with targetMatch then delete at the target what is not at the source any more. Bring the source back instead if that is not meant: the migration then goes on by itself. Refused while it does not wait for this.',
+    input: byId,
+    output: model('AcceptedSource', {
+      ...Migration.properties,
+      accepted: model('AcceptedIdentity', {
+        was: Text('What the source was, in words'),
+        is: Text('What it is, and is taken for from now on'),
+      }),
+    }),
+    ...command,
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'STORE_UNREACHABLE'],
+    http: [
+      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/acceptSource' },
+      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/source/accept' },
+    ],
+    cli: { args: ['migrationId'], example: 'gantry migrations accept-source nightly' },
+  },
   stop: {
     summary: 'Stop a migration',
     description:

@@ -43,6 +43,14 @@ export const migrationEvents = events('migrations', {
     payload: strict(change),
   },
   'region-added': { summary: 'A folder was asked to be scanned again', payload: strict(fact) },
+  'work-lost': {
+    summary:
+      'The broker has lost work items of a migration, as its store was damaged: a live one is compared, any other is scanned from the start',
+    payload: strict({
+      ...fact,
+      items: Type.Optional(Count('At least so many items; left out where nobody knows')),
+    }),
+  },
   'conditions-changed': {
     summary:
       'Something keeps a migration from moving, or from learning of changes at once, or no longer does',

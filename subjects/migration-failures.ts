@@ -15,7 +15,7 @@ export const FailedPath = strict({
   path: Path('Path in the source; what is not printable is percent-encoded'),
   failureMessage: Text('Why it did not arrive, with the side at its start: "source: …" or "target: …"'),
   failureClass: Type.Enum(failureClassNames, { description: 'Kind of the reason' }),
-  attempts: Count('Tries'),
+  attempts: Count('Tries in the last scan of it'),
   action: Type.Enum(['MIGRATION', 'UNLINK'], {
     description: 'Whether a copy failed, or a removal at the target',
   }),
@@ -34,6 +34,8 @@ const Failures = model('Failures', {
 export const failureContracts = definitions({
   failures: {
     summary: 'The paths that did not arrive, each with its reason',
+    description:
+      'A path that failed in several scans is listed once when the last one is over, with its last failure. It leaves the list when it arrives, by "retry-failures" or because its folder is scanned again.',
     input: strict({
       migrationId,
       since: Type.Optional(Timestamp('Only those given up after this moment')),

@@ -23,7 +23,7 @@ const Progress = model('Progress', {
   }),
   duration: strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) }),
   etaEstimate: Type.Optional(strict({ inSeconds: Count('Seconds'), asText: Type.String({ maxLength: 60 }) })),
-  filesScanned: Count('Files found so far'),
+  filesScanned: Count('Files found so far, in all scans: a folder that is scanned again is counted again'),
   filesMigrated: Count('Files copied'),
   filesSkipped: Count('Files that were at the target already'),
   foldersScanned: Count('Folders found so far'),
@@ -61,7 +61,7 @@ export const FilesBySize = model('FilesBySize', countFields(sizeLimits))
 
 /** Totals since the migration began; the wire's split of scan and client activity is by what caused the copy. */
 export const Stats = model('Stats', {
-  filesScanned: Count('Files found'),
+  filesScanned: Count('Files found, in all scans together'),
   dirsScanned: Count('Folders found'),
   filesExcluded: Count('Files that rules left out'),
   dirsExcluded: Count('Folders that rules left out'),

@@ -95,7 +95,9 @@ export const Migration = model('Migration', {
   migrationCompleteTime: Type.Optional(Timestamp('When it was completed')),
   scannerSummary: strict({
     progressSummary: strict({
-      filesScanned: Count('Files found'),
+      filesScanned: Count(
+        'Files found, in all scans together: a folder that is scanned again is counted again',
+      ),
       directoriesScanned: Count('Folders found'),
       bytesScanned: Count('Their bytes'),
       filesExcluded: Count('Files that were left out'),

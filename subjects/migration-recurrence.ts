@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { form } from './forms.ts'
-import { Count, list, model, strict, Timestamp } from './schemas.ts'
+import { Count, list, model, strict, Timestamp, TimeZone } from './schemas.ts'
 
 /** Times of a schedule, unless it says otherwise. */
 export const defaultTimeZone = 'UTC'
@@ -51,11 +51,7 @@ export const recurringSchedule = Type.Optional(
 )
 
 export const recurringTimeZone = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 60,
-    description: `Time zone of the schedule, such as Europe/Berlin; default ${defaultTimeZone}`,
-  }),
+  TimeZone(`Time zone of the schedule, such as Europe/Berlin; default ${defaultTimeZone}`),
 )
 
 /**

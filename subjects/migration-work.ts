@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { definitions } from './contract.ts'
 import { actionPolicy, Migration, migrationId } from './migration-model.ts'
 import { actionPolicies } from './migration-terms.ts'
-import { Count, list, model, Name, Path, strict, Timestamp } from './schemas.ts'
+import { Count, GivenPath, list, model, Name, page, Path, strict, Timestamp } from './schemas.ts'
 import { command } from './migration-commands.ts'
 import { targetMatchFields } from './target-match.ts'
 
@@ -43,7 +43,7 @@ export const migrationWork = definitions({
       'A completed migration runs again until that is done; one that runs does it in between or afterwards. The root of the migration scans all of it.',
     input: strict({
       migrationId,
-      path: Path('The root of the migration, or a folder in it'),
+      path: GivenPath('The root of the migration, or a folder in it'),
       actionPolicy: actionPolicy('that of the migration'),
       targetMatch: targetMatchFields.targetMatch,
     }),
@@ -79,7 +79,7 @@ export const migrationWork = definitions({
     summary: 'Whether work waits for a path of a source',
     description: 'Of several migrations of the path the one with the deepest root, then the first by name.',
     input: strict({
-      path: Path('In the source'),
+      path: GivenPath('In the source'),
       sourceId: Name('Source filesystem'),
     }),
     output: PathStatus,
@@ -103,7 +103,7 @@ export const migrationWork = definitions({
   },
   'oldest-work-all': {
     summary: 'What has waited longest in the queue of each migration',
-    input: strict({}),
+    input: strict(page),
     output: list(OldestIncompleteWorkItem),
     errors: [],
     http: [

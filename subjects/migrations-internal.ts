@@ -1,5 +1,5 @@
 import { internalResource } from './contract.ts'
-import { list, Name, strict } from './schemas.ts'
+import { list, Name, Nothing, strict } from './schemas.ts'
 
 /** Between nodes of the platform. */
 export const migrationsInternal = internalResource('migrations', {
@@ -7,6 +7,13 @@ export const migrationsInternal = internalResource('migrations', {
     summary: 'The migrations that need a filesystem',
     input: strict({ fileSystemId: Name('Name of the filesystem') }),
     output: list(Name('Name of the migration')),
+    errors: [],
+    http: [],
+  },
+  'forget-target': {
+    summary: 'Forget what was set for a filesystem that is about to be deleted: its limit of bandwidth',
+    input: strict({ fileSystemId: Name('Name of the filesystem') }),
+    output: Nothing,
     errors: [],
     http: [],
   },

@@ -23,7 +23,7 @@ import { targetMatchFields } from './target-match.ts'
 import { cleanupFields } from './source-cleanup.ts'
 import { migrationPlan } from './migration-plan.ts'
 import { migrationWork } from './migration-work.ts'
-import { Count, list, Name, page, Path, strict } from './schemas.ts'
+import { Count, GivenPath, list, Name, page, strict } from './schemas.ts'
 import { migrationRules } from './rules.ts'
 
 const audit = { object: 'migrationId' } as const
@@ -34,7 +34,7 @@ export const migrations = resource('migrations', {
     summary: 'Define a migration, and start it if asked',
     input: strict({
       migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
-      path: Path('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
+      path: GivenPath('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
       actionPolicy: actionPolicy('Overwrite'),
@@ -64,7 +64,14 @@ export const migrations = resource('migrations', {
       ...migrationRules,
     }),
     output: Migration,
-    errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'UNSUPPORTED', 'STORE_REFUSED', 'STORE_UNREACHABLE'],
+    errors: [
+      'ALREADY_EXISTS',
+      'LIMIT_REACHED',
+      'NOT_FOUND',
+      'UNSUPPORTED',
+      'STORE_REFUSED',
+      'STORE_UNREACHABLE',
+    ],
     audit,
     http: [
       { server: 'migrator', method: 'PUT', path: '/migrations/{migrationId}', query: 'all', status: 201 },
@@ -82,7 +89,7 @@ export const migrations = resource('migrations', {
       { server: 'migrator', method: 'GET', path: '/migrations' },
       { server: 'platform', method: 'GET', path: '/api/v1/migrations' },
     ],
-    cli: { columns: ['migrationId', 'state', 'path', 'source', 'target', 'failedPathCount'] },
+    cli: { columns: ['migrationId', 'state', 'path', 'source', 'target', 'failedPathCount', 'stateText'] },
   },
   get: {
     summary: 'One migration',

@@ -90,6 +90,8 @@ export const messageHeaders = {
   errorCode: 'Nats-Service-Error-Code',
   /** On every fact, with its subject: nothing else that arrives on a subject of facts has it. */
   event: 'Gantry-Event',
+  /** On errors, and on answers whose content is a caller’s, with the subject that was asked: nobody has published it. */
+  reply: 'Gantry-Reply',
 } as const
 
 /** Broker accounts (design, section 5). */
@@ -139,6 +141,7 @@ export function subjectToken(id: string): string {
 
 /** The id of a token that `subjectToken` has made. */
 export function idOfToken(token: string): string {
+  if (!token.includes('=')) return token
   const bytes: number[] = []
   for (const [part] of token.matchAll(/=[0-9A-F]{2}|[^=]/g)) {
     bytes.push(part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0))
@@ -155,5 +158,11 @@ function bytesOf(char: string): Iterable<number> {
 
 const hexOf = (byte: number) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
 
+/** First token of all subjects on which replies are wanted. */
+export const inboxRoot = '_INBOX'
+/** What every key may publish to, so that it can answer whoever asks it. */
+export const everyInbox = `${inboxRoot}.>`
+/** Whether a message may be answered: its reply is wanted in an inbox, and not on a subject that others listen to. */
+export const isInbox = (reply: string | undefined): boolean => reply?.startsWith(`${inboxRoot}.`) === true
 /** The private reply space of a key: the only inbox that its connections may subscribe to. */
-export const inboxPrefix = (keyId: string) => `_INBOX.${keyId}`
+export const inboxPrefix = (keyId: string) => `${inboxRoot}.${keyId}`

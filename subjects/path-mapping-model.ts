@@ -1,14 +1,14 @@
 import type { Static } from 'typebox'
-import { model, Name, Path, Text } from './schemas.ts'
+import { GivenPath, model, Name, Text } from './schemas.ts'
 
 /** Where a folder of a source goes to at a target. */
 export const PathMapping = model('PathMapping', {
   id: Name('Name of the path mapping'),
   description: Text('What it is for'),
   sourceFileSystem: Name('Source filesystem'),
-  sourcePath: Path('Folder in it'),
+  sourcePath: GivenPath('Folder in it'),
   targetFileSystem: Name('Target filesystem'),
-  targetPath: Path('Where the folder goes to'),
+  targetPath: GivenPath('Where the folder goes to'),
 })
 export type PathMapping = Static<typeof PathMapping>
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { migrationId } from './migration-model.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
-import { list, model, Name, Nothing, page, Path, strict, Text } from './schemas.ts'
+import { GivenPath, list, model, Name, Nothing, page, strict, Text } from './schemas.ts'
 
 const pathMappingId = Name('Name of the path mapping')
 const byId = strict({ pathMappingId })
@@ -28,7 +28,7 @@ export const pathMappings = resource('path-mappings', {
       targetPath,
     }),
     output: PathMapping,
-    errors: ['ALREADY_EXISTS', 'NOT_FOUND'],
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', 'NOT_FOUND'],
     audit: { object: 'id' },
     http: [
       { server: 'migrator', method: 'PUT', path: '/transformations/mappings', query: 'all', status: 201 },
@@ -81,7 +81,7 @@ export const pathMappings = resource('path-mappings', {
     summary: 'Which path mappings a migration would have, and which migrations it would collide with',
     input: strict({
       migrationId,
-      path: Path('Folder to migrate'),
+      path: GivenPath('Folder to migrate'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),
     }),

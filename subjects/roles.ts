@@ -37,7 +37,8 @@ export const roles = resource('roles', {
   },
   put: {
     summary: 'Make a role, or replace it',
-    description: 'Its rules must be within those of the key that asks. Built-in roles cannot be replaced.',
+    description:
+      'Its rules, the extensions that it shows and the limits that the settings have for it must be within those of the key that asks. Built-in roles cannot be replaced.',
     input: Role,
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],

@@ -22,13 +22,14 @@ export function routeFields(
   route: HttpRoute,
 ): RouteFields {
   const bodiless = route.method === 'GET' || route.method === 'DELETE'
-  const { query = bodiless ? 'all' : [], bind = {} } = route
+  const { query = bodiless ? 'all' : [], bind = {}, omit = [] } = route
   const path = pathFields(route.path)
   const others = Object.keys(fieldsOf(input)).filter(
     (name) =>
       !path.includes(name) &&
       !Object.hasOwn(bind, name) &&
       name !== route.bearer &&
+      !omit.includes(name) &&
       (download === undefined || name !== partField),
   )
   const inQuery = (name: string) => query === 'all' || query.includes(name)

@@ -56,7 +56,7 @@ export function ruleContracts(effect: RuleEffect) {
       summary: `Make ${article} by ${words[type].summary}`,
       input: strict({ ...ruleHead, ...fields }),
       output: View,
-      errors: ['ALREADY_EXISTS'],
+      errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: { object: 'id' },
       http: [
         { server: 'migrator', method: 'PUT', path: `/${resource}/${type}/{id}`, query, status: 201 },
@@ -79,7 +79,7 @@ export function ruleContracts(effect: RuleEffect) {
       summary: `Make several ${resource}, all or none`,
       input: strict({ rules: Type.Array(Rule, { minItems: 1, maxItems: maxRules, description: 'Rules' }) }),
       output: list(View, maxRules),
-      errors: ['ALREADY_EXISTS'],
+      errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: {},
       http: [
         { server: 'migrator', method: 'POST', path: `/${resource}`, status: 201 },
@@ -118,7 +118,7 @@ export function ruleContracts(effect: RuleEffect) {
       description: 'What was copied stays at the target.',
       input: ofMigration,
       output: Nothing,
-      errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNSUPPORTED', 'CONFLICT'],
+      errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNSUPPORTED'],
       audit: { object: 'migrationId' },
       http: [
         { server: 'migrator', method: 'PUT', path: `/migrations/{migrationId}/${resource}/{id}` },
@@ -131,7 +131,7 @@ export function ruleContracts(effect: RuleEffect) {
       description: 'What was left out comes with the next scan of its folder.',
       input: ofMigration,
       output: Nothing,
-      errors: ['NOT_FOUND', 'CONFLICT'],
+      errors: ['NOT_FOUND'],
       audit: { object: 'migrationId' },
       http: [
         { server: 'migrator', method: 'DELETE', path: `/migrations/{migrationId}/${resource}/{id}` },

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Count, EpochMillis, list, model, Name, Path, strict, Text, Timestamp } from './schemas.ts'
+import { Count, EpochMillis, GivenPath, list, model, Name, Path, strict, Text, Timestamp } from './schemas.ts'
 
 /**
  * Rules say which paths a migration leaves out (exclusions) or is confined to (inclusions). Both have the same forms,
@@ -25,6 +25,10 @@ export const sizeUnits = {
   PiB: 2 ** 50,
 } as const
 export type SizeUnit = keyof typeof sizeUnits
+
+/** Bytes of a size; of one that no file reaches, the most that are counted exactly. */
+export const bytesOf = (value: number, unit: SizeUnit): number =>
+  Math.min(value * sizeUnits[unit], Number.MAX_SAFE_INTEGER)
 
 /** Milliseconds of a unit of age. */
 export const ageUnits = { Minutes: 60_000, Hours: 3_600_000, Days: 86_400_000 } as const
@@ -63,7 +67,7 @@ export const ruleForms = {
     timeUnit: Type.Enum(Object.keys(ageUnits) as AgeUnit[], { description: 'Unit of the age' }),
   },
   paths: {
-    paths: Type.Array(Path('Path in the source filesystem, all below it included'), {
+    paths: Type.Array(GivenPath('Path in the source filesystem, all below it included'), {
       minItems: 1,
       maxItems: maxListedPaths,
       description: 'Paths in the source filesystem, each with all that is below it',

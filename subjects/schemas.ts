@@ -85,6 +85,35 @@ export const Path = (description: string) =>
     description,
   })
 
+const pathSlash = '(?:/|%2[fF])'
+const pathByte = '(?:[^/%\\x00]|%(?!00|2[fF])[0-9A-Fa-f]{2})'
+/** What stands between two slashes: neither nothing, nor `.`, nor `..`, percent-encoded or not. */
+const pathSegment = `(?!(?:\\.|%2[eE]){1,2}(?:${pathSlash}|$))${pathByte}+`
+
+/** A path that a caller gives: one that `pathFromText` takes. Those in replies may come from a store with stranger names. */
+export const GivenPath = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: maxPathLength,
+    ...form(
+      `^/(?:${pathSegment}(?:${pathSlash}${pathSegment})*${pathSlash}?)?$`,
+      'an absolute path: it begins with /, has no NUL, no empty segment, and neither . nor .. as one; % itself is written %25',
+    ),
+    description,
+  })
+
+/** Name of a time zone; which there are, the platform knows. */
+export const TimeZone = (description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 60,
+    ...form(
+      '^[A-Za-z0-9+:_-]+(?:/[A-Za-z0-9+_-]+)*$',
+      'the name of a time zone, such as Europe/Berlin or UTC',
+    ),
+    description,
+  })
+
 /** A UUID. */
 export const Uuid = (description: string) => Type.String({ maxLength: 36, description })
 

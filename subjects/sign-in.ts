@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from './contract.ts'
+import { form } from './forms.ts'
 import { KeyId } from './keys.ts'
 import { list, model, Name, strict, Timestamp } from './schemas.ts'
 import { User } from './users.ts'
@@ -55,7 +56,14 @@ export const signIn = resource('sign-in', {
       'The redirect URI is the platform’s own callback, or for the command line a loopback address. Whoever begins keeps the flow, and gives it back to complete.',
     input: strict({
       client: Type.Enum(['ui', 'cli'], { description: 'Who signs in: a page of the platform, or a program' }),
-      redirectUri: Type.String({ maxLength: 400, description: 'Where the browser is sent afterwards' }),
+      redirectUri: Type.String({
+        maxLength: 400,
+        ...form(
+          `^https?://[^\\s/?#]+(?:/[^\\s?#]*)?${loopbackCallbackPath}$`,
+          `the address of the platform with ${callbackPath}, or for the command line http://127.0.0.1:<port>${loopbackCallbackPath}`,
+        ),
+        description: 'Where the browser is sent afterwards',
+      }),
     }),
     output: strict({
       authorizationUrl: Type.String({ maxLength: maxUrlLength, format: 'uri' }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { resource } from './contract.ts'
 import { FilesBySize, MigrationRecord, Stats } from './migration-figures.ts'
 import { migrationId } from './migration-model.ts'
-import { Count, list, model, strict } from './schemas.ts'
+import { Count, list, model, page, strict } from './schemas.ts'
 
 /** Longest time of which the throughput can be asked for: half an hour, second by second. */
 export const maxThroughputSeconds = 1_800
@@ -38,7 +38,7 @@ export const stats = resource('stats', {
   },
   current: {
     summary: 'What each migration has done so far',
-    input: strict({}),
+    input: strict(page),
     output: list(MigrationRecord),
     errors: [],
     http: [

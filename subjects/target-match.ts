@@ -66,9 +66,10 @@ export const Deletions = model('Deletions', {
     Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of what the target has; of a live migration only with maxDeletionPercent',
+      description: 'Share of what the target has; of a live migration only where that was counted',
     }),
   ),
+  entriesAtTarget: Type.Optional(Count('What the target has, files and folders, where that was counted')),
   removedWithinHour: Type.Optional(
     Count('Live migrations: files and folders removed within the hour before'),
   ),

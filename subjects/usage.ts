@@ -62,7 +62,7 @@ export const usage = resource('usage', {
       owner: Type.Optional(Subject('Who has used it; default: the owner of the extension')),
     }),
     output: strict({ id: UsageRecord.properties.id }),
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     http: [],
     brokerOnly: true,
   },

@@ -4,11 +4,15 @@ import { Settings } from 'typebox/system'
 import { Check, Errors } from 'typebox/value'
 import { GantryError, type Problem } from './errors.ts'
 import { inWords } from './forms.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import { shortened } from './shortened.ts'
 
 /** More problems than this in one reply help nobody. */
-const maxProblems = 20
+export const maxProblems = 20
 // TypeBox stops looking after 8 by default, and tells each unknown field twice.
 Settings.Set({ maxErrors: 2 * maxProblems })
+/** A wrong name is shown up to this length: it may be as long as the request. */
+const maxShownNameLength = 400
 /** Values that would be right, in one message: as many as somebody reads. */
 const maxShownLength = 1_000
 
@@ -57,6 +61,12 @@ export const problemsOf = (schema: TSchema, value: unknown): Problem[] =>
 
 /** What is wrong with a value that is known not to match: to look again would take as long. */
 export function faultsOf(schema: TSchema, value: unknown): Problem[] {
+  const excerpt = excerptOf(schema, value)
+  const faults = excerpt === value ? [] : faultsIn(schema, excerpt)
+  return faults.length > 0 ? faults : faultsIn(schema, value)
+}
+
+function faultsIn(schema: TSchema, value: unknown): Problem[] {
   const problems = new Map<string, string[]>()
   const errors = Errors(schema, value)
   for (const error of errors) {
@@ -67,7 +77,81 @@ export function faultsOf(schema: TSchema, value: unknown): Problem[] {
       problems.set(field, known)
     }
   }
-  return [...problems].slice(0, maxProblems).map(([field, list]) => ({ field, problem: list.join(', or ') }))
+  return [...problems]
+    .slice(0, maxProblems)
+    .map(([field, list]) => ({ field: shortened(field, maxShownNameLength), problem: list.join(', or ') }))
+}
+
+/** What a schema lets a value be large by. */
+interface Extent {
+  /** Every name of a field, wherever it stands. */
+  readonly names: ReadonlySet<string>
+  /** One more than the largest number of items or names that it bounds. */
+  readonly most: number
+}
+
+/** No schema of ours is as deep; a value may be deeper than a stack can follow. */
+const maxExcerptDepth = 20
+
+const extents = new WeakMap<TSchema, Extent>()
+
+function extentOf(schema: TSchema): Extent {
+  const known = extents.get(schema)
+  if (known !== undefined) return known
+  const names = new Set<string>()
+  let most = maxProblems
+  const walk = (at: unknown): void => {
+    if (typeof at !== 'object' || at === null) return
+    const { properties, required, minItems, maxItems, minProperties, maxProperties } = at as Record<
+      string,
+      unknown
+    >
+    if (typeof properties === 'object') for (const name of Object.keys(properties ?? {})) names.add(name)
+    if (Array.isArray(required)) for (const name of required) names.add(String(name))
+    for (const bound of [minItems, maxItems, minProperties, maxProperties])
+      if (typeof bound === 'number') most = Math.max(most, bound + 1)
+    for (const inside of Object.values(at)) walk(inside)
+  }
+  walk(jsonSchema(schema))
+  const extent = { names, most }
+  extents.set(schema, extent)
+  return extent
+}
+
+/**
+ * A value without the items and unknown fields that nobody has to be told of: TypeBox looks at each of them, however many
+ * problems it has found, and a megabyte of them took 0.1 s. The same value where there are few.
+ */
+function excerptOf(schema: TSchema, value: unknown): unknown {
+  const extent = extentOf(schema)
+  const shorten = (at: unknown, depth: number): unknown => {
+    if (typeof at !== 'object' || at === null || depth > maxExcerptDepth) return at
+    if (Array.isArray(at)) {
+      const items = at.slice(0, extent.most).map((item) => shorten(item, depth + 1))
+      return items.length === at.length && items.every((item, index) => item === at[index]) ? at : items
+    }
+    const object = at as Record<string, unknown>
+    const shown = namesIn(object, extent)
+    const kept = shown.map((name): [string, unknown] => [name, shorten(object[name], depth + 1)])
+    const isSame =
+      kept.length === Object.keys(object).length && kept.every(([name, inside]) => inside === object[name])
+    return isSame ? at : Object.fromEntries(kept)
+  }
+  return shorten(value, 0)
+}
+
+/** Names of an object: all that the schema knows, and no more of the others than its problems are told by. */
+function namesIn(object: Readonly<Record<string, unknown>>, { names, most }: Extent): string[] {
+  const found = new Set<string>()
+  let others = 0
+  for (const name in object) {
+    if (!names.has(name) && ++others > most) {
+      for (const known of names) if (Object.hasOwn(object, known)) found.add(known)
+      break
+    }
+    found.add(name)
+  }
+  return [...found]
 }
 
 /** The problems in one line. */
@@ -130,7 +214,7 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
 /** Values as somebody would write them: text as it is, all else as JSON; cut. */
 function shown(values: readonly unknown[]): string {
   const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ')
-  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text
+  return shortened(text, maxShownLength)
 }
 
 function patternProblem(pattern: string): string | undefined {
@@ -148,21 +232,24 @@ function unknownField(
 ): [field: string, problem: string] {
   const slash = instancePath.lastIndexOf('/')
   const name = decoded(instancePath.slice(slash + 1))
-  const known = fieldsAt(schema, schemaPath.slice(0, schemaPath.lastIndexOf('/')))
-  return [join(fieldOf(instancePath.slice(0, slash)), name), unknownName(known, name)]
+  const at = schemaAt(schema, schemaPath.slice(0, schemaPath.lastIndexOf('/')))
+  return [join(fieldOf(instancePath.slice(0, slash)), name), unknownName(at, name)]
 }
 
-/** The fields of the object that a JSON pointer into a schema leads to (`#/properties/rules/items`); none for free names. */
-function fieldsAt(schema: TSchema, pointer: string): string[] {
+/** What a JSON pointer into a schema leads to (`#/properties/rules/items`). */
+function schemaAt(schema: TSchema, pointer: string): JsonSchema {
   let at: unknown = schema
-  for (const part of [...pointer.split('/').slice(1).map(decoded), 'properties'])
+  for (const part of pointer.split('/').slice(1).map(decoded))
     at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part] : undefined
-  return typeof at === 'object' && at !== null ? Object.keys(at) : []
+  return typeof at === 'object' && at !== null ? at : {}
 }
 
-function unknownName(known: readonly string[], name: string): string {
+function unknownName({ properties = {}, patternProperties = {} }: JsonSchema, name: string): string {
+  const known = Object.keys(properties)
   const near = known.find((candidate) => candidate.toLowerCase() === name.toLowerCase())
   if (near !== undefined) return `is not a field here; did you mean ${near}?`
+  const words = Object.keys(patternProperties).flatMap((pattern) => inWords(pattern) ?? [])
+  if (words.length > 0) return `is not a field here: its name must be ${words.join(', or ')}`
   return known.length === 0
     ? 'is not a field here'
     : `is not a field here; the fields are ${known.join(', ')}`

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { events, resource } from './contract.ts'
 import { from, Part } from './download.ts'
 import { migrationId } from './migration-model.ts'
-import { Count, countFields, list, model, Nothing, page, Path, strict, Uuid } from './schemas.ts'
+import { Count, countFields, GivenPath, list, model, Nothing, page, Path, strict, Uuid } from './schemas.ts'
 import {
   allReports,
   verificationCounts,
@@ -27,7 +27,9 @@ const levelHelp = Object.entries(verificationLevels)
 /** What is to be verified; beside `level`, the existing product's fields. */
 const configuration = {
   migrationId,
-  originalPaths: Type.Optional(list(Path('Path of the source, within the migration'), maxVerificationPaths)),
+  originalPaths: Type.Optional(
+    list(GivenPath('Path of the source, within the migration'), maxVerificationPaths),
+  ),
   verificationDepth: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -75,7 +77,7 @@ export const verifications = resource('verifications', {
       'Compares both sides of a migration, whatever its state, and writes nothing. While it copies, what has not arrived is missing.',
     input: strict(configuration),
     output: Verification,
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
     http: [
       { server: 'migrator', method: 'PUT', path: '/verifications' },

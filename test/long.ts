@@ -1,5 +1,6 @@
 /** Tests that wait for outages, restarts, kills and large files; `npm run test:long` has them, so that `npm test` takes minutes. */
 export const longTests = [
+  'test/http-edge/slow-clients.test.ts',
   'test/platform/agents.test.ts',
   'test/platform/migration-azurite.test.ts',
   'test/platform/migration-azurite-large.test.ts',
@@ -8,6 +9,7 @@ export const longTests = [
   'test/platform/migration-local.test.ts',
   'test/platform/migration-outage.test.ts',
   'test/platform/migration-roots.test.ts',
+  'test/platform/source-identity.test.ts',
   'test/platform/storage.test.ts',
   'test/services/migrations/engine/move-killed.test.ts',
   'test/services/migrations/engine/spread.test.ts',

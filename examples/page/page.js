@@ -33,7 +33,12 @@ async function start(servers, token) {
     ignoreAuthErrorAbort: true,
   })
   const ask = async (verb, body) => {
-    const reply = await connection.request(`gantry.services.v1.extensions.${verb}`, json.encode(body))
+    const reply = await connection.request(`gantry.services.v1.extensions.${verb}`, json.encode(body), {
+      timeout: 6_000,
+      // The client's own reply subjects can be guessed.
+      noMux: true,
+      reply: `_INBOX.${keyId}.${crypto.randomUUID()}`,
+    })
     const answer = json.decode(reply.data)
     if (reply.headers?.get('Nats-Service-Error-Code'))
       throw Object.assign(new Error(answer.message), { code: answer.code })

@@ -8,7 +8,8 @@ import { issueFor, type KeyDependencies } from './key-handlers.ts'
 export function agentKeyHandlers({
   state: { keys },
   issuer,
-}: Pick<KeyDependencies, 'state' | 'issuer'>): Handlers<typeof agentKeys> {
+  room,
+}: Pick<KeyDependencies, 'state' | 'issuer' | 'room'>): Handlers<typeof agentKeys> {
   return {
     register: async (asked, call) => {
       const creator = await callersKey(keys, call.caller)
@@ -16,7 +17,7 @@ export function agentKeyHandlers({
         throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
       }
       const capabilities = agentCapabilities('*')
-      return issueFor({ keys, issuer }, creator, { ...asked, kind: 'agent', capabilities })
+      return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'agent', capabilities })
     },
   }
 }

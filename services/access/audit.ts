@@ -1,5 +1,6 @@
 import type { AuditTrail } from '../../broker/audit-trail.ts'
 import type { Log } from '../../broker/log.ts'
+import { whenDue } from '../../broker/tasks.ts'
 import { type AuditEntry, auditedActions } from '../../subjects/audit.ts'
 import { keys } from '../../subjects/keys.ts'
 import type { Call, Contract } from '../../subjects/contract.ts'
@@ -28,7 +29,7 @@ export class Refusals {
   readonly #log: Log
   readonly #whoIs: WhoIs | undefined
   readonly #counted = new Map<string, Refused & { count: number }>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #task = whenDue('access.refusals', () => this.flush())
 
   constructor(trail: Trail, log: Log, whoIs?: WhoIs) {
     this.#trail = trail
@@ -49,13 +50,12 @@ export class Refusals {
       known.count += 1
       if (known.key !== refused.key) delete known.key
     }
-    this.#timer ??= setTimeout(() => void this.flush(), countMs).unref()
+    if (this.#task.nextMs === undefined) this.#task.due(countMs)
   }
 
   /** Records what was counted. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#task.notDue()
     const counted = [...this.#counted.values()]
     this.#counted.clear()
     try {

@@ -22,6 +22,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
     )
     return {
       keyId: key.id,
+      owner: key.owner,
       account: key.kind === 'agent' ? 'AGENTS' : 'GANTRY',
       capabilities: capabilitiesOf(key),
       ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),

@@ -1,9 +1,7 @@
 import type { Log } from '../../broker/log.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
+import { every } from '../../broker/tasks.ts'
 import { files } from '../../subjects/names.ts'
-
-/** Often enough to be seen in a log of today, not so often that it is filtered out. */
-const warningPeriodMs = 3_600_000
 
 export const bootstrapWarning = `bootstrap mode: everybody who signs in is an administrator; set admin_subject or admin_group in ${files.config}, or rbac.bootstrap to true if this is meant`
 
@@ -19,6 +17,5 @@ export function warnOfBootstrap(rules: AdminRules, log: Log): { stop(): void } {
   if (!isUnintended(rules)) return { stop: () => undefined }
   const warn = () => log.warn({}, `This platform is in ${bootstrapWarning}.`)
   warn()
-  const timer = setInterval(warn, warningPeriodMs).unref()
-  return { stop: () => clearInterval(timer) }
+  return every('access.bootstrap-warning', warn)
 }

@@ -1,7 +1,10 @@
 import type { Caller } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Capabilities, Key } from '../../subjects/keys.ts'
+import { everyInbox } from '../../subjects/names.ts'
 import { uncovered } from '../../subjects/patterns.ts'
+import type { Role } from '../../subjects/roles.ts'
+import { limitsOfRoles, type OwnerLimits, type Settings } from '../../subjects/settings.ts'
 import { admin } from './built-in-roles.ts'
 import type { KeyCollection, StoredKey } from './keys.ts'
 
@@ -18,12 +21,12 @@ export async function callersKey(keys: KeyCollection, caller: Caller): Promise<S
   return key
 }
 
-/** Subjects that `asked` reaches and `own` does not; undefined when there are none. */
+/** Subjects that `asked` reaches and `own` does not; undefined when there are none. To answer is nobody's privilege. */
 export function excessOf(
   own: Capabilities,
   asked: Capabilities,
 ): { publish: string[]; subscribe: string[] } | undefined {
-  const publish = uncovered(own.pub.allow, asked.pub.allow)
+  const publish = uncovered([...own.pub.allow, everyInbox], asked.pub.allow)
   const subscribe = uncovered(own.sub.allow, asked.sub.allow)
   return publish.length + subscribe.length === 0 ? undefined : { publish, subscribe }
 }
@@ -31,11 +34,42 @@ export function excessOf(
 /** @throws GantryError EXCEEDS_ROLE when `asked` reaches further than `own` */
 export function refuseExcess(own: Capabilities, asked: Capabilities): void {
   const excess = excessOf(own, asked)
-  if (excess === undefined) return
+  if (excess !== undefined) throw exceeds(excess)
+}
+
+/**
+ * Refuses a role that is more than the key that gives or takes it: by its rules, by the extensions that it shows, or by
+ * the limits that the settings give to owners with it, which an administrator may change anyway.
+ * @param own limits of the owner of the key @throws GantryError EXCEEDS_ROLE
+ */
+export function refuseRole(
+  key: Pick<StoredKey, 'capabilities' | 'visible_extensions'>,
+  own: OwnerLimits,
+  { name, pub, sub, visible_extensions }: Role,
+  settings: Settings,
+): void {
+  const hidden = key.visible_extensions.includes('*')
+    ? []
+    : visible_extensions.filter((prefix) => !key.visible_extensions.includes(prefix))
+  // A role without limits of its own has the usual ones, which may be more than those of the key's roles.
+  const ofRole: Partial<OwnerLimits> = isAdministrator(key) ? {} : limitsOfRoles(settings, [name])
+  const limits = Object.entries(ofRole)
+    .filter(([limit, value]) => value > own[limit as keyof OwnerLimits])
+    .map(([limit, value]) => `${limit} ${value}`)
+  const rules = excessOf(key.capabilities, { pub, sub })
+  if (rules === undefined && hidden.length === 0 && limits.length === 0) return
+  throw exceeds({
+    ...rules,
+    ...(hidden.length > 0 && { visibleExtensions: hidden }),
+    ...(limits.length > 0 && { limits }),
+  })
+}
+
+function exceeds(excess: Readonly<Record<string, readonly string[]>>): GantryError {
   const parts = Object.entries(excess).flatMap(([action, list]) =>
     list.length > 0 ? [`${action} ${list.join(', ')}`] : [],
   )
-  throw new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
+  return new GantryError('EXCEEDS_ROLE', `exceeds role permissions: ${parts.join('; ')}`, { details: excess })
 }
 
 /** What an owner may have: of keys, its own permissions; of agents, which do what no person does, an administrator any. */

@@ -3,6 +3,7 @@ import type { Handlers, Output } from '../../subjects/contract.ts'
 import { coveringRule } from '../../subjects/patterns.ts'
 import type { rbac } from '../../subjects/roles.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import { callersKey, isAdministrator } from './callers.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
 
@@ -38,5 +39,5 @@ function decide(key: StoredKey, action: 'publish' | 'subscribe', subject: string
 
 const denied = (reason: string): Decision => ({
   allowed: false,
-  explanation: `denied: ${reason}`.slice(0, maxTextLength),
+  explanation: shortened(`denied: ${reason}`, maxTextLength),
 })

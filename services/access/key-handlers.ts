@@ -4,13 +4,24 @@ import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { judge, remedies } from './authorise.ts'
 import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
-import { issueKey, type Issuer, publicKey, rotateKey, type StoredKey, whyInvalid } from './keys.ts'
+import {
+  issueKey,
+  type Issuer,
+  keysOf,
+  publicKey,
+  rotateKey,
+  sessionsOf,
+  type StoredKey,
+  whyInvalid,
+} from './keys.ts'
 import { revoked } from './narrow.ts'
+import type { OwnerRoom } from './owner-limits.ts'
 import type { AccessState } from './state.ts'
 
 export interface KeyDependencies {
   readonly state: Pick<AccessState, 'keys'>
   readonly issuer: Issuer
+  readonly room: OwnerRoom
   /** Drops every live connection of a key, on every node; resolves when they are gone. */
   readonly kick: (keyId: string) => Promise<void>
 }
@@ -33,21 +44,23 @@ function endOf(creator: StoredKey, days: number | undefined): string | undefined
 
 /** Makes a key for somebody, and answers it with its token. */
 export async function issueFor(
-  { keys, issuer }: { keys: AccessState['keys']; issuer: Issuer },
+  { keys, issuer, room }: { keys: AccessState['keys']; issuer: Issuer; room: OwnerRoom },
   creator: StoredKey,
   { expiresInDays, notes = '', ...asked }: Asked,
 ) {
   const expires = endOf(creator, expiresInDays)
-  const { key, token } = await issueKey(keys, issuer, {
-    ...asked,
-    notes,
-    owner: creator.owner,
-    createdBy: creator.id,
-    // What it may do is in its capabilities; it has no role of its own.
-    roles: [],
-    visible_extensions: asked.kind === 'agent' ? [] : creator.visible_extensions,
-    ...(expires === undefined ? {} : { expires }),
-  })
+  const { key, token } = await room.forKey(creator, () =>
+    issueKey(keys, issuer, {
+      ...asked,
+      notes,
+      owner: creator.owner,
+      createdBy: creator.id,
+      // What it may do is in its capabilities; it has no role of its own.
+      roles: [],
+      visible_extensions: asked.kind === 'agent' ? [] : creator.visible_extensions,
+      ...(expires === undefined ? {} : { expires }),
+    }),
+  )
   return { ...publicKey(key), token }
 }
 
@@ -55,6 +68,7 @@ export async function issueFor(
 export function keyHandlers({
   state: { keys },
   issuer,
+  room,
   kick,
 }: KeyDependencies): Handlers<typeof keyContracts> {
   /** The key, if the caller may know of it; what it may not see does not exist for it. */
@@ -90,18 +104,29 @@ export function keyHandlers({
     create: async ({ capabilities, ...asked }, call) => {
       const creator = await callersKey(keys, call.caller)
       refuseExcess(creator.capabilities, capabilities)
-      return issueFor({ keys, issuer }, creator, { ...asked, kind: 'key', capabilities })
+      return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'key', capabilities })
     },
     list: async ({ limit = maxPageLength, after }, call) => {
       const own = await callersKey(keys, call.caller)
-      // The page is cut from those that the caller may see.
-      const all = await keys.all(after)
-      return all
-        .filter((key) => key.owner === own.owner || isAdministrator(own))
+      const page = { after, limit }
+      const found = isAdministrator(own)
+        ? await keys.list(page)
+        : await Promise.all(
+            [keysOf(own.owner), sessionsOf(own.owner)].map((group) => keys.listGroup(group, page)),
+          )
+      return found
+        .flat()
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
         .map(publicKey)
     },
-    get: async ({ id }, call) => publicKey(await visible(id, call.caller)),
+    get: async ({ id }, call) => {
+      const key = await visible(id, call.caller)
+      // DELETE was its end; what it was, the list says.
+      if (key.revoked !== undefined)
+        throw call.fail('NOT_FOUND', `key ${id} was revoked at ${key.revoked}; the list of keys still has it`)
+      return publicKey(key)
+    },
     update: async ({ id, name, notes, capabilities }, call) => {
       const asked = await changeable(id, call.caller)
       if (capabilities !== undefined) refuseExcess(asked.capabilities, capabilities)

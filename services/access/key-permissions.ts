@@ -1,28 +1,43 @@
 import type { Handlers } from '../../subjects/contract.ts'
 import type { keysInternal } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import { GantryError } from '../../subjects/errors.ts'
 import { isAdministrator } from './callers.ts'
-import { type KeyCollection, whyInvalid } from './keys.ts'
+import type { KeyEnds } from './key-ends.ts'
+import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+import { ownerLimitsOf } from './owner-limits.ts'
+import type { AccessState } from './state.ts'
 
 /** What other services ask about who calls them. */
-export const keyPermissionHandlers = (keys: KeyCollection): Handlers<typeof keysInternal> => ({
-  permissions: async ({ id }, call) => {
-    const key = await keys.get(id)
-    if (key === undefined || whyInvalid(key) !== undefined)
-      throw call.fail('NOT_FOUND', `the key ${id} is not valid any more`)
+export const keyPermissionHandlers = (
+  state: Pick<AccessState, 'keys' | 'users' | 'settings'>,
+  ends: Pick<KeyEnds, 'all'>,
+): Omit<Handlers<typeof keysInternal>, 'recover'> => ({
+  permissions: async ({ id }) => {
+    const key = await validKey(state.keys, id)
     const { name, owner, capabilities, visible_extensions } = key
     return { name, owner, capabilities, visible_extensions, isAdministrator: isAdministrator(key) }
   },
-  expiring: async ({ by }) => {
+  limits: async ({ id }) => {
+    const key = await validKey(state.keys, id)
+    return { owner: key.owner, limits: await ownerLimitsOf(state, key) }
+  },
+  expiring: ({ by }) => {
     const until = Date.parse(by)
-    return (await keys.all())
-      .flatMap((key) =>
-        key.expires !== undefined && key.kind !== 'session' && whyInvalid(key) === undefined
-          ? [{ id: key.id, expires: key.expires }]
-          : [],
+    return [...ends.all()]
+      .flatMap(({ id, kind, expires, revoked }) =>
+        expires !== undefined && kind !== 'session' && revoked === undefined ? [{ id, expires }] : [],
       )
-      .filter(({ expires }) => Date.parse(expires) <= until)
+      .filter(({ expires }) => Date.parse(expires) > Date.now() && Date.parse(expires) <= until)
       .toSorted((a, b) => (a.expires < b.expires ? -1 : 1))
       .slice(0, maxPageLength)
   },
 })
+
+/** @throws GantryError NOT_FOUND */
+async function validKey(keys: KeyCollection, id: string): Promise<StoredKey> {
+  const key = await keys.get(id)
+  if (key === undefined || whyInvalid(key) !== undefined)
+    throw new GantryError('NOT_FOUND', `the key ${id} is not valid any more`)
+  return key
+}

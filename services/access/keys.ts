@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { keyedHash } from '../../broker/identity.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import { createKeyId, createSecret, formatToken, type TokenLocation } from '../../broker/token.ts'
 import { Key } from '../../subjects/keys.ts'
 import { strict, Timestamp } from '../../subjects/schemas.ts'
@@ -36,15 +37,22 @@ export type StoredKey = Static<typeof StoredKey>
 
 export type KeyCollection = Collection<typeof StoredKey>
 
-/** Keys by id, and by owner as groups, without sessions. */
-export const openKeys = (connection: NatsConnection): Promise<KeyCollection> =>
+/** The group of an owner's keys. */
+export const keysOf = (owner: string): string => owner
+/** The group of a person's sessions: no owner has a line break in its name. */
+export const sessionsOf = (owner: string): string => `sessions\n${owner}`
+
+/** Keys by id, and in groups by their owners, sessions in others. */
+export const openKeys = (connection: NatsConnection, journals?: RecordJournals): Promise<KeyCollection> =>
   Collection.open(connection, {
     bucket: 'keys',
     schema: StoredKey,
     version: 2,
     upcasters: { 1: withVisible },
-    // Sessions are many and found by their id alone.
-    groupOf: ({ owner, kind }) => (kind === 'session' ? undefined : owner),
+    journals,
+    // Nobody knows whether it was revoked or narrowed since.
+    inDoubt: (key) => ({ ...key, revoked: key.revoked ?? new Date().toISOString() }),
+    groupOf: ({ owner, kind }) => (kind === 'session' ? sessionsOf(owner) : keysOf(owner)),
   })
 
 /** Keys of the first version did not say which extensions they see. */

@@ -2,7 +2,7 @@ import type { Key } from '../../subjects/keys.ts'
 import type { Settings } from '../../subjects/settings.ts'
 import type { User } from '../../subjects/users.ts'
 import { keyExceeds } from './callers.ts'
-import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+import { type KeyCollection, keysOf, type StoredKey, whyInvalid } from './keys.ts'
 import { intersection } from './permissions.ts'
 
 /** A key that could do more than its owner, and what became of it. */
@@ -21,7 +21,7 @@ export async function narrowKeysOf(
   decision: Settings['exceedingKeys'],
   { keys, kick }: { keys: KeyCollection; kick: (keyId: string) => Promise<void> },
 ): Promise<NarrowedKey[]> {
-  const own = await keys.listGroup(subject)
+  const own = await keys.listGroup(keysOf(subject))
   const exceeding = own.filter((key) => whyInvalid(key) === undefined && keyExceeds(permissions, key))
   const ends = ({ kind }: StoredKey) => decision === 'revoke' || kind === 'agent'
   for (const key of exceeding) {

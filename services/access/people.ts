@@ -1,6 +1,6 @@
 import type { AdminRules } from '../../broker/platform-config.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import { defaultSessionHours, type Settings } from '../../subjects/settings.ts'
+import { limitsOfRoles } from '../../subjects/settings.ts'
 import { Group, Subject } from '../../subjects/schemas.ts'
 import { maxGroups, type User } from '../../subjects/users.ts'
 import { matches } from '../../subjects/validate.ts'
@@ -8,8 +8,9 @@ import { isBootstrap } from './bootstrap.ts'
 import { admin, builtInRoles, everyone } from './built-in-roles.ts'
 import { type Issuer, issueKey, type StoredKey } from './keys.ts'
 import { narrowKeysOf, type NarrowedKey } from './narrow.ts'
+import type { OwnerRoom } from './owner-limits.ts'
 import { union } from './permissions.ts'
-import type { AccessState } from './state.ts'
+import { type AccessState, readSettings } from './state.ts'
 
 /** Who vouches for a person. The names of one must not be taken for those of another: all but the first are prefixes. */
 const sources = ['oidc', 'basic', 'ldap', 'local'] as const
@@ -76,7 +77,7 @@ async function rolesOf(
  * @throws GantryError UNAUTHENTICATED when the subject is none that can be known here
  */
 export async function signIn(person: Person, options: SignInOptions): Promise<Session> {
-  const { state, issuer, kick } = options
+  const { state, issuer, room, kick } = options
   const subject = subjectOf(person)
   const names = await rolesOf(subject, person, options)
   const known = [...builtInRoles, ...(await state.roles.all())]
@@ -92,18 +93,22 @@ export async function signIn(person: Person, options: SignInOptions): Promise<Se
     lastLogin: new Date().toISOString(),
   }
   await state.users.put(subject, user)
-  const { exceedingKeys, sessionHours } = await readSettings(state)
+  const settings = await readSettings(state)
+  const { exceedingKeys, sessionHours } = settings
   const narrowed = await narrowKeysOf(user, exceedingKeys, { keys: state.keys, kick })
-  const { key, token } = await issueKey(state.keys, issuer, {
-    name: 'session',
-    notes: '',
-    owner: subject,
-    kind: 'session',
-    roles: user.roles,
-    capabilities: effective.permissions,
-    visible_extensions: effective.visible_extensions,
-    expires: new Date(Date.now() + sessionHours * 3_600_000).toISOString(),
-  })
+  const { maxSessions } = limitsOfRoles(settings, user.roles)
+  const { key, token } = await room.forSession(subject, maxSessions, () =>
+    issueKey(state.keys, issuer, {
+      name: 'session',
+      notes: '',
+      owner: subject,
+      kind: 'session',
+      roles: user.roles,
+      capabilities: effective.permissions,
+      visible_extensions: effective.visible_extensions,
+      expires: new Date(Date.now() + sessionHours * 3_600_000).toISOString(),
+    }),
+  )
   return { token, key, user, narrowed }
 }
 
@@ -111,17 +116,6 @@ export interface SignInOptions {
   readonly state: AccessState
   readonly rules: AdminRules
   readonly issuer: Issuer
+  readonly room: OwnerRoom
   readonly kick: (keyId: string) => Promise<void>
-}
-
-/** The settings, those that nobody has changed by their defaults. */
-export async function readSettings({ settings }: Pick<AccessState, 'settings'>): Promise<Settings> {
-  return { ...defaultSettings, ...(await settings.get(settingsId)) }
-}
-
-export const settingsId = 'settings'
-export const defaultSettings: Settings = {
-  exceedingKeys: 'narrow',
-  sessionHours: defaultSessionHours,
-  maxRunningMigrations: 0,
 }

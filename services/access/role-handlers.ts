@@ -1,16 +1,25 @@
 import type { assignments as assignmentContracts } from '../../subjects/assignments.ts'
-import type { Handlers } from '../../subjects/contract.ts'
+import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Role, roles as roleContracts } from '../../subjects/roles.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { builtInRoles, isBuiltIn } from './built-in-roles.ts'
-import { callersKey, refuseExcess } from './callers.ts'
-import type { AccessState } from './state.ts'
+import { callersKey, refuseRole } from './callers.ts'
+import { ownerLimitsOf } from './owner-limits.ts'
+import { type AccessState, readSettings } from './state.ts'
 
-type RoleState = Pick<AccessState, 'keys' | 'roles' | 'assignments'>
+type RoleState = Pick<AccessState, 'keys' | 'roles' | 'assignments' | 'users' | 'settings'>
+
+/** Resolves to what refuses the roles that are more than the key of a caller. */
+async function judgeFor(state: RoleState, caller: Caller): Promise<(role: Role) => void> {
+  const key = await callersKey(state.keys, caller)
+  const [own, settings] = await Promise.all([ownerLimitsOf(state, key), readSettings(state)])
+  return (role) => refuseRole(key, own, role, settings)
+}
 
 /** Roles: named sets of rules. */
-export function roleHandlers({ keys, roles }: RoleState): Handlers<typeof roleContracts> {
+export function roleHandlers(state: RoleState): Handlers<typeof roleContracts> {
+  const { keys, roles } = state
   const refuseBuiltIn = (name: string): void => {
     if (isBuiltIn(name))
       throw new GantryError('NOT_ALLOWED_IN_STATE', `the role ${name} is built in; make another`)
@@ -22,7 +31,7 @@ export function roleHandlers({ keys, roles }: RoleState): Handlers<typeof roleCo
       return { roles: key.roles, permissions, visible_extensions }
     },
     list: async ({ limit = maxPageLength, after }) => {
-      const own = await roles.all()
+      const own = await roles.list({ after, limit })
       return [...builtInRoles, ...own]
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .filter(({ name }) => after === undefined || name > after)
@@ -30,46 +39,49 @@ export function roleHandlers({ keys, roles }: RoleState): Handlers<typeof roleCo
     },
     put: async (role, call) => {
       refuseBuiltIn(role.name)
-      const creator = await callersKey(keys, call.caller)
+      const refuseWider = await judgeFor(state, call.caller)
       const replaced = await roles.get(role.name)
-      for (const { pub, sub } of [role, ...(replaced === undefined ? [] : [replaced])])
-        refuseExcess(creator.capabilities, { pub, sub })
+      for (const one of [role, ...(replaced === undefined ? [] : [replaced])]) refuseWider(one)
       await roles.put(role.name, role)
       return role
     },
     delete: async ({ name }, call) => {
       refuseBuiltIn(name)
-      const { capabilities } = await callersKey(keys, call.caller)
       // A narrow key must not take away what it could not give.
-      await roles.delete(name, ({ pub, sub }) => refuseExcess(capabilities, { pub, sub }))
+      await roles.delete(name, await judgeFor(state, call.caller))
       return {}
     },
   }
 }
 
 /** Which roles the members of a group have from their next sign-in on. */
-export function assignmentHandlers({
-  keys,
-  roles,
-  assignments,
-}: RoleState): Handlers<typeof assignmentContracts> {
+export function assignmentHandlers(state: RoleState): Handlers<typeof assignmentContracts> {
+  const { roles, assignments } = state
+  const known = async (name: string): Promise<Role | undefined> =>
+    builtInRoles.find((one) => one.name === name) ?? (await roles.get(name))
   const role = async (name: string): Promise<Role> => {
-    const found = builtInRoles.find((one) => one.name === name) ?? (await roles.get(name))
+    const found = await known(name)
     if (found === undefined) throw new GantryError('NOT_FOUND', `there is no role ${name}`)
     return found
   }
+  /** What a group has now, of the roles that are still there: a narrow key must not take away what it could not give. */
+  const presentRoles = async (group: string): Promise<Role[]> => {
+    const names = (await assignments.get(group))?.roles ?? []
+    const found = await Promise.all(names.map(known))
+    return found.filter((one) => one !== undefined)
+  }
   return {
-    list: ({ limit = maxPageLength, after }) =>
-      assignments.list({ limit, ...(after === undefined ? {} : { after }) }),
+    list: (page) => assignments.list(page),
     put: async (assignment, call) => {
-      const creator = await callersKey(keys, call.caller)
-      for (const { pub, sub } of await Promise.all(assignment.roles.map(role))) {
-        refuseExcess(creator.capabilities, { pub, sub })
-      }
+      const refuseWider = await judgeFor(state, call.caller)
+      const given = await Promise.all(assignment.roles.map(role))
+      for (const one of [...given, ...(await presentRoles(assignment.group))]) refuseWider(one)
       await assignments.put(assignment.group, assignment)
       return assignment
     },
-    delete: async ({ group }) => {
+    delete: async ({ group }, call) => {
+      const refuseWider = await judgeFor(state, call.caller)
+      for (const one of await presentRoles(group)) refuseWider(one)
       await assignments.delete(group)
       return {}
     },

@@ -94,7 +94,7 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
         client === 'ui' ? redirectUri === `${publicUrl}${callbackPath}` : isLoopbackRedirect(redirectUri)
       if (!allowed) {
         const places = { ui: `${publicUrl}${callbackPath}`, cli: 'http://127.0.0.1:<port>/callback' }
-        throw call.fail('INVALID_INPUT', `redirectUri must be ${places[client]}`)
+        throw call.fail('NOT_ACCEPTED', `redirectUri must be ${places[client]}`)
       }
       admitBeginning(call)
       const { authorizationUrl, ...secrets } = await beginCode(requireProvider(), client, redirectUri)

@@ -1,36 +1,45 @@
-import { type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
+import { type Admit, type RefusedConnection, startAuthCallout } from '../../broker/auth-callout.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Events } from '../../broker/events.ts'
+import type { Flood } from '../../broker/flood-guard.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
 import { createSealer, type Sealer } from '../../broker/seal.ts'
-import { formatToken, parseToken, type TokenLocation } from '../../broker/token.ts'
+import type { TokenLocation } from '../../broker/token.ts'
+import type { SlowReader } from '../../broker/pending.ts'
 import type { Violation } from '../../broker/violations.ts'
 import { auditedActions } from '../../subjects/audit.ts'
+import type { Handlers } from '../../subjects/contract.ts'
 import { isGantryError } from '../../subjects/errors.ts'
-import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
+import type { Key, keysInternal } from '../../subjects/keys.ts'
+import type { OwnerLimits, Settings } from '../../subjects/settings.ts'
 import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { maxIdLength } from '../../subjects/schemas.ts'
+
 import { type Gate, Refusals, signInEntries, type SignInRequest, type Trail } from './audit.ts'
 import { agentKeyHandlers } from './agent-handlers.ts'
 import { authoriser } from './authorise.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
-import { admin } from './built-in-roles.ts'
 import { keyPermissionHandlers } from './key-permissions.ts'
 import { keepPurging } from './ended-sessions.ts'
+import { KeyEnds } from './key-ends.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
-import { issueKey, localOperator, whyInvalid } from './keys.ts'
+import { whyInvalid } from './keys.ts'
 import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
-import { type Person, readSettings, type Session, signIn } from './people.ts'
+import { LocalOperator } from './local-operator.ts'
+import { ownerLimitsOf, OwnerRoom } from './owner-limits.ts'
+import { type Person, type Session, signIn } from './people.ts'
 import { assignmentHandlers, roleHandlers } from './role-handlers.ts'
-import { type AccessState, openState } from './state.ts'
+import { type AccessState, openState, readSettings } from './state.ts'
 import { settingsHandlers, userHandlers } from './user-handlers.ts'
 import { rbacHandlers } from './check.ts'
 
 export interface AccessOptions {
+  readonly journals: RecordJournals | undefined
   /** Where changes of settings are told. */
   readonly events: Events
   readonly connections: {
@@ -39,6 +48,8 @@ export interface AccessOptions {
     readonly system: NatsConnection
   }
   readonly identity: Identity
+  /** Whether one more connection of a key is let in. */
+  readonly admit: Admit
   readonly salt: string
   readonly location: TokenLocation
   readonly rules: AdminRules
@@ -59,7 +70,7 @@ export interface Access {
   }
   readonly internalHandlers: {
     readonly authentication: Authentication['internalHandlers']
-    readonly keys: ReturnType<typeof keyPermissionHandlers>
+    readonly keys: Handlers<typeof keysInternal>
   }
   /** Signs in somebody for whom a source has vouched. @throws GantryError UNAUTHENTICATED */
   signIn(person: Person, request?: SignInRequest): Promise<Session>
@@ -67,12 +78,21 @@ export interface Access {
   readonly provider: Omit<SignIn, 'handlers' | 'stop'>
   /** Records a connection that was refused before the broker heard of it. */
   readonly onRefusal: (refused: RefusedConnection) => void
+  /** Records that connections of a key were closed, and why. */
+  readonly onFlood: (flood: Flood) => void
+  readonly onSlowReader: (reader: SlowReader) => void
   /** Records what the broker did not let a key do. */
   readonly onViolation: (violation: Violation) => void
+  /** Tells what the settings are, and from then on of each change before it is answered. */
+  followSettings(listener: (settings: Settings) => void): Promise<void>
   /** Whose a key is; undefined when there is none. */
   readonly ownerOf: (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>
+  /** Whose a key is, and what its owner may have; undefined when there is none. */
+  readonly limitsOf: (keyId: string) => Promise<(OwnerLimits & Pick<Key, 'owner'>) | undefined>
   /** The same token, with the present place in it, when the broker would take it; else that of a new local operator key. */
   operatorToken(current: string | undefined): Promise<string>
+  /** The token of the local operator, which changes when it was recovered. */
+  readonly currentOperatorToken: () => string
   stop(): Promise<void>
 }
 
@@ -80,21 +100,28 @@ export interface Access {
 const unknownFault = { code: 'INTERNAL', message: 'the service failed' } as const
 
 /** The handlers of all resources of access, by resource. */
-const accessHandlers = (dependencies: KeyDependencies & { readonly state: AccessState }) => ({
+const accessHandlers = (
+  dependencies: KeyDependencies & {
+    readonly state: AccessState
+    readonly onSettings: (settings: Settings) => void
+  },
+) => ({
   keys: keyHandlers(dependencies),
   agentKeys: agentKeyHandlers(dependencies),
   roles: roleHandlers(dependencies.state),
   assignments: assignmentHandlers(dependencies.state),
   users: userHandlers(dependencies.state),
-  settings: settingsHandlers(dependencies.state),
+  settings: settingsHandlers(dependencies.state, dependencies.onSettings),
   rbac: rbacHandlers(dependencies.state),
 })
 
 /** Opens keys and roles, and answers the broker's question who is connecting. */
 export async function startAccess({
+  journals,
   connections,
   events,
   identity,
+  admit: admitConnection,
   salt,
   location,
   rules,
@@ -105,9 +132,13 @@ export async function startAccess({
   metrics,
   log,
 }: AccessOptions): Promise<Access> {
-  const state = await openState(connections.platform, events)
+  const state = await openState(connections.platform, events, journals)
   const { keys } = state
   const issuer = { salt, location }
+  const settingsListeners: ((settings: Settings) => void)[] = []
+  const onSettings = (settings: Settings) => {
+    for (const listener of settingsListeners) listener(settings)
+  }
   const attempts = metrics.counter('auth.attempts.total', {
     help: 'Connections that presented a token, and sign-ins',
   })
@@ -137,12 +168,17 @@ export async function startAccess({
       ...(from === undefined ? {} : { from }),
       result: 'DENIED',
     })
+  const onClosed =
+    (what: string) =>
+    ({ keyId: key, from, reason }: Flood | SlowReader) =>
+      violations.note({ what, key, ...(from === undefined ? {} : { from }), reason, result: 'THROTTLED' })
   const callout = startAuthCallout(connections.auth, {
     identity,
     authorise: (token) => {
       attempts.add()
       return authorise(token)
     },
+    admit: admitConnection,
     onRefusal,
     log,
   })
@@ -151,8 +187,11 @@ export async function startAccess({
     return key !== undefined && whyInvalid(key) === undefined
   }
   const dropper = new KeyDropper(connections.system, isWelcome, log)
-  const purging = keepPurging(keys, log)
+  const ends = await KeyEnds.open(keys)
+  const purging = keepPurging(keys, ends, log)
   const kick = (keyId: string) => dropper.drop(keyId)
+  const room = new OwnerRoom(state, kick)
+  const operator = new LocalOperator({ keys, issuer, trail, kick, log })
   const refused: Gate['refused'] = (error, { from }) => {
     attempts.add()
     failures.add()
@@ -161,7 +200,7 @@ export async function startAccess({
   }
   const admit: Gate['signIn'] = async (person, request = {}) => {
     trail.requireRoom()
-    const session = await signIn(person, { state, rules, issuer, kick }).catch((error: unknown) => {
+    const session = await signIn(person, { state, rules, issuer, room, kick }).catch((error: unknown) => {
       refused(error, request)
       throw error
     })
@@ -198,48 +237,34 @@ export async function startAccess({
       onRefusal(connection)
     },
     onViolation,
+    onFlood: onClosed(auditedActions.flood),
+    onSlowReader: onClosed(auditedActions.slowReader),
     handlers: {
-      ...accessHandlers({ state, issuer, kick }),
+      ...accessHandlers({ state, issuer, room, kick, onSettings }),
       authentication: authentication.handlers,
       signIn: provider.handlers,
     },
-    internalHandlers: { authentication: authentication.internalHandlers, keys: keyPermissionHandlers(keys) },
+    internalHandlers: {
+      authentication: authentication.internalHandlers,
+      keys: { ...keyPermissionHandlers(state, ends), recover: ({ token }) => operator.recover(token) },
+    },
     signIn: admit,
     provider,
-    ownerOf,
-    operatorToken: async (current) => {
-      if (current !== undefined) {
-        const verdict = await authorise(current)
-        // The platform may have moved to other ports since: the same token, with its present place.
-        if (!('refused' in verdict)) return formatToken(location, verdict.keyId, parseToken(current)!.secret)
-        log.warn(
-          { reason: verdict.refused },
-          'The stored operator token is not valid any more; making another.',
-        )
-      }
-      const { key, token } = await issueKey(keys, issuer, {
-        name: 'local operator',
-        notes: 'Made for whoever runs the platform on its own host',
-        owner: localOperator,
-        kind: 'key',
-        roles: [admin.name],
-        capabilities: { pub: admin.pub, sub: admin.sub },
-        visible_extensions: admin.visible_extensions,
-      })
-      await trail.append({
-        time: new Date().toISOString(),
-        kind: 'platform',
-        user: key.owner,
-        what: keyContracts.create.subject,
-        object: key.id,
-        result: 'ok',
-      })
-      log.info({ key: key.id }, 'Made the local operator key.')
-      return token
+    followSettings: async (listener) => {
+      settingsListeners.push(listener)
+      listener(await readSettings(state))
     },
+    ownerOf,
+    limitsOf: async (keyId) => {
+      const key = await keys.get(keyId)
+      return key && { owner: key.owner, ...(await ownerLimitsOf(state, key)) }
+    },
+    operatorToken: (current) => operator.tokenAtStart(current),
+    currentOperatorToken: () => operator.token,
     stop: async () => {
       authentication.close()
       purging.stop()
+      await ends.stop()
       dropper.stop()
       await Promise.all([callout.stop(), provider.stop()])
       await Promise.all([refusals.flush(), violations.flush()])

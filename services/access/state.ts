@@ -1,9 +1,10 @@
 import { Collection } from '../../broker/collection.ts'
 import type { Events } from '../../broker/events.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import { Assignment } from '../../subjects/assignments.ts'
 import { Role } from '../../subjects/roles.ts'
-import { Settings } from '../../subjects/settings.ts'
+import { defaultSettings, Settings } from '../../subjects/settings.ts'
 import { User } from '../../subjects/users.ts'
 import { type KeyCollection, openKeys } from './keys.ts'
 
@@ -19,23 +20,35 @@ export interface AccessState {
   readonly settings: Collection<typeof Settings>
 }
 
-/** Settings that a release before did not know. */
-const settingsUpcasters = { 1: (document: unknown) => ({ maxRunningMigrations: 0, ...(document as object) }) }
+/** Settings that a release before did not know have their defaults. */
+const withDefaults = (document: unknown) => ({ ...defaultSettings, ...(document as object) })
 
 /** @param events where changes of settings are told */
-export async function openState(connection: NatsConnection, events?: Events): Promise<AccessState> {
+export async function openState(
+  connection: NatsConnection,
+  events?: Events,
+  journals?: RecordJournals,
+): Promise<AccessState> {
   const [keys, roles, assignments, users, settings] = await Promise.all([
-    openKeys(connection),
-    Collection.open(connection, { bucket: 'roles', schema: Role, version: 1 }),
-    Collection.open(connection, { bucket: 'assignments', schema: Assignment, version: 1 }),
-    Collection.open(connection, { bucket: 'users', schema: User, version: 1 }),
+    openKeys(connection, journals),
+    Collection.open(connection, { bucket: 'roles', schema: Role, version: 1, journals }),
+    Collection.open(connection, { bucket: 'assignments', schema: Assignment, version: 1, journals }),
+    Collection.open(connection, { bucket: 'users', schema: User, version: 1, journals }),
     Collection.open(connection, {
       bucket: 'settings',
       schema: Settings,
-      version: 2,
-      upcasters: settingsUpcasters,
+      version: 5,
+      upcasters: { 1: withDefaults, 2: withDefaults, 3: withDefaults, 4: withDefaults },
+      journals,
       ...(events === undefined ? {} : { events }),
     }),
   ])
   return { keys, roles, assignments, users, settings }
 }
+
+/** The settings, those that nobody has changed by their defaults. */
+export async function readSettings({ settings }: Pick<AccessState, 'settings'>): Promise<Settings> {
+  return { ...defaultSettings, ...(await settings.get(settingsId)) }
+}
+
+export const settingsId = 'settings'

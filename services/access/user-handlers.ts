@@ -1,18 +1,22 @@
 import { emission } from '../../broker/events.ts'
 import type { Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
-import { maxPageLength } from '../../subjects/schemas.ts'
-import { type Settings, type settings as settingsContracts, settingsEvents } from '../../subjects/settings.ts'
+import {
+  defaultSettings,
+  type Settings,
+  type settings as settingsContracts,
+  settingsEvents,
+} from '../../subjects/settings.ts'
 import type { users as userContracts } from '../../subjects/users.ts'
+import { requireHosts } from '../../broker/inner-hosts.ts'
+import { pathFromText } from '../drivers/path-text.ts'
 import { callersKey } from './callers.ts'
-import { defaultSettings, readSettings, settingsId } from './people.ts'
-import type { AccessState } from './state.ts'
+import { type AccessState, readSettings, settingsId } from './state.ts'
 
 /** People who have signed in. */
 export function userHandlers({ keys, users }: AccessState): Handlers<typeof userContracts> {
   return {
-    list: ({ limit = maxPageLength, after }) =>
-      users.list({ limit, ...(after === undefined ? {} : { after }) }),
+    list: (page) => users.list(page),
     get: async ({ subject }) => {
       const user = await users.get(subject)
       if (user === undefined) throw new GantryError('NOT_FOUND', `${subject} has never signed in`)
@@ -32,17 +36,35 @@ export function userHandlers({ keys, users }: AccessState): Handlers<typeof user
   }
 }
 
-/** What administrators decide at run time. */
-export function settingsHandlers(state: Pick<AccessState, 'settings'>): Handlers<typeof settingsContracts> {
+/**
+ * What administrators decide at run time.
+ * @param onChange called with what holds from now on, before the change is answered
+ */
+export function settingsHandlers(
+  state: Pick<AccessState, 'settings'>,
+  onChange: (settings: Settings) => void,
+): Handlers<typeof settingsContracts> {
+  let earlier: Promise<unknown> = Promise.resolve()
+  const put = async (changes: Partial<Settings>): Promise<Settings> => {
+    const changed = await state.settings.upsert(
+      settingsId,
+      (current) => ({ ...defaultSettings, ...current, ...changes }),
+      () => [
+        emission(settingsEvents.changed, settingsId, { names: Object.keys(changes) as (keyof Settings)[] }),
+      ],
+    )
+    onChange(changed)
+    return changed
+  }
   return {
     get: () => readSettings(state),
-    put: (changes) =>
-      state.settings.upsert(
-        settingsId,
-        (current) => ({ ...defaultSettings, ...current, ...changes }),
-        () => [
-          emission(settingsEvents.changed, settingsId, { names: Object.keys(changes) as (keyof Settings)[] }),
-        ],
-      ),
+    put: (changes) => {
+      for (const root of changes.filesystemRoots ?? []) pathFromText(root, 'filesystemRoots')
+      requireHosts(changes.storeHosts ?? [], 'storeHosts')
+      // One after the other: the last that is stored is the last that is told.
+      const done = earlier.then(() => put(changes))
+      earlier = done.catch(() => undefined)
+      return done
+    },
   }
 }

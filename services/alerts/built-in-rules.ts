@@ -1,5 +1,5 @@
 import { type AlertKindName, type AlertRule, kindOf } from '../../subjects/alert-model.ts'
-import { GantryError } from '../../subjects/errors.ts'
+import { notAccepted } from '../../subjects/errors.ts'
 import type { StoredRule } from './record.ts'
 
 /** Longer than a restart of an extension, or of the platform, takes. */
@@ -77,20 +77,17 @@ export function usualOf(kind: AlertKindName): Omit<StoredRule, 'name' | 'descrip
 
 /**
  * Whether the fields of a rule make sense together.
- * @throws GantryError INVALID_INPUT that names the field
+ * @throws GantryError NOT_ACCEPTED that names the field
  */
 export function checkRule({ kind, threshold, windowSeconds }: StoredRule): void {
   const known = kindOf(kind).threshold
   if (known === undefined && threshold !== undefined)
-    throw refuse('threshold', `is not for ${kind}, which has nothing to compare: leave it out`)
+    throw notAccepted('threshold', `is not for ${kind}, which has nothing to compare: leave it out`)
   if (known !== undefined && threshold !== undefined && threshold > known.maximum)
-    throw refuse('threshold', `must be at most ${known.maximum} ${known.unit} for ${kind}`)
+    throw notAccepted('threshold', `must be at most ${known.maximum} ${known.unit} for ${kind}`)
   if (kind !== 'error-rate' && windowSeconds !== undefined)
-    throw refuse('windowSeconds', `is for error-rate alone, not for ${kind}: leave it out`)
+    throw notAccepted('windowSeconds', `is for error-rate alone, not for ${kind}: leave it out`)
 }
-
-const refuse = (field: string, problem: string): GantryError =>
-  new GantryError('INVALID_INPUT', `input: ${field} ${problem}`, { details: [{ field, problem }] })
 
 export const publicRule = (rule: StoredRule): AlertRule => ({
   ...rule,

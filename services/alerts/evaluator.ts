@@ -3,14 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
+import { every, type Task } from '../../broker/tasks.ts'
 import { alertEvents, maxResolved } from '../../subjects/alerts.ts'
 import { builtInRules } from './built-in-rules.ts'
 import { judge, type Observation, type Track } from './judge.ts'
 import { Look, observe } from './observe.ts'
 import type { AlertState, StoredAlert, StoredRule } from './record.ts'
 
-/** As often as metrics are taken; whoever asks for alerts has the rules looked at as well. */
-const periodMs = 10_000
 /** A look takes milliseconds, if nothing hangs. */
 const patienceMs = 2_000
 /** Objects that one rule fires for at once: a thousand lost extensions are one fault, and a hundred of them tell it. */
@@ -31,7 +30,7 @@ export class Evaluator {
   readonly #alerts = new Map<string, StoredAlert>()
   /** By rule, then by object. */
   readonly #tracks = new Map<string, Map<string, Track>>()
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
   #looking: Promise<void> | undefined
   /** The look after that. */
   #again: Promise<void> | undefined
@@ -47,7 +46,7 @@ export class Evaluator {
   /** Takes up what is stored, and begins to look. */
   async start(): Promise<void> {
     await this.#load()
-    this.#timer = setInterval(() => void this.look(), periodMs).unref()
+    this.#task = every('alerts.rules', () => this.look())
     void this.look()
   }
 
@@ -63,7 +62,7 @@ export class Evaluator {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     await (this.#again ?? this.#looking)
   }
 

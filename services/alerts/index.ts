@@ -1,7 +1,7 @@
 import type { alerts } from '../../subjects/alerts.ts'
 import { maxAlertRules } from '../../subjects/alerts.ts'
 import type { Handlers } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
+import { GantryError, notAccepted } from '../../subjects/errors.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { builtInRule, checkRule, publicRule, usualOf } from './built-in-rules.ts'
 import type { Evaluator } from './evaluator.ts'
@@ -61,17 +61,14 @@ export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof 
   }
 }
 
-/** @throws GantryError INVALID_INPUT, NOT_ALLOWED_IN_STATE */
+/** @throws GantryError NOT_ACCEPTED, NOT_ALLOWED_IN_STATE */
 function changed(
   name: string,
   before: StoredRule | undefined,
   { kind = before?.kind, ...changes }: Partial<Omit<StoredRule, 'name'>>,
 ): StoredRule {
   if (kind === undefined) {
-    const problem = 'is missing: a new rule needs one'
-    throw new GantryError('INVALID_INPUT', `input: kind ${problem}`, {
-      details: [{ field: 'kind', problem }],
-    })
+    throw notAccepted('kind', 'is missing: a new rule needs one')
   }
   if (before !== undefined && before.kind !== kind) {
     throw new GantryError(

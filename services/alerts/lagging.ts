@@ -4,12 +4,14 @@ import type { Observation } from './judge.ts'
 
 type Live = Pick<
   Migration,
-  'migrationId' | 'changeDetection' | 'changeLagSeconds' | 'comparisonPeriodSeconds'
+  'migrationId' | 'state' | 'changeDetection' | 'changeLagSeconds' | 'comparisonPeriodSeconds'
 >
 
 /** What is to be told of a migration that is behind its source by more than a threshold, in seconds. */
 export function lagging(migration: Live, thresholdSeconds: number): Observation[] {
-  const { migrationId, changeLagSeconds = 0 } = migration
+  const { migrationId, state, changeLagSeconds = 0 } = migration
+  // It scans, which takes as long as it takes; that it cannot go on is another alert.
+  if (state === 'RUNNING' && migration.changeDetection !== 'off') return []
   if (changeLagSeconds <= thresholdSeconds + unheardSeconds(migration)) return []
   const value = Math.round(changeLagSeconds * 100) / 100
   return [{ object: migrationId, value, summary: lagText(migration, changeLagSeconds) }]

@@ -12,6 +12,7 @@ import { migrations } from '../../subjects/migrations.ts'
 import { observability } from '../../subjects/observability.ts'
 import { plural } from '../../subjects/plural.ts'
 import { maxPageLength, maxTextLength } from '../../subjects/schemas.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import type { Observation } from './judge.ts'
 import { lagging } from './lagging.ts'
 import type { StoredRule } from './record.ts'
@@ -60,6 +61,7 @@ const standstills: readonly ConditionReason[] = [
   'TARGET_UNREACHABLE',
   'TARGET_REFUSES',
   'CANNOT_GO_ON',
+  'SOURCE_CHANGED',
 ]
 /** What was found is copied by then, but for what failed. */
 const doneStates: readonly MigrationState[] = ['COMPLETED', 'LIVE', 'WAITING_FOR_NEXT_RECURRENCE']
@@ -67,9 +69,9 @@ const doneStates: readonly MigrationState[] = ['COMPLETED', 'LIVE', 'WAITING_FOR
 function failureOf({ abortReason, conditions, state, failedPathCount }: Migration): string | undefined {
   if (abortReason === 'AUTO_ABORTED') return 'was aborted'
   const standstill = conditions.find(({ reason }) => standstills.includes(reason))
-  if (standstill !== undefined) return `does not get on: ${standstill.message}`
+  if (standstill !== undefined) return `is blocked: ${standstill.message}`
   if (doneStates.includes(state) && failedPathCount > 0)
-    return `has ${plural(failedPathCount, 'path')} that did not arrive`
+    return `has ${plural(failedPathCount, 'path')} that ${failedPathCount === 1 ? 'was' : 'were'} not copied`
   return undefined
 }
 
@@ -142,5 +144,5 @@ export async function observe(rule: StoredRule, look: Look): Promise<Observation
   const seen = await observers[rule.kind](rule, look)
   return seen
     .filter(({ object }) => rule.object === undefined || rule.object === object)
-    .map((one) => ({ ...one, summary: one.summary.slice(0, maxTextLength) }))
+    .map((one) => ({ ...one, summary: shortened(one.summary, maxTextLength) }))
 }

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Events } from '../../broker/events.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import { Alert, AlertRule, alertStates, AlertWebhook } from '../../subjects/alert-model.ts'
 import { Count, strict, Timestamp } from '../../subjects/schemas.ts'
 
@@ -53,12 +54,16 @@ export interface AlertState {
   readonly deliveries: Collection<typeof Delivery>
 }
 
-export async function openState(connection: NatsConnection, events: Events): Promise<AlertState> {
+export async function openState(
+  connection: NatsConnection,
+  events: Events,
+  journals: RecordJournals,
+): Promise<AlertState> {
   const version = 1
   const [rules, alerts, webhooks, deliveries] = await Promise.all([
-    Collection.open(connection, { bucket: 'alert-rules', schema: StoredRule, version }),
+    Collection.open(connection, { bucket: 'alert-rules', schema: StoredRule, version, journals }),
     Collection.open(connection, { bucket: 'alerts', schema: StoredAlert, version, events }),
-    Collection.open(connection, { bucket: 'alert-webhooks', schema: StoredWebhook, version }),
+    Collection.open(connection, { bucket: 'alert-webhooks', schema: StoredWebhook, version, journals }),
     Collection.open(connection, { bucket: 'alert-deliveries', schema: Delivery, version }),
   ])
   return { rules, alerts, webhooks, deliveries }

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import { Evaluator } from './evaluator.ts'
 import { alertHandlers } from './index.ts'
@@ -8,6 +9,7 @@ import { openState } from './record.ts'
 import { Deliveries } from './webhooks/deliveries.ts'
 
 export interface AlertsOptions {
+  readonly journals: RecordJournals
   readonly connection: NatsConnection
   readonly sealer: Sealer
   readonly events: Events
@@ -17,8 +19,15 @@ export interface AlertsOptions {
 }
 
 /** Opens what is stored of alerts and makes the handlers; `run` begins to look, once the services are there that it asks. */
-export async function startAlerts({ connection, sealer, events, webhookHosts, log }: AlertsOptions) {
-  const state = await openState(connection, events)
+export async function startAlerts({
+  connection,
+  journals,
+  sealer,
+  events,
+  webhookHosts,
+  log,
+}: AlertsOptions) {
+  const state = await openState(connection, events, journals)
   const deliveries = new Deliveries({ state, sealer, innerHosts: webhookHosts, log })
   const tell = deliveries.tell.bind(deliveries)
   const evaluator = new Evaluator({ connection, state, tell, log })

@@ -51,7 +51,7 @@ export function auditHandlers(reader: AuditReader<AuditEntry>): Handlers<typeof 
     verify: async ({ after }) => {
       const { records, fromFirst, oldest, newest, hash, broken, next } = await reader.verify(after)
       return {
-        whole: broken === undefined,
+        intact: broken === undefined,
         records,
         fromFirst,
         ...(oldest === undefined ? {} : { oldest: oldest.time }),

@@ -1,10 +1,11 @@
+import { InnerAddressError } from '../../broker/inner-addresses.ts'
+import { GantryError } from '../../subjects/errors.ts'
 import type { FilesystemOptions } from '../../subjects/filesystem-kinds.ts'
 import { fileMetadata, folderMetadata, lossesOf, metadataHeaders } from './azure-attributes.ts'
 import { BlobClient } from './azure-client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from './azure-container.ts'
 import { blobEndpoint } from './azure-endpoint.ts'
 import { failed } from './azure-errors.ts'
-import { Folding } from './azure-folding.ts'
 import { blobName, refuseName, unlistableIn, writable } from './azure-names.ts'
 import { type PropertyValues, readProperties } from './azure-properties.ts'
 import { removeBlob } from './azure-remove.ts'
@@ -18,6 +19,8 @@ import {
   readUpload,
   writtenParts,
 } from './azure-upload.ts'
+import type { StoreBounds } from './bounds.ts'
+import { StoreAddress } from './store-address.ts'
 import { textFromPath } from './path-text.ts'
 import {
   nothingLost,
@@ -28,7 +31,9 @@ import {
   type FileAttributes,
   type Losses,
   type SourceFile,
+  type StoreIdentity,
   type StorePath,
+  type StoreWitness,
   type Upload,
 } from './driver.ts'
 
@@ -37,6 +42,9 @@ const maxBatch = 1_024
 
 /** What `open` reads at once: many files are smaller and need no second request then. */
 const headBytes = 128 * 1024
+
+/** Blobs that are noted with the identity of a container: some may go while others stay, and each is asked for by itself. */
+const maxWitnesses = 8
 
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
@@ -47,25 +55,32 @@ const probeRetries = 1
  */
 export class Adls2Driver implements Driver {
   readonly features: Features
+  readonly #address: StoreAddress | undefined
   readonly #client: BlobClient
   readonly #container: Container
   readonly #property: PropertyValues
   /** For messages. */
   readonly #place: string
 
-  /** Throws GantryError INVALID_INPUT for an endpoint or a property that cannot be honoured. */
-  constructor(options: FilesystemOptions<'adls2-shared-key'>) {
+  /**
+   * Throws GantryError NOT_ACCEPTED for an endpoint or a property that cannot be honoured.
+   * @param bounds where stores may be; without them anywhere
+   */
+  constructor(options: FilesystemOptions<'adls2-shared-key'>, bounds?: StoreBounds) {
     const property = readProperties(options.additionalProperties)
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
-    this.#client = new BlobClient(blobEndpoint(options), options, {
+    const endpoint = blobEndpoint(options)
+    this.#address = bounds && new StoreAddress(endpoint, bounds)
+    const limits = {
       connectTimeoutMs: property('fs.azure.http.connection.timeout'),
       idleTimeoutMs: property('fs.azure.http.read.timeout'),
       connections: concurrency,
       retries: property('fs.azure.io.retry.max.retries'),
       minBackoffMs: property('fs.azure.io.retry.min.backoff.interval'),
       maxBackoffMs: property('fs.azure.io.retry.max.backoff.interval'),
-    })
+    }
+    this.#client = new BlobClient(endpoint, options, limits, this.#address)
     this.#container = new Container(this.#client)
     this.#property = property
     this.#place = `container ${options.containerName} of account ${options.accountName}`
@@ -81,8 +96,46 @@ export class Adls2Driver implements Driver {
     }
   }
 
+  requirePlace(): void {
+    try {
+      this.#address?.require()
+    } catch (error) {
+      if (!(error instanceof InnerAddressError)) throw error
+      const { message: problem } = error
+      throw new GantryError('NOT_ACCEPTED', `endpoint ${problem}`, {
+        details: [{ field: 'endpoint', problem }],
+      })
+    }
+  }
+
   probe(signal: AbortSignal): Promise<void> {
-    return this.#container.check(() => `access to ${this.#place}`, { signal, retries: probeRetries })
+    const what = () => `access to ${this.#place}`
+    return this.#container.check(what, { signal, retries: probeRetries, isProbe: true })
+  }
+
+  /**
+   * A container has no date of creation. Its version changes when it is made anew, and with its metadata and policies too:
+   * then a blob that was there before, and still has its date of creation, proves that it is the same one.
+   */
+  async identify(
+    was: StoreIdentity | undefined,
+    signal?: AbortSignal,
+  ): Promise<{ readonly identity: StoreIdentity; readonly isOther: boolean }> {
+    const what = () => `identity of ${this.#place}`
+    const { etag, changed } = await this.#container.version(what, signal)
+    if (was?.version === etag) return { identity: was, isOther: false }
+    const isOther = was !== undefined && !(await this.#hasOneOf(was.witnesses, what, signal))
+    const blobs = await this.#container.firstBlobs(maxWitnesses, what, signal)
+    const witnesses = blobs
+      .filter(({ created }) => created !== '')
+      .map(({ name, created }) => ({ file: name, created }))
+    return { identity: { version: etag, changed, witnesses }, isOther }
+  }
+
+  async #hasOneOf(witnesses: readonly StoreWitness[], what: What, signal?: AbortSignal): Promise<boolean> {
+    for (const { file, created } of witnesses)
+      if ((await this.#container.creationOf(file, what, signal)) === created) return true
+    return false
   }
 
   async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
@@ -91,14 +144,11 @@ export class Adls2Driver implements Driver {
     if (name === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = name === '' ? '' : `${name}/`
     const maxResults = this.#property('fs.azure.list.max.results')
-    const folding = new Folding(prefix)
-    let marker = ''
-    do {
-      const page = await this.#container.listPage({ prefix, marker, maxResults }, what, signal)
+    const folding = this.#container.foldingOf(prefix)
+    for await (const page of this.#container.pages({ prefix, maxResults }, what, signal)) {
       const entries = folding.entries(page)
-      marker = page.nextMarker
       for (let at = 0; at < entries.length; at += maxBatch) yield entries.slice(at, at + maxBatch)
-    } while (marker !== '')
+    }
     if (folding.found || name === '') return
     if ((await this.#container.properties(name, what))?.isFolder !== true) {
       throw failed('gone', what(), 'no such folder')
@@ -169,7 +219,8 @@ export class Adls2Driver implements Driver {
     if (!(await this.#container.putBlob(blob, Buffer.alloc(0), { headers, create: true }, what))) {
       const there = await this.#container.properties(blob, what)
       if (there?.isFolder === false) throw failed('unsupported', what(), 'a file stands there')
-      if (there !== undefined) await this.#putMetadata(blob, there, headers, what)
+      if (there === undefined) throw failed('io', what(), 'what stood there has gone meanwhile')
+      await this.#putMetadata(blob, there, headers, what)
     }
     return lossesOf(attributes)
   }
@@ -274,11 +325,12 @@ export class Adls2Driver implements Driver {
 
   async #hasChildren(blob: string, what: What): Promise<boolean> {
     if (unlistableIn(blob) !== undefined) return false
-    const { blobs, prefixes } = await this.#container.listPage(
-      { prefix: `${blob}/`, marker: '', maxResults: 1 },
+    for await (const { blobs, prefixes } of this.#container.pages(
+      { prefix: `${blob}/`, maxResults: 1 },
       what,
-    )
-    return blobs.length + prefixes.length > 0
+    ))
+      if (blobs.length + prefixes.length > 0) return true
+    return false
   }
 
   /** Adds to the metadata of a blob, or replaces some; nothing to do where they are right. */

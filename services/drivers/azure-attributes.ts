@@ -81,12 +81,12 @@ function parseNumber(text: string | undefined): number | undefined {
   return value < 2 ** 32 ? value : undefined
 }
 
-/** The store's own times of a blob, those that it told (HTTP dates). */
+/** The store's own times of a blob, those that it told (HTTP dates), by this host's clock. */
 export type StoreTimes = Pick<Entry, 'createdMs' | 'writtenMs'>
 
-export function storeTimes(created: string, lastModified: string): StoreTimes {
-  const createdMs = Date.parse(created)
-  const writtenMs = Date.parse(lastModified)
+export function storeTimes(created: string, lastModified: string, aheadMs: number): StoreTimes {
+  const createdMs = Date.parse(created) - aheadMs
+  const writtenMs = Date.parse(lastModified) - aheadMs
   return { ...(!Number.isNaN(createdMs) && { createdMs }), ...(!Number.isNaN(writtenMs) && { writtenMs }) }
 }
 

@@ -1,8 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BlobEndpoint } from './azure-endpoint.ts'
-import { type BlobAnswer, answerError, networkError } from './azure-errors.ts'
+import { InnerAddressError } from '../../broker/inner-addresses.ts'
+import {
+  type BlobAnswer,
+  answerError,
+  foreignAnswer,
+  isOfService,
+  networkError,
+  noEndpoint,
+} from './azure-errors.ts'
 import { encodeBlobName } from './azure-names.ts'
 import { SharedKeySigner } from './azure-signing.ts'
+import { StoreClock } from './store-clock.ts'
+import type { StoreAddress } from './store-address.ts'
 import { Transport, type TransportLimits, isStaleConnection } from './azure-transport.ts'
 
 /**
@@ -32,9 +42,14 @@ export interface BlobRequest {
   readonly store?: Readonly<Record<string, string>>
   readonly body?: Buffer
   readonly into?: Buffer
-  /** Statuses that are answers to the caller and no errors, besides all below 400; not where the container is missing. */
-  readonly accept?: readonly number[]
+  /**
+   * Statuses, and the service's own error codes, that are answers to the caller and no errors, besides 2xx; not where the
+   * container is missing.
+   */
+  readonly accept?: readonly (number | string)[]
   readonly retries?: number
+  /** The endpoint is one that nobody has spoken to: what is there if it is no Blob service, is not told. */
+  readonly isProbe?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -48,13 +63,15 @@ export class BlobClient {
   readonly #host: string
   readonly #containerPath: string
   readonly #retry: RetryLimits
+  readonly #clock = new StoreClock()
 
   constructor(
     endpoint: BlobEndpoint,
     credentials: { readonly accountName: string; readonly sharedKey: string },
     limits: TransportLimits & RetryLimits,
+    address?: StoreAddress,
   ) {
-    this.#transport = new Transport(endpoint, limits)
+    this.#transport = new Transport(endpoint, limits, address)
     this.#signer = new SharedKeySigner(credentials.accountName, credentials.sharedKey)
     this.#host =
       endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
@@ -63,27 +80,43 @@ export class BlobClient {
   }
 
   /**
-   * The answer, if its status is below 400 or accepted. Throws a StoreError otherwise, after the retries that the kind of
-   * failure is worth; the signal's reason when aborted. All requests of this driver are harmless when repeated.
+   * The answer of the service, if its status is 2xx or accepted. Throws a StoreError otherwise, after the retries that the kind of
+   * failure is worth; the signal's reason when aborted. All requests of this driver are harmless when repeated; the answer
+   * to one that was says so, as the service may have done it already at an earlier try whose answer was lost.
    */
-  async request(request: BlobRequest): Promise<BlobAnswer> {
-    const { signal, accept, what, retries = this.#retry.retries } = request
+  async request(request: BlobRequest): Promise<BlobAnswer & { readonly isRepeated: boolean }> {
+    const { signal, accept, what, retries = this.#retry.retries, isProbe = false } = request
     const { maxBackoffMs } = this.#retry
-    for (let attempt = 0; ;) {
+    let isRepeated = false
+    for (let attempt = 0; ; isRepeated = true) {
       const outcome = await this.#exchange(request).catch((error: Error) => error)
       signal?.throwIfAborted()
       if (isStaleConnection(outcome)) continue
       const answered = !(outcome instanceof Error)
-      if (answered && isAccepted(outcome, accept)) return outcome
-      const problem = answered ? answerError(what(), outcome) : networkError(what(), outcome)
+      const isOurs = answered && isOfService(outcome)
+      const accepted = answered && isAccepted(outcome, accept)
+      if (isOurs && accepted) return { ...outcome, isRepeated }
+      const problem = !answered
+        ? networkError(what(), outcome)
+        : accepted
+          ? foreignAnswer(what(), outcome)
+          : answerError(what(), outcome)
       const askedMs = problem.retryAfterMs ?? 0
-      if (attempt >= retries || askedMs > maxBackoffMs || (answered && !retryable.has(outcome.status)))
-        throw problem
+      const isFinal = answered
+        ? !accepted && !retryable.has(outcome.status)
+        : !isProbe && outcome instanceof InnerAddressError
+      if (attempt >= retries || askedMs > maxBackoffMs || isFinal)
+        throw isProbe && !isOurs ? noEndpoint(what(), this.#host, problem) : problem
       const waitMs = Math.max(askedMs, this.#backoffMs(attempt++))
       await delay(waitMs, undefined, signal === undefined ? {} : { signal }).catch(() =>
         signal?.throwIfAborted(),
       )
     }
+  }
+
+  /** How much the service's clock is ahead of this host's, as far as its answers have told. */
+  get aheadMs(): number {
+    return this.#clock.aheadMs
   }
 
   close(): void {
@@ -96,7 +129,7 @@ export class BlobClient {
     return Math.min(minBackoffMs * 2 ** attempt, maxBackoffMs) * (0.5 + Math.random() / 2)
   }
 
-  #exchange(request: BlobRequest): Promise<BlobAnswer> {
+  async #exchange(request: BlobRequest): Promise<BlobAnswer> {
     const { method, blob, body, contentMd5, ifMatch, ifNoneMatch, into, signal } = request
     const path = blob === undefined ? this.#containerPath : `${this.#containerPath}/${encodeBlobName(blob)}`
     const query = request.query === undefined ? [] : sorted(request.query)
@@ -128,13 +161,17 @@ export class BlobClient {
     let target = path
     for (const [name, value] of query)
       target += `${target === path ? '?' : '&'}${name}=${encodeURIComponent(value)}`
-    return this.#transport.exchange({ method, target, headers, body, into, signal })
+    const askedMs = Date.now()
+    const answer = await this.#transport.exchange({ method, target, headers, body, into, signal })
+    this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
+    return answer
   }
 }
 
 /** A container that is missing is an error for every call, whatever the caller makes of a missing blob. */
-const isAccepted = ({ status, code }: BlobAnswer, accept: readonly number[] = []) =>
-  status < 400 || (accept.includes(status) && code !== 'ContainerNotFound')
+const isAccepted = ({ status, code = '' }: BlobAnswer, accept: readonly (number | string)[] = []) =>
+  (status >= 200 && status < 300) ||
+  ((accept.includes(status) || accept.includes(code)) && code !== 'ContainerNotFound')
 
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1))

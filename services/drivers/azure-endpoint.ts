@@ -25,7 +25,7 @@ const azureDomains = [
  * The Blob endpoint of a container. Account keys work on it whatever the account's namespace, so `dfs.` host names become
  * `blob.`. Azure's own endpoints take the account into the host name, whether `endpoint` has it already or not; so does
  * any other host that begins with the account's name; all others (emulators, gateways) get it as the first segment.
- * Throws GantryError INVALID_INPUT for an endpoint of Azure that belongs to no account or to another one.
+ * Throws GantryError NOT_ACCEPTED for an endpoint of Azure that belongs to no account or to another one.
  */
 export function blobEndpoint(options: {
   readonly accountName: string
@@ -54,7 +54,7 @@ function azureHost(account: string, host: string, domain: string): string {
   const owner = labels.length > 0 && !isZone(labels[0]) ? labels.shift() : account
   if ((service !== 'dfs' && service !== 'blob') || owner !== account || !labels.every(isZone)) {
     throw new GantryError(
-      'INVALID_INPUT',
+      'NOT_ACCEPTED',
       `endpoint ${host} is not the storage endpoint of account ${account}; give dfs.${domain} or ${account}.dfs.${domain}`,
       { details: [{ field: 'endpoint', problem: `is not an endpoint of account ${account}` }] },
     )

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { setStoreHosts } from '../../broker/inner-hosts.ts'
 import { type FailureClass, StoreError } from './driver.ts'
 
 /** An answer of the Blob service, read to its end. */
@@ -62,12 +63,16 @@ const fixes: Partial<Record<FailureClass, string>> = {
 }
 
 /** The class of an answer that is not a success. */
-export function failureOf({ status, code }: BlobAnswer): FailureClass {
+export function failureOf(answer: BlobAnswer): FailureClass {
+  const { status, code } = answer
   const known = code === undefined ? undefined : failureOfCode[code]
   if (known !== undefined) return known
   // The front end refuses a URL that it cannot decode before the Blob service sees it, without an error code.
   if (status === 400 && code === undefined) return 'name'
-  return failureOfStatus[status] ?? (status >= 500 ? 'unreachable' : 'io')
+  // Only the service itself knows that something is gone or was changed.
+  const said = failureOfStatus[status]
+  if ((said === 'gone' || said === 'changed') && !isOfService(answer)) return 'unreachable'
+  return said ?? (status >= 500 ? 'unreachable' : 'io')
 }
 
 /** The error of an answer. `what` names operation and object, such as `put of a.txt to container c of account x`. */
@@ -77,6 +82,28 @@ export function answerError(what: string, answer: BlobAnswer): StoreError {
   const id = answer.headers['x-ms-request-id']
   const said = `${answer.status} ${answer.code ?? 'without an error code'}${id === undefined ? '' : ` (request ${String(id)})`}`
   return failed(failure, what, said + missing, { retryAfterMs: retryAfterMs(answer) })
+}
+
+/** Whether an answer comes from a Blob service: a redirection, a proxy or any other server does not say so. */
+export const isOfService = ({ headers, code }: BlobAnswer): boolean =>
+  code !== undefined || headers['x-ms-request-id'] !== undefined || headers['x-ms-version'] !== undefined
+
+/** The error of an answer that would be right, if the Blob service had given it. */
+export const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError =>
+  failed('unreachable', what, `${status} without the headers of a Blob service`)
+
+/**
+ * The error for an endpoint that is no Blob service, or none that may be reached. It is the same whatever is there, and
+ * whether anything is: else whoever may add filesystems could find out what runs in inner networks.
+ * @param found for the log
+ */
+export function noEndpoint(what: string, host: string, found: StoreError): StoreError {
+  const said = `${host} is no Blob endpoint that can be reached`
+  const inner = `in an inner network it must be in the setting storeHosts ("${setStoreHosts}")`
+  return new StoreError('unreachable', `${what}: ${said}; ${fixes.unreachable}; ${inner}`, {
+    cause: found,
+    detail: found.message,
+  })
 }
 
 /** The error of a request that got no answer. */

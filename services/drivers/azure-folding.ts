@@ -12,13 +12,18 @@ import type { Entry, FileAttributes } from './driver.ts'
  */
 export class Folding {
   readonly #prefix: string
+  readonly #aheadMs: () => number
   /** Folders that may come up again. */
   #folders = new Set<string>()
   #found = false
 
-  /** @param prefix name of the folder with a slash at its end, empty for the root */
-  constructor(prefix: string) {
+  /**
+   * @param prefix name of the folder with a slash at its end, empty for the root
+   * @param aheadMs how much the store's clock is ahead of this host's
+   */
+  constructor(prefix: string, aheadMs: () => number) {
     this.#prefix = prefix
+    this.#aheadMs = aheadMs
   }
 
   /** Whether any blob showed that the folder exists. */
@@ -28,7 +33,9 @@ export class Folding {
 
   /** The entries of the next page that were not given before. */
   entries({ blobs, prefixes }: ListPage): Entry[] {
-    this.#found ||= blobs.length + prefixes.length > 0
+    // Nothing passed by, so that what was given may still come up again.
+    if (blobs.length + prefixes.length === 0) return []
+    this.#found = true
     const entries = [
       ...blobs.map((blob) => this.#blob(blob)),
       ...prefixes.map((prefix) => this.#folder(prefix.slice(this.#prefix.length, -1))),
@@ -43,7 +50,7 @@ export class Folding {
     const name = fullName.slice(this.#prefix.length)
     const attributes = {
       ...readAttributes(metadata, lastModified),
-      ...storeTimes(created, lastModified),
+      ...storeTimes(created, lastModified, this.#aheadMs()),
     }
     if (isFolderMarker(metadata)) return this.#folder(name, attributes)
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.

@@ -3,6 +3,7 @@ import * as https from 'node:https'
 import { http } from '../../broker/http.ts'
 import type { BlobEndpoint } from './azure-endpoint.ts'
 import type { BlobAnswer } from './azure-errors.ts'
+import type { StoreAddress } from './store-address.ts'
 
 export interface TransportLimits {
   readonly connectTimeoutMs: number
@@ -38,9 +39,14 @@ export class Transport {
   readonly #endpoint: BlobEndpoint
   readonly #limits: TransportLimits
   readonly #agent: Agent
+  readonly #address: StoreAddress | undefined
+  #version: number | undefined
   readonly #request: typeof http.request
 
-  constructor(endpoint: BlobEndpoint, limits: TransportLimits) {
+  /** @param address where connections may go; without it anywhere */
+  constructor(endpoint: BlobEndpoint, limits: TransportLimits, address?: StoreAddress) {
+    this.#address = address
+    this.#version = address?.version
     this.#endpoint = endpoint
     this.#limits = limits
     const options = { keepAlive: true, maxSockets: limits.connections, scheduling: 'lifo' } as const
@@ -49,13 +55,18 @@ export class Transport {
   }
 
   /**
-   * One exchange, whatever the status. Rejects with the signal's reason when aborted, else with the network's error
-   * (`code` as Node gives it, `ETIMEDOUT` for our own limits).
+   * One exchange, whatever the status. Rejects with the signal's reason when aborted, with InnerAddressError where the
+   * endpoint may not be, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
    */
   exchange(wire: WireRequest): Promise<BlobAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<BlobAnswer>()
     const { signal } = wire
     if (signal?.aborted === true) return Promise.reject(signal.reason)
+    try {
+      this.#requireAddress()
+    } catch (error) {
+      return Promise.reject(error)
+    }
     const request = this.#request({
       agent: this.#agent,
       host: this.#endpoint.host,
@@ -65,6 +76,7 @@ export class Transport {
       headers: wire.headers,
       timeout: this.#limits.idleTimeoutMs,
       ...(signal === undefined ? {} : { signal }),
+      ...(this.#address === undefined ? {} : { lookup: this.#address.lookup }),
     })
     const fail = (error: Error & { code?: string }) => {
       if (signal?.aborted === true) reject(signal.reason)
@@ -87,6 +99,16 @@ export class Transport {
     request.on('response', (response) => collect(response, wire.into, resolve, fail))
     request.end(wire.body)
     return promise
+  }
+
+  /** Connections that were made before what is allowed was changed are not used any more. */
+  #requireAddress(): void {
+    if (this.#address === undefined) return
+    this.#address.require()
+    const { version } = this.#address
+    if (version === this.#version) return
+    this.#version = version
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy()
   }
 
   /** Closes all connections; requests under way fail. */

@@ -35,7 +35,7 @@ export interface Entry {
   readonly nameCount?: number
   /** MD5 of the content, base64, where the store keeps one. */
   readonly md5?: string
-  /** When the store made it, whatever name it had then: milliseconds since 1970, where the store knows. */
+  /** When the store made it, whatever name it had then: milliseconds since 1970 by this host's clock, where the store knows. */
   readonly createdMs?: number
   /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
   readonly writtenMs?: number
@@ -116,6 +116,28 @@ export interface Continuation {
   }
 }
 
+/** Folders below which no symbolic link is followed, and what is behind one. */
+export interface Confinement {
+  readonly below: readonly StorePath[]
+  readonly links: 'gone' | 'refused'
+}
+
+/** A file that a store had when its identity was noted, and when the store had made it. Plain data. */
+export interface StoreWitness {
+  readonly file: string
+  readonly created: string
+}
+
+/** Which store something is, beyond its name: another one of the same name has another identity. Plain data. */
+export interface StoreIdentity {
+  /** Equal for as long as the store is the same and nobody changes its properties. */
+  readonly version: string
+  /** When the store was made, or its properties were changed last. */
+  readonly changed: string
+  /** Some of its files: any of them proves that it is the same store with other properties. */
+  readonly witnesses: StoreWitness[]
+}
+
 export interface Features {
   /**
    * The files are reachable with synchronous file system calls under this absolute folder. Between two such stores the
@@ -146,8 +168,31 @@ export interface Features {
 export interface Driver {
   readonly features: Features
 
+  /**
+   * Checks that the store still is where filesystems may be; whoever keeps a driver open asks before each use. Throws
+   * GantryError INVALID_INPUT. Not there where the driver looks at each connection that it makes.
+   */
+  requirePlace?(): void
+
+  /**
+   * Checks a folder without symbolic links that `localRoot` leads to; whoever goes past the driver asks before it is used.
+   * Throws StoreError `permission`.
+   */
+  requireRootAt?(real: Buffer): void
+
   /** Proves that the root is there and the credentials are taken. Throws `unreachable`, `refused` or `gone` (no such root). */
   probe(signal: AbortSignal): Promise<void>
+
+  /**
+   * Which store it is now: `was`, if that is the same one. Not there with `localRoot`, whose folders have identities of their
+   * own. Throws as `probe` does.
+   * @param was what it was; undefined to note it for the first time
+   * @returns with `isOther` when it is another one than it was
+   */
+  identify?(
+    was: StoreIdentity | undefined,
+    signal?: AbortSignal,
+  ): Promise<{ readonly identity: StoreIdentity; readonly isOther: boolean }>
 
   /**
    * The entries of a folder, in batches of at most 1,024; never the folder itself or markers that stand for it.
@@ -205,6 +250,13 @@ export interface Driver {
   persist?(path: StorePath): Promise<void>
 
   /**
+   * Resolves when a loss of power can take away nothing that was written on this host below any of the folders, by whomever,
+   * before this was called. It may take minutes. Not there where all that the store has answered for is safe. Throws `gone`
+   * without the root.
+   */
+  flush?(folders: readonly StorePath[], signal: AbortSignal): Promise<void>
+
+  /**
    * Gives what is there other attributes and leaves its content. Only what the store keeps, and what is not given is left.
    * Throws `gone` when nothing is there, `unsupported` for a symbolic link.
    */
@@ -244,10 +296,11 @@ export interface Driver {
   rename?(path: StorePath, to: StorePath): Promise<void>
 
   /**
-   * The same store for whoever keeps links as links: what one below the path leads out of the root to is not there (`gone`)
-   * instead of `permission`, as the link took the place of a folder. It holds nothing of its own that is to be closed.
+   * The same store for one job: no symbolic link below these folders is followed to another, also where it leads to one
+   * inside of the root. What is behind one is not there (`gone`), as for a source whose links are kept: the link took the
+   * place of a folder; or it is `refused` with `permission`. It holds nothing of its own that is to be closed.
    */
-  keepingLinks?(below: StorePath): Driver
+  confinedTo?(confinement: Confinement): Driver
 
   /** Releases connections. */
   close(): Promise<void>
@@ -266,6 +319,8 @@ export class StoreError extends Error {
   /** Milliseconds that the store asked to wait before the next try. */
   readonly retryAfterMs: number | undefined
   readonly side: StoreSide | undefined
+  /** For the log alone: callers are not to know it. */
+  readonly detail: string | undefined
   /** Whether something was to be removed there. */
   readonly isRemoval: boolean
 
@@ -276,6 +331,7 @@ export class StoreError extends Error {
       cause?: unknown
       retryAfterMs?: number
       side?: StoreSide | undefined
+      detail?: string | undefined
       isRemoval?: boolean
     } = {},
   ) {
@@ -285,6 +341,7 @@ export class StoreError extends Error {
     this.failure = failure
     this.retryAfterMs = options.retryAfterMs
     this.side = options.side
+    this.detail = options.detail
     this.isRemoval = options.isRemoval ?? false
   }
 

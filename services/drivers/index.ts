@@ -1,4 +1,5 @@
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import type { StoreBounds } from './bounds.ts'
 import type { Driver } from './driver.ts'
 import { LocalDriver } from './local.ts'
 
@@ -6,17 +7,28 @@ import { LocalDriver } from './local.ts'
 export type Side = 'source' | 'target'
 
 /**
- * The driver of a filesystem. No I/O yet: `probe` finds out whether the store is there.
- * Rejects with a GantryError INVALID_INPUT when an option is not one that the kind honours.
+ * The driver of a filesystem. `probe` finds out whether the store is there.
+ * Rejects with a GantryError INVALID_INPUT when an option is not one that the kind honours, or the store is not where
+ * filesystems may be.
  * What speaks to Azure is loaded with the first such filesystem: most hosts and threads have none.
+ * @param bounds where filesystems may be; without them nothing is looked at, for who only asks a driver what it is
  */
-export async function openDriver(spec: FilesystemSpec, side: Side = 'source'): Promise<Driver> {
+export async function openDriver(
+  spec: FilesystemSpec,
+  side: Side = 'source',
+  bounds?: StoreBounds,
+): Promise<Driver> {
   switch (spec.kind) {
-    case 'local':
-      return new LocalDriver(spec.options, side === 'target')
+    case 'local': {
+      const driver = new LocalDriver(spec.options, side === 'target', undefined, bounds)
+      driver.requirePlace()
+      return driver
+    }
     case 'adls2-shared-key': {
       const { Adls2Driver } = await import('./adls2.ts')
-      return new Adls2Driver(spec.options)
+      const driver = new Adls2Driver(spec.options, bounds)
+      driver.requirePlace()
+      return driver
     }
   }
 }

@@ -20,7 +20,7 @@ export interface Present {
   readonly refusedOwners: Set<string>
 }
 
-export const ownerOf = ({ uid, gid }: Stats): Owner => ({ uid, gid })
+export const ownerOf = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>): Owner => ({ uid, gid })
 
 /** A look at what there is; extended attributes are asked for only if some are to be given. */
 export function presentOf(fd: number, { extended }: FileAttributes): Present {

@@ -21,7 +21,6 @@ const failureByCode: Record<string, FailureClass> = {
   ENXIO: 'unsupported',
   ENODEV: 'unsupported',
   EXDEV: 'unsupported',
-  ESTALE: 'unreachable',
   ENOTCONN: 'unreachable',
   ETIMEDOUT: 'unreachable',
   EHOSTDOWN: 'unreachable',
@@ -80,6 +79,27 @@ export function orGone<T>(otherwise: T, work: () => T): T {
     const isGone = error instanceof StoreError && error.failure === 'gone'
     if (isGone || isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
     throw localError(error)
+  }
+}
+
+/**
+ * The error of a folder below a root. A handle that is stale (ESTALE: replaced on the file server) is that of one file or
+ * folder, which is tried again; only where the root's is stale too, the store as a whole is out of reach.
+ * @param look looks at the root, and throws what the system says of it
+ */
+export function belowRoot(error: unknown, look: () => void): unknown {
+  if (!isErrno(error, 'ESTALE')) return error
+  try {
+    look()
+    return error
+  } catch (cause) {
+    return isErrno(cause, 'ESTALE')
+      ? new StoreError(
+          'unreachable',
+          "the root's file handle is stale (ESTALE); mount the filesystem again",
+          { cause },
+        )
+      : error
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type Stats,
 } from 'node:fs'
 import { StoreError, type FileAttributes, type Losses, nothingLost, type Owner } from './driver.ts'
+import { closeEntry, type FolderEntries } from './folder-entries.ts'
 import { dress, permissionBits, type Present, presentOf, secondsOf } from './local-attributes.ts'
 import { isErrno, localError } from './local-errors.ts'
 import { permitted } from './local-rights.ts'
@@ -39,12 +40,30 @@ const chunkBack = Buffer.allocUnsafeSlow(chunkBytes)
 /** Opens for reading without following a link. Throws system errors, ELOOP for a symbolic link. */
 export const openForReading = (path: Buffer): number => permitted(() => openSync(path, readFlags), path)
 
+/** As `openForReading`; to be closed with `closeEntry`. */
+export const openEntry = (folder: FolderEntries, name: Uint8Array): number =>
+  permitted(
+    () => folder.open(name, readFlags),
+    () => folder.path(name),
+  )
+
+/** Opens what is pinned for reading: its path is a link of the system's own, which leads to nothing else. */
+export const openPinned = (path: Buffer): number =>
+  permitted(() => openSync(path, readFlags & ~constants.O_NOFOLLOW))
+
 /** Opens a file of ours for writing and reading back. */
 export const openForRewriting = (path: Buffer): number => permitted(() => openSync(path, rewriteFlags), path)
 
 /** Makes a new file for writing and reading back, with exactly these permission bits, or with the process's usual ones. */
-export function createFile(path: Buffer, mode: number | undefined): number {
-  const fd = permitted(() => openSync(path, createFlags, (mode ?? 0o666) & permissionBits))
+export const createFile = (path: Buffer, mode: number | undefined): number =>
+  created(mode, (bits) => openSync(path, createFlags, bits))
+
+/** As `createFile`; to be closed with `closeEntry`. */
+const createEntry = (folder: FolderEntries, name: Uint8Array, mode: number | undefined): number =>
+  created(mode, (bits) => folder.open(name, createFlags, bits))
+
+function created(mode: number | undefined, open: (bits: number) => number): number {
+  const fd = permitted(() => open((mode ?? 0o666) & permissionBits))
   if (mode !== undefined && (mode & umask & permissionBits) !== 0) fchmodSync(fd, mode & permissionBits)
   return fd
 }
@@ -82,30 +101,36 @@ function writeFully(fd: number, bytes: Buffer, length: number, position: number)
 /** How files of a folder are finished: what a new one has before it is given its attributes. */
 export type Look = (fd: number, attributes: FileAttributes) => Present
 
+/** Names in one folder: of a file, and of it while it is written. */
+export interface FileNames {
+  readonly name: Uint8Array
+  readonly temporary: Uint8Array
+}
+
 /**
  * Makes or replaces a file: `fill` writes it under the temporary name, and only when that is done does it get its own.
  * What fails leaves nothing behind. Throws what `fill` throws, and system errors.
  */
 export function replaceFile(
-  temporary: Buffer,
-  path: Buffer,
+  folder: FolderEntries,
+  { name, temporary }: FileNames,
   attributes: FileAttributes,
   fill: (fd: number) => void,
   look: Look = presentOf,
 ): Losses {
-  const fd = createFile(temporary, attributes.mode)
+  const fd = createEntry(folder, temporary, attributes.mode)
   try {
     let losses: Losses
     try {
       fill(fd)
       losses = dress(fd, attributes, look(fd, attributes))
     } finally {
-      closeSync(fd)
+      closeEntry(fd)
     }
-    permitted(() => renameSync(temporary, path))
+    permitted(() => folder.rename(temporary, name))
     return losses
   } catch (error) {
-    removeFile(temporary)
+    removeFile(folder.path(temporary))
     throw error
   }
 }
@@ -114,10 +139,15 @@ export function replaceFile(
  * Makes an empty file under its own name; undefined when something is there already. It is whole from its first moment, so
  * that it needs no temporary name: renaming costs as much as making it. Throws system errors.
  */
-export function makeEmptyFile(path: Buffer, attributes: FileAttributes, look: Look): Losses | undefined {
+export function makeEmptyFile(
+  folder: FolderEntries,
+  name: Uint8Array,
+  attributes: FileAttributes,
+  look: Look,
+): Losses | undefined {
   let fd: number
   try {
-    fd = createFile(path, attributes.mode)
+    fd = createEntry(folder, name, attributes.mode)
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return undefined
     throw error
@@ -125,7 +155,7 @@ export function makeEmptyFile(path: Buffer, attributes: FileAttributes, look: Lo
   try {
     return dress(fd, attributes, look(fd, attributes))
   } finally {
-    closeSync(fd)
+    closeEntry(fd)
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, type Stats, statSync } from 'node:fs'
 import { StoreError, type FileAttributes, type Losses } from './driver.ts'
 import { dress, presentOf } from './local-attributes.ts'
 import { isErrno } from './local-errors.ts'
@@ -17,11 +17,16 @@ const ownMode = process.getuid?.() === 0 ? 0 : 0o700
 /**
  * Makes the folder, or gives the one that is there the mode; without a mode it is left as it is. Throws `unsupported`
  * when something that is no folder stands there (a symbolic link is none), and system errors.
+ * @param check of one that is there already, before anything is done to it
  */
-export function makeFolder(absolutePath: Buffer, mode: number | undefined): void {
-  if (mode === undefined) return makeFolderAsUsual(absolutePath)
+export function makeFolder(
+  absolutePath: Buffer,
+  mode: number | undefined,
+  check: (found: Stats) => void = () => undefined,
+): void {
+  if (mode === undefined) return void mkdirOrFind(absolutePath, 0o777, check)
   const wanted = (mode & folderModeMask) | ownMode
-  const isNew = mkdirOrFind(absolutePath, wanted)
+  const isNew = mkdirOrFind(absolutePath, wanted, check)
   const found = lstatSync(absolutePath).mode & 0o7777
   if (found === wanted) return
   try {
@@ -32,19 +37,19 @@ export function makeFolder(absolutePath: Buffer, mode: number | undefined): void
   }
 }
 
-const makeFolderAsUsual = (absolutePath: Buffer): void => void mkdirOrFind(absolutePath, 0o777)
-
 /** Whether the folder is new. */
-function mkdirOrFind(absolutePath: Buffer, mode: number): boolean {
+function mkdirOrFind(absolutePath: Buffer, mode: number, check: (found: Stats) => void): boolean {
   try {
     mkdirSync(absolutePath, { mode })
     return true
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
   }
-  if (!lstatSync(absolutePath).isDirectory()) {
+  const found = lstatSync(absolutePath)
+  if (!found.isDirectory()) {
     throw new StoreError('unsupported', 'something that is no folder stands where the folder should go')
   }
+  check(found)
   return false
 }
 

@@ -1,8 +1,8 @@
 import { lstatSync, readlinkSync, statSync, type Stats } from 'node:fs'
 import { StoreError, type StorePath } from './driver.ts'
 import { isErrno } from './local-errors.ts'
-import { openForReading } from './local-file.ts'
-import { contains, parentOf, realPath, type LocalRoot } from './local-root.ts'
+import { openForReading, openPinned } from './local-file.ts'
+import { contains, parentOf, Pinned, realPath, type LocalRoot } from './local-root.ts'
 
 /**
  * Links to folders on one path that are followed. Two folders that link to each other's neighbours, and those to theirs,
@@ -12,30 +12,41 @@ const maxFollowed = 8
 
 /** The file or folder that a symbolic link leads to in the end. */
 export interface Followed {
-  /** Absolute, without links in it. */
-  readonly real: Buffer
+  /** Leads to it, and to nothing else, while the work on it goes on. */
+  readonly path: Buffer
   readonly stat: Stats
 }
 
 /**
- * Follows a link. Throws `permission` when it leads out of the root, `unsupported` when it leads to nothing, to a folder
- * that it is in, or through too many links; and system errors.
+ * Work on what a link leads to. Throws `permission` when that is outside of the root, `unsupported` when it is nothing, a
+ * folder that the link is in, or behind too many links; and system errors.
+ * @param absolute of the path
  */
-export function followLink(root: LocalRoot, path: StorePath): Followed {
-  const real = realTarget(root, path)
-  root.requireInside(real)
-  const stat = statSync(real)
-  if (stat.isDirectory()) requireNew(root, path, real)
-  return { real, stat }
+export function following<T>(
+  root: LocalRoot,
+  path: StorePath,
+  absolute: Buffer,
+  work: (followed: Followed) => T,
+): T {
+  const at = led(absolute, () => Pinned.endOf(absolute))
+  try {
+    const place = at.place()
+    root.requireInside(place)
+    const stat = statSync(at.path)
+    if (stat.isDirectory()) requireNew(root, path, place)
+    return work({ path: at.path, stat })
+  } finally {
+    at.close()
+  }
 }
 
-function realTarget(root: LocalRoot, path: StorePath): Buffer {
+function led<T>(absolute: Buffer, follow: () => T): T {
   try {
-    return realPath(root.absolute(path))
+    return follow()
   } catch (error) {
     if (isErrno(error, 'ELOOP')) throw refused('leads round in a circle', error)
     // The link itself was there a moment ago; if it is not, it has gone.
-    if (isErrno(error, 'ENOENT') && lstatSync(root.absolute(path), { throwIfNoEntry: false }) !== undefined)
+    if (isErrno(error, 'ENOENT') && lstatSync(absolute, { throwIfNoEntry: false }) !== undefined)
       throw refused('leads to nothing', error)
     throw error
   }
@@ -56,13 +67,16 @@ function requireNew(root: LocalRoot, path: StorePath, real: Buffer): void {
 const refused = (why: string, cause?: unknown) =>
   new StoreError('unsupported', `the symbolic link ${why}; it is not followed`, { cause })
 
-/** Opens a file for reading, through a link only if that is wanted. Throws StoreErrors and system errors. */
-export function openSource(root: LocalRoot, path: StorePath, follow: boolean): number {
+/**
+ * Opens a file for reading, through a link only if that is wanted. Throws StoreErrors and system errors.
+ * @param absolute of the path
+ */
+export function openSource(root: LocalRoot, path: StorePath, absolute: Buffer, follow: boolean): number {
   try {
-    return openForReading(root.absolute(path))
+    return openForReading(absolute)
   } catch (error) {
     if (!follow || !isErrno(error, 'ELOOP')) throw error
-    return openForReading(followLink(root, path).real)
+    return following(root, path, absolute, (followed) => openPinned(followed.path))
   }
 }
 

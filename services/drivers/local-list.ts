@@ -1,8 +1,9 @@
-import { lstatSync, opendirSync, type Dir, type Dirent, type Stats } from 'node:fs'
+import { opendirSync, type Dir, type Dirent } from 'node:fs'
 import type { Entry } from './driver.ts'
+import { type EntryStats, FolderEntries } from './folder-entries.ts'
 import { ownerOf } from './local-attributes.ts'
 import { permitted } from './local-rights.ts'
-import { FolderPaths } from './local-root.ts'
+import type { Pinned } from './local-root.ts'
 
 /** Most entries in one batch of a listing, as the driver interface promises. */
 const maxBatchLength = 1024
@@ -27,12 +28,12 @@ export function rawName(dirent: Dirent): Buffer {
  * The entries of a folder in batches; throws system errors. Names are read as bytes: decoded as UTF-8, two different
  * files can get one name. Only what has a size or a mode is looked at by itself, the type comes with the name.
  */
-export function* listFolder(absoluteFolder: Buffer): Generator<Entry[]> {
-  using folder = openFolder(absoluteFolder)
-  const paths = new FolderPaths(absoluteFolder)
+export function* listFolder(opened: Pinned): Generator<Entry[]> {
+  using folder = openFolder(opened.path)
+  const entries = new FolderEntries(opened)
   let batch: Entry[] = []
   for (let dirent = folder.readSync(); dirent !== null; dirent = folder.readSync()) {
-    const entry = entryOf(dirent, paths)
+    const entry = entryOf(dirent, entries)
     if (entry !== undefined) batch.push(entry)
     if (batch.length === maxBatchLength) {
       yield batch
@@ -43,17 +44,17 @@ export function* listFolder(absoluteFolder: Buffer): Generator<Entry[]> {
 }
 
 /** Undefined when the entry has gone since its name was read. */
-function entryOf(dirent: Dirent, paths: FolderPaths): Entry | undefined {
+function entryOf(dirent: Dirent, entries: FolderEntries): Entry | undefined {
   const name = rawName(dirent)
   if (dirent.isFile() || dirent.isDirectory()) {
-    const stat = permitted(() => lstatSync(paths.of(name), { throwIfNoEntry: false }))
+    const stat = permitted(() => entries.look(name))
     return stat === undefined ? undefined : statEntry(name, stat)
   }
   return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0 }
 }
 
 /** The entry that a look at it found. */
-export function statEntry(name: Buffer, stat: Stats): Entry {
+export function statEntry(name: Buffer, stat: EntryStats): Entry {
   const type = stat.isFile()
     ? 'file'
     : stat.isDirectory()

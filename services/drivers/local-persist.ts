@@ -9,8 +9,7 @@ import { parentOf } from './local-root.ts'
 export function persistEntry(absolutePath: Buffer): void {
   // A link has no content but its name.
   if (lstatSync(absolutePath).isFile()) sync(absolutePath)
-  const folder = parentOf(absolutePath)
-  sync(folder.length === 0 ? Buffer.from('/') : folder)
+  sync(Buffer.concat([parentOf(absolutePath), Buffer.from('/.')]))
 }
 
 function sync(path: Buffer): void {

@@ -1,7 +1,15 @@
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
 import { StoreError, type StorePath } from './driver.ts'
 import { isErrno, localError } from './local-errors.ts'
-import { contains, realPath, type LocalRoot } from './local-root.ts'
+import {
+  contains,
+  nameOf,
+  parentOf,
+  pathOnly,
+  realPath,
+  throughDescriptor,
+  type LocalRoot,
+} from './local-root.ts'
 import { textFromPath } from './path-text.ts'
 
 /**
@@ -45,8 +53,6 @@ const fileRights = 0o600
 const modeBits = 0o7777
 const setGroupId = 0o2000
 
-/** From Linux's <fcntl.h>: opens what may not be read, to look at it and change its mode, and never another thing. */
-const pathOnly = 0o10000000
 const isLinux = process.platform === 'linux'
 
 /** Others may put a mode back again and again; after so many times it is a failure, which is tried again later. */
@@ -81,12 +87,12 @@ const isSame = (a: Scope, b: Scope): boolean =>
  * the folder or file of somebody else that is in the way.
  * @param self absolute path of what is opened itself, so that its own mode counts too
  */
-export function permitted<T>(call: () => T, self?: Buffer): T {
+export function permitted<T>(call: () => T, self?: Buffer | (() => Buffer)): T {
   try {
     return call()
   } catch (error) {
     if (scope === undefined || !isErrno(error, 'EACCES')) throw error
-    return permittedWithLoans(scope, call, self)
+    return permittedWithLoans(scope, call, typeof self === 'function' ? Buffer.from(self()) : self)
   }
 }
 
@@ -185,7 +191,8 @@ function lend(fd: number): Loan | undefined {
     const before = stat.mode & modeBits
     const lent = before | (stat.isDirectory() ? folderRights : stat.isFile() ? fileRights : 0)
     if (lent === before || !isOurs(stat)) return undefined
-    chmodSync(pathOf(fd), lent)
+    // What was opened without being read takes no `fchmod`.
+    chmodSync(throughDescriptor(fd), lent)
     return { fd, before, lent }
   } catch {
     return undefined
@@ -196,12 +203,9 @@ function lend(fd: number): Loan | undefined {
 const isOurs = ({ uid, gid, mode }: Stats): boolean =>
   uid === process.geteuid?.() && ((mode & setGroupId) === 0 || process.getgroups?.().includes(gid) === true)
 
-/** What was opened without being read takes no `fchmod`. */
-const pathOf = (fd: number): string => `/proc/self/fd/${fd}`
-
 function putBack({ fd, before, lent }: Loan): void {
   try {
-    if ((fstatSync(fd).mode & modeBits) === lent) chmodSync(pathOf(fd), before)
+    if ((fstatSync(fd).mode & modeBits) === lent) chmodSync(throughDescriptor(fd), before)
   } catch {
     // As after a kill: what comes next gives the source's mode.
   }
@@ -226,7 +230,9 @@ function explained(error: unknown, { root, folders }: Scope, self: Buffer | unde
 function foreignAt(path: Buffer): { readonly path: Buffer; readonly uid: number } | undefined {
   try {
     const { uid } = lstatSync(path)
-    return uid === process.geteuid?.() ? undefined : { path, uid }
+    // What was reached through a descriptor has a name that says something to people.
+    const named = Buffer.concat([realPath(parentOf(path)), Buffer.from('/'), nameOf(path)])
+    return uid === process.geteuid?.() ? undefined : { path: named, uid }
   } catch {
     return undefined
   }

@@ -1,7 +1,11 @@
-import { lstatSync, realpathSync } from 'node:fs'
-import { StoreError, type StorePath } from './driver.ts'
+import { closeSync, constants, lstatSync, openSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { type Confinement, StoreError, type StorePath } from './driver.ts'
+import { belowRoot, isErrno } from './local-errors.ts'
+import { isWithin } from './path-text.ts'
 
 const slash = 0x2f
+const slashBytes = Buffer.of(slash)
+const dot = Buffer.of(0x2e)
 
 /** Longest path that Linux takes, with its closing NUL. */
 const maxPathBytes = 4096
@@ -12,19 +16,117 @@ export const parentOf = (path: StorePath): StorePath => path.subarray(0, Math.ma
 /** The last segment. */
 export const nameOf = (path: StorePath): Buffer => path.subarray(path.lastIndexOf(slash) + 1)
 
+/** From Linux's <fcntl.h>: opens what may not be read, to look at it or go on from it, and never another thing. */
+export const pathOnly = 0o10000000
+
+/** A path that leads to what a descriptor has open, whatever names that has by now. */
+export const throughDescriptor = (fd: number): string => `${descriptors}/${fd}`
+
+/** With the number that this process has there: the link `self` costs each path half a microsecond. */
+const descriptors = ownDescriptors()
+
+function ownDescriptors(): string {
+  try {
+    return `/proc/${readlinkSync('/proc/self')}/fd`
+  } catch {
+    // What is below is not there either, and nobody asks for it.
+    return '/proc/self/fd'
+  }
+}
+
+/**
+ * Something of the host, mostly a folder, that stays the same one until it is closed, whatever takes its place. Only who
+ * holds it may use its path: the number in it is given to something else later.
+ */
+export class Pinned implements Disposable {
+  /** Absolute, and leads to what was pinned; entries of a folder are reached through it. */
+  readonly path: Buffer
+  #fd: number | undefined
+
+  private constructor(path: Buffer, fd: number | undefined) {
+    this.path = path
+    this.#fd = fd
+  }
+
+  /** Throws system errors. */
+  static at(absolute: Buffer, flags = 0): Pinned {
+    const fd = openSync(absolute, pathOnly | flags)
+    return new Pinned(Buffer.from(throughDescriptor(fd), 'latin1'), fd)
+  }
+
+  /** What a path leads to in the end. Throws system errors. */
+  static endOf(absolute: Buffer): Pinned {
+    return hasDescriptors ? Pinned.at(absolute) : new Pinned(realPath(absolute), undefined)
+  }
+
+  /** By its name alone, where the system has no descriptors to go on from. */
+  static named(absolute: Buffer): Pinned {
+    return new Pinned(absolute, undefined)
+  }
+
+  /** Undefined where the system has none to go on from, and once it is closed. */
+  get descriptor(): number | undefined {
+    return this.#fd
+  }
+
+  /** Where it is by now, without symbolic links: the system's own knowledge. Throws system errors. */
+  place(): Buffer {
+    return this.#fd === undefined ? realPath(this.path) : readlinkSync(this.path, { encoding: 'buffer' })
+  }
+
+  /** Absolute path of an entry. */
+  entry(name: Uint8Array): Buffer {
+    return below(this.path, name)
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+const below = (folder: Buffer, path: Uint8Array): Buffer =>
+  Buffer.concat(folder.length === 1 ? [folder, path] : [folder, slashBytes, path])
+
+/** Whether the system has such paths: Linux with /proc. */
+const hasDescriptors = isReachable()
+
+function isReachable(): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    using root = Pinned.at(Buffer.from('/'))
+    return root.place().equals(Buffer.from('/')) && lstatSync(root.entry(dot)).isDirectory()
+  } catch {
+    return false
+  }
+}
+
 /** The folder of the host that is a filesystem's root: absolute paths, and the guard that nothing leaves it. */
 export class LocalRoot {
   /** Absolute, without a slash at its end unless it is `/` itself. */
   readonly folder: Buffer
   /** Whether we may give ourselves rights to what is ours in it (`local-rights.ts`): never at a source. */
   readonly mayLend: boolean
-  readonly #linksKeptBelow: StorePath | undefined
+  readonly #confinement: Confinement
   readonly #prefix: Buffer
+  readonly #requirePlace: ((place: Buffer) => void) | undefined
+  /** Places of folders by their absolute paths, as latin1: of the root, and of those that it is confined to. */
+  readonly #places = new Map<string, Buffer>()
 
-  /** @param linksKeptBelow of a source: the path below which links are kept as links, so that nothing is behind them */
-  constructor(folder: Buffer, mayLend = false, linksKeptBelow?: StorePath) {
+  /** @param requirePlace throws when the root may not be where its path leads to by now */
+  constructor(
+    folder: Buffer,
+    mayLend = false,
+    confinement: Confinement = { below: [], links: 'refused' },
+    requirePlace?: (place: Buffer) => void,
+  ) {
     this.mayLend = mayLend
-    this.#linksKeptBelow = linksKeptBelow
+    this.#requirePlace = requirePlace
+    this.#confinement = confinement
     let end = folder.length
     while (end > 1 && folder[end - 1] === slash) end--
     this.folder = Buffer.from(folder.subarray(0, end))
@@ -42,22 +144,29 @@ export class LocalRoot {
   }
 
   /**
-   * Throws `permission` when the folder lies outside the root because a symbolic link on the way to it leads there, and
-   * `gone` when there is no such folder, or one that is kept took the place of a folder above it. Links that stay inside
-   * are allowed: a migration may begin at one.
+   * Opens a folder to work on its entries. What is opened is checked, not its path: whoever may write in the filesystem can
+   * replace a folder by a symbolic link at any moment, also between a check of the path and its use.
    *
-   * It is asked once for a batch of names in a folder, not for each name: resolving costs a system call for every
-   * segment, and between the question and the use of its answer a link can be put there either way. The last segment of
-   * each name is not covered by this: it is opened with O_NOFOLLOW, and replaced by rename, which does not follow.
+   * Throws `permission` when a symbolic link on the way leads out of the root, or is below a folder that the work is
+   * confined to; there it is `gone` where links are kept. Throws system errors, ENOENT when there is no such folder.
+   * Elsewhere links that stay inside of the root are followed: a migration may begin at one.
+   *
+   * The last segment of each name in the folder is not covered: it is opened with O_NOFOLLOW, and replaced by rename, which
+   * does not follow.
    */
-  confine(folder: StorePath): void {
-    // Nothing lies outside of /.
-    if (this.folder.length === 1) return
-    const real = realPath(this.absolute(folder))
-    if (this.#isInside(real)) return
-    if (this.#isBehindKept(folder))
-      throw new StoreError('gone', 'a symbolic link took the place of a folder on this path')
-    throw leadsOut()
+  open(folder: StorePath): Pinned {
+    try {
+      return this.#opened(folder)
+    } catch (error) {
+      throw belowRoot(error, () => statSync(this.folder))
+    }
+  }
+
+  #opened(folder: StorePath): Pinned {
+    const base = this.#baseOf(folder)
+    if (!hasDescriptors) return this.#checkedByName(folder, base)
+    if (base === undefined) return this.#openInside(folder)
+    return this.#openAsNamed(base, folder) ?? this.#walk(base, folder)
   }
 
   /** Throws `permission` when a path without symbolic links in it lies outside of the root. */
@@ -66,18 +175,110 @@ export class LocalRoot {
   }
 
   #isInside(real: Buffer): boolean {
-    return contains(realPath(this.folder), real)
+    // Nothing lies outside of /.
+    if (this.folder.length === 1) return true
+    return contains(this.#placeOf(this.folder), real) || contains(this.#placeNow(this.folder), real)
   }
 
-  /** Whether a link that is kept is on the way to a folder. Looks from above, so that nothing behind it is looked at. */
-  #isBehindKept(folder: StorePath): boolean {
-    if (this.#linksKeptBelow === undefined) return false
-    for (let end = this.#linksKeptBelow.length; end < folder.length;) {
-      const next = folder.indexOf(slash, end + 1)
-      end = next === -1 ? folder.length : next
-      if (lstatSync(this.absolute(folder.subarray(0, end))).isSymbolicLink()) return true
+  /** The outermost of the folders that the work is confined to. */
+  #baseOf(folder: StorePath): StorePath | undefined {
+    let found: StorePath | undefined
+    for (const base of this.#confinement.below)
+      if (isWithin(base, folder) && (found === undefined || base.length < found.length)) found = base
+    return found
+  }
+
+  #openInside(folder: StorePath): Pinned {
+    const opened = Pinned.at(this.absolute(folder), constants.O_DIRECTORY)
+    try {
+      if (this.folder.length > 1) this.requireInside(opened.place())
+      return opened
+    } catch (error) {
+      opened.close()
+      throw error
     }
-    return false
+  }
+
+  /**
+   * The usual case in two system calls, however long the path: the system says that what was opened is where the path says.
+   * Undefined when it does not, for whatever reason.
+   */
+  #openAsNamed(base: StorePath, folder: StorePath): Pinned | undefined {
+    let opened: Pinned | undefined
+    try {
+      opened = Pinned.at(this.absolute(folder), constants.O_DIRECTORY)
+      const place = opened.place()
+      const top = this.absolute(base)
+      const rest = base.length === 0 ? folder : folder.subarray(base.length + 1)
+      for (const from of [() => this.#placeOf(top), () => this.#placeNow(top)]) {
+        const itsPlace = from()
+        if (!this.#isInside(itsPlace)) break
+        if (place.equals(rest.length === 0 ? itsPlace : below(itsPlace, rest))) return opened
+      }
+    } catch {
+      // The walk finds out what is wrong.
+    }
+    opened?.close()
+    return undefined
+  }
+
+  /** Goes down from folder to folder: also where the system writes names in another way, as without regard to case. */
+  #walk(base: StorePath, folder: StorePath): Pinned {
+    let at = this.#openInside(base)
+    for (let done = base.length === 0 ? 0 : base.length + 1; done < folder.length;) {
+      const next = folder.indexOf(slash, done)
+      const end = next === -1 ? folder.length : next
+      const path = below(at.path, folder.subarray(done, end))
+      using _above = at
+      at = this.#openBelow(path)
+      done = end + 1
+    }
+    return at
+  }
+
+  #openBelow(path: Buffer): Pinned {
+    try {
+      return Pinned.at(path, constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    } catch (error) {
+      const isLink =
+        isErrno(error, 'ENOTDIR') && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+      throw isLink ? this.#refusedLink() : error
+    }
+  }
+
+  /** Where the system has no descriptors to go on from: a link that is put there after this is followed. */
+  #checkedByName(folder: StorePath, base: StorePath | undefined): Pinned {
+    const absolute = this.absolute(folder)
+    const real = realPath(absolute)
+    if (base !== undefined) {
+      for (let end = base.length; end < folder.length;) {
+        const next = folder.indexOf(slash, end + 1)
+        end = next === -1 ? folder.length : next
+        if (lstatSync(this.absolute(folder.subarray(0, end))).isSymbolicLink()) throw this.#refusedLink()
+      }
+    }
+    this.requireInside(real)
+    return Pinned.named(absolute)
+  }
+
+  #refusedLink(): StoreError {
+    return this.#confinement.links === 'gone'
+      ? new StoreError('gone', 'a symbolic link took the place of a folder on this path')
+      : new StoreError(
+          'permission',
+          'a symbolic link took the place of a folder on this path, and links are not followed here; replace it by a folder',
+        )
+  }
+
+  #placeOf(absolute: Buffer): Buffer {
+    return this.#places.get(absolute.toString('latin1')) ?? this.#placeNow(absolute)
+  }
+
+  #placeNow(absolute: Buffer): Buffer {
+    const place = realPath(absolute)
+    if (absolute === this.folder) this.#requirePlace?.(place)
+    this.#places.set(absolute.toString('latin1'), place)
+    return place
   }
 }
 
@@ -92,9 +293,7 @@ export const realPath = (path: Buffer): Buffer => realpathSync.native(path, { en
 
 /** Whether a path without symbolic links is a folder, or lies in it. */
 export const contains = (folder: Buffer, path: Buffer): boolean =>
-  folder.length === 1 ||
-  path.equals(folder) ||
-  (path[folder.length] === slash && path.subarray(0, folder.length).equals(folder))
+  folder.length === 1 || isWithin(folder, path)
 
 /** Absolute paths of the entries of one folder, all in one buffer: a path is valid until the next is asked for. */
 export class FolderPaths {

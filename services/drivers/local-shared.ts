@@ -2,12 +2,11 @@ import { closeSync } from 'node:fs'
 import type { StorePath, Upload } from './driver.ts'
 import { openForRewriting, removeFile } from './local-file.ts'
 import { readParts } from './local-parts.ts'
-import { FolderPaths, parentOf, type LocalRoot } from './local-root.ts'
+import { FolderPaths, parentOf } from './local-root.ts'
 import { constructionOf, partsName, sharedName, temporaryNames } from './local-temporary.ts'
 import {
   constructionFor,
   createConstruction,
-  join,
   removeConstruction,
   tokenOf,
   type UploadPlan,
@@ -16,18 +15,19 @@ import {
 /**
  * Makes a temporary file that several processes write to, or returns the one that is there already. What else several
  * processes have written of the same file, of another version or generation, is removed. Throws system errors.
+ * @param absolute of the path
  */
 export function beginSharedUpload(
-  root: LocalRoot,
   path: StorePath,
+  absolute: Buffer,
   plan: UploadPlan,
   { version, generation }: { readonly version: string; readonly generation: number },
 ): Upload {
   const construction = { ...constructionFor(path, plan, version), generation }
-  const folder = root.absolute(parentOf(path))
+  const folder = parentOf(absolute)
   const there = find(folder, plan.tag, construction)
   const name = there?.name ?? sharedName(plan.tag, construction)
-  const temporary = root.absolute(join(parentOf(path), name))
+  const temporary = new FolderPaths(folder).of(name)
   const fd = there === undefined ? createConstruction(temporary, true) : openForRewriting(temporary)
   try {
     const partCount = Math.ceil(plan.sizeBytes / plan.partBytes)

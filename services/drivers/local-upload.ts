@@ -13,8 +13,8 @@ import { dress, presentOf } from './local-attributes.ts'
 import { isErrno } from './local-errors.ts'
 import { createFile, openForRewriting, removeFile, writeVerified } from './local-file.ts'
 import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './local-parts.ts'
-import { lending, permitted } from './local-rights.ts'
-import { FolderPaths, nameOf, parentOf, type LocalRoot } from './local-root.ts'
+import { permitted } from './local-rights.ts'
+import { FolderPaths, nameOf, type Pinned, parentOf } from './local-root.ts'
 import {
   abandonedNames,
   constructionOf,
@@ -41,22 +41,26 @@ export interface UploadPlan {
   readonly partBytes: number
 }
 
-/** Makes the temporary file, or takes over that of a writer that is dead. Throws system errors. */
+/**
+ * Makes the temporary file, or takes over that of a writer that is dead. Throws system errors.
+ * @param absolute of the path
+ */
 export function beginUpload(
-  root: LocalRoot,
   path: StorePath,
+  absolute: Buffer,
   plan: UploadPlan,
   continuation: Continuation | undefined,
 ): Upload {
   const { sizeBytes, tag, partBytes } = plan
   const construction = continuation && constructionFor(path, plan, continuation.version)
   const name = temporaryName(tag, construction)
-  const temporary = root.absolute(join(parentOf(path), name))
+  const folder = parentOf(absolute)
+  const temporary = new FolderPaths(folder).of(name)
   const { liveThreads } = continuation ?? {}
   const written =
     construction === undefined || liveThreads === undefined
       ? undefined
-      : takeOver(root.absolute(parentOf(path)), temporary, tag, { construction, liveThreads })
+      : takeOver(folder, temporary, tag, { construction, liveThreads })
   const fd =
     written === undefined
       ? createConstruction(temporary, construction !== undefined)
@@ -155,35 +159,36 @@ export function removeConstruction(temporary: Buffer): void {
   endParts(temporary)
 }
 
-interface UploadPaths {
-  /** The folder that it is in, relative to the root. */
-  readonly folder: StorePath
-  /** Absolute, as the file will be named. */
+/** Absolute paths of an upload, through its folder. */
+export interface UploadPaths {
+  /** As the file will be named. */
   readonly path: Buffer
-  /** Absolute, as it is named while it is written. */
+  /** As it is named while it is written. */
   readonly temporary: Buffer
   readonly inode: string
 }
 
-/** Throws `unsupported` for a token that is none of ours. */
-export function uploadPaths(root: LocalRoot, upload: Upload): UploadPaths {
-  const paths = readToken(root, upload.token)
-  if (paths === undefined) throw new StoreError('unsupported', 'this is no token of an upload')
-  return paths
-}
-
-function readToken(root: LocalRoot, token: string): UploadPaths | undefined {
+/**
+ * Where an upload is: its folder, relative to the root, and what is in that once it is open. Throws `unsupported` for a
+ * token that is none of ours.
+ */
+export function uploadOf({ token }: Upload): {
+  readonly folder: StorePath
+  readonly pathsIn: (opened: Pinned) => UploadPaths
+} {
   const [, pathText = '', name = '', inode = ''] = tokenPattern.exec(token) ?? []
   const path = Buffer.from(pathText, 'base64url')
   const temporary = Buffer.from(name, 'latin1')
   // Whoever could change a token must not get a file of the user's written over or removed.
-  if (!isTemporaryName(temporary) || path.length === 0 || problemOfPath(path) !== undefined) return undefined
-  const folder = parentOf(path)
-  return { folder, path: root.absolute(path), temporary: root.absolute(join(folder, temporary)), inode }
+  if (!isTemporaryName(temporary) || path.length === 0 || problemOfPath(path) !== undefined)
+    throw new StoreError('unsupported', 'this is no token of an upload')
+  const pathsIn = (opened: Pinned) => ({
+    path: opened.entry(nameOf(path)),
+    temporary: opened.entry(temporary),
+    inode,
+  })
+  return { folder: parentOf(path), pathsIn }
 }
-
-export const join = (folder: Buffer, name: Buffer) =>
-  folder.length === 0 ? name : Buffer.concat([folder, Buffer.from('/'), name])
 
 /** Opens the file under construction. Throws `io`, which is worth another try with a new upload, when it is gone. */
 export function openUpload(temporary: Buffer): number {
@@ -197,43 +202,35 @@ export function openUpload(temporary: Buffer): number {
 const lost = () => new StoreError('io', 'the file under construction is no longer there')
 
 export function writePart(
-  root: LocalRoot,
-  upload: Upload,
+  temporary: Buffer,
   { index, offset }: { readonly index: number; readonly offset: number },
   bytes: Buffer,
 ): void {
-  const { folder, temporary } = uploadPaths(root, upload)
-  lending(root, [folder], () => {
-    const fd = openUpload(temporary)
-    try {
-      writeVerified(fd, bytes, offset)
-      if (isShared(temporary)) fdatasyncSync(fd)
-      markPart(temporary, index)
-    } finally {
-      closeSync(fd)
-    }
-  })
+  const fd = openUpload(temporary)
+  try {
+    writeVerified(fd, bytes, offset)
+    if (isShared(temporary)) fdatasyncSync(fd)
+    markPart(temporary, index)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** Parts of an upload that are written; undefined when it is over. */
-export function writtenParts(root: LocalRoot, upload: Upload): readonly number[] | undefined {
-  const { folder, temporary } = uploadPaths(root, upload)
-  return lending(root, [folder], () => {
-    const stat = permitted(() => lstatSync(temporary, { throwIfNoEntry: false }))
-    return stat === undefined ? undefined : (readParts(temporary) ?? [])
-  })
+export function writtenParts(temporary: Buffer): readonly number[] | undefined {
+  const stat = permitted(() => lstatSync(temporary, { throwIfNoEntry: false }))
+  return stat === undefined ? undefined : (readParts(temporary) ?? [])
 }
 
 /**
  * Gives the file its mode, time and name. Repeated, it finds the temporary file gone and its inode under the name.
  * Throws `corrupt` for a wrong size, `io` when the file under construction is gone, and system errors.
  */
-export function commitUpload(root: LocalRoot, upload: Upload, attributes: FileAttributes): Losses {
-  const paths = uploadPaths(root, upload)
-  return lending(root, [paths.folder], () => commit(paths, upload, attributes))
-}
-
-function commit({ path, temporary, inode }: UploadPaths, upload: Upload, attributes: FileAttributes): Losses {
+export function commitUpload(
+  { path, temporary, inode }: UploadPaths,
+  upload: Upload,
+  attributes: FileAttributes,
+): Losses {
   let fd: number
   try {
     fd = openForRewriting(temporary)
@@ -261,10 +258,4 @@ function isCommitted(path: Buffer, inode: string, sizeBytes: number): boolean {
   return (
     stat !== undefined && stat.isFile() && stat.ino.toString() === inode && stat.size === BigInt(sizeBytes)
   )
-}
-
-/** Removes the temporary file; does nothing for what is no upload of ours or is gone. */
-export function abortUpload(root: LocalRoot, upload: Upload): void {
-  const paths = readToken(root, upload.token)
-  if (paths !== undefined) lending(root, [paths.folder], () => removeConstruction(paths.temporary))
 }

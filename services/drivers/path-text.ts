@@ -77,3 +77,21 @@ export function problemOfPath(path: Buffer): string | undefined {
   }
   return undefined
 }
+
+const slash = Buffer.from('/')
+
+/** One path from two; an empty one is the root and adds nothing. */
+export function joinPath(folder: StorePath, rest: StorePath): StorePath {
+  if (folder.length === 0) return rest
+  return rest.length === 0 ? folder : Buffer.concat([folder, slash, rest])
+}
+
+/** Whether a path is a folder or in it; the empty one is the root, in which all are. */
+export const isWithin = (folder: StorePath, path: StorePath): boolean =>
+  folder.length === 0 ||
+  (path.subarray(0, folder.length).equals(folder) &&
+    (path.length === folder.length || path[folder.length] === 0x2f))
+
+/** The path of something in a folder as that folder sees it. */
+export const relativePath = (folder: StorePath, path: StorePath): StorePath =>
+  path.subarray(folder.length === 0 ? 0 : folder.length + 1)

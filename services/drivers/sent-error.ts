@@ -10,6 +10,7 @@ export interface SentError {
   readonly failure?: FailureClass
   readonly retryAfterMs?: number | undefined
   readonly side?: StoreSide | undefined
+  readonly detail?: string | undefined
   /** Of a GantryError. */
   readonly code?: string
   readonly details?: unknown
@@ -20,8 +21,8 @@ export function sendableError(error: unknown): SentError {
   if (!(error instanceof Error)) return { message: String(error), stack: undefined }
   const { message, stack } = error
   if (error instanceof StoreError) {
-    const { failure, retryAfterMs, side } = error
-    return { message, stack, failure, retryAfterMs, side }
+    const { failure, retryAfterMs, side, detail } = error
+    return { message, stack, failure, retryAfterMs, side, detail }
   }
   if (error instanceof GantryError) return { message, stack, code: error.code, details: error.details }
   return { message, stack }
@@ -29,7 +30,7 @@ export function sendableError(error: unknown): SentError {
 
 /** The error that was sent: of its own class again, its stack that of the thread. */
 export function receivedError(sent: SentError): Error {
-  const { message, stack, failure, retryAfterMs, side, code, details } = sent
+  const { message, stack, failure, retryAfterMs, side, detail, code, details } = sent
   const error = restored()
   if (stack !== undefined) error.stack = stack
   return error
@@ -38,6 +39,7 @@ export function receivedError(sent: SentError): Error {
     if (failure !== undefined && Object.hasOwn(failureClasses, failure)) {
       return new StoreError(failure, message, {
         side,
+        detail,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       })
     }

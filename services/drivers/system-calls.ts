@@ -15,6 +15,15 @@ export interface SystemCalls {
   errno(): number
 }
 
+/** System calls that take an open folder and the name of an entry, which ends with a NUL. */
+export interface FolderCalls {
+  openat(folder: number, name: Buffer, flags: number, mode: number): number
+  renameat(folder: number, name: Buffer, toFolder: number, toName: Buffer): number
+  /** @param into a `struct statx` */
+  statx(folder: number, name: Buffer, flags: number, mask: number, into: Buffer): number
+  close(fd: number): number
+}
+
 let known: { readonly calls: SystemCalls | undefined } | undefined
 
 /** Loaded when first asked for: most migrations need none of them, and every thread would pay 10 ms. */
@@ -23,10 +32,22 @@ export function systemCalls(): SystemCalls | undefined {
   return known.calls
 }
 
-function loaded(): SystemCalls | undefined {
-  try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `require` gives has no type
-    const { load, errno } = createRequire(import.meta.url)('koffi') as typeof koffi
+/** As `systemCalls`; to be kept by who asks. */
+export function folderCalls(): FolderCalls | undefined {
+  if (process.platform !== 'linux') return undefined
+  return fromLibrary(({ load }) => {
+    const libc = load(null)
+    return {
+      openat: libc.func('int openat(int folder, const void *name, int flags, unsigned int mode)'),
+      renameat: libc.func('int renameat(int folder, const void *name, int to_folder, const void *to_name)'),
+      statx: libc.func('int statx(int folder, const void *name, int flags, unsigned int mask, void *into)'),
+      close: libc.func('int close(int fd)'),
+    }
+  })
+}
+
+const loaded = () =>
+  fromLibrary<SystemCalls>(({ load, errno }) => {
     const libc = load(null)
     return {
       flistxattr: libc.func('int64_t flistxattr(int fd, _Out_ void *list, size_t size)'),
@@ -38,6 +59,13 @@ function loaded(): SystemCalls | undefined {
       lseek: libc.func('int64_t lseek(int fd, int64_t offset, int whence)'),
       errno: () => errno(),
     }
+  })
+
+/** Undefined where koffi, or what is asked of the C library, is missing. */
+function fromLibrary<T>(make: (library: typeof koffi) => T): T | undefined {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `require` gives has no type
+    return make(createRequire(import.meta.url)('koffi') as typeof koffi)
   } catch {
     return undefined
   }

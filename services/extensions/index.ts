@@ -1,4 +1,3 @@
-import { nuid } from '../../broker/connection.ts'
 import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { endpointSubject } from '../../subjects/extension-contract.ts'
@@ -6,6 +5,7 @@ import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extension-model.ts
 import { type extensions, type extensionsInternal, maxLost } from '../../subjects/extensions.ts'
 import { serviceQueue } from '../../subjects/names.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
+import { unguessable } from '../../subjects/unguessable.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { LogBook } from './log-book.ts'
@@ -61,12 +61,12 @@ export function extensionHandlers({
   }
   /** @throws GantryError DENIED, NOT_FOUND unless the caller may look after an extension, there or not */
   const requireCare = async (prefix: string, caller: Caller): Promise<void> => {
-    if (!(await viewer(caller)).isAdministrator) return requireOwn(keyOf(caller), prefix)
-    if ((await state.owned.get(prefix)) === undefined) throw unseen(prefix)
+    if (!(await viewer(caller)).isAdministrator) await requireOwn(keyOf(caller), prefix)
+    else if ((await state.owned.get(prefix)) === undefined) throw unseen(prefix)
   }
   return {
     register: async (registration, call) => {
-      const { prefix, endpoints = [], instance = nuid.next() } = registration
+      const { prefix, endpoints = [], instance = unguessable() } = registration
       const key = keyOf(call.caller)
       const { owner, capabilities } = await viewerOf(key)
       requireSubscription(key, capabilities, prefix)

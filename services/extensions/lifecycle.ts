@@ -1,5 +1,6 @@
 import { isSameConnection } from '../../broker/disconnects.ts'
 import type { Log } from '../../broker/log.ts'
+import { every, type Task } from '../../broker/tasks.ts'
 import type { ClientConnection } from '../../subjects/contract.ts'
 import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { extensionLimits, type Registration } from '../../subjects/extension-model.ts'
@@ -10,9 +11,6 @@ import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
 import type { LostExtensions } from './lost.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
-
-/** Silence is noticed within this time of its end. */
-const sweepMs = 1_000
 
 export interface LifecycleOptions {
   readonly state: ExtensionState
@@ -30,11 +28,11 @@ export interface LifecycleOptions {
 export class Lifecycle {
   readonly #options: LifecycleOptions
   readonly #attention = new Attention(Date.now())
-  readonly #sweeper: NodeJS.Timeout
+  readonly #sweeper: Task
 
   constructor(options: LifecycleOptions) {
     this.#options = options
-    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+    this.#sweeper = every('extensions.silent', () => this.#sweep())
   }
 
   /**
@@ -128,7 +126,7 @@ export class Lifecycle {
   }
 
   stop(): void {
-    clearInterval(this.#sweeper)
+    this.#sweeper.stop()
   }
 
   #sweep(): void {

@@ -1,6 +1,8 @@
 import type { Log } from '../../broker/log.ts'
+import { whenDue } from '../../broker/tasks.ts'
 import { type LogEntry, maxLogEntries } from '../../subjects/extension-model.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import type { ExtensionState } from './record.ts'
 
 /** How long the same is counted before it is written, so that a flood is one entry a second. */
@@ -15,7 +17,7 @@ export class LogBook {
   readonly #logs: ExtensionState['logs']
   readonly #log: Log
   readonly #waiting = new Map<string, Map<string, LogEntry>>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #task = whenDue('extensions.logs', () => this.flush())
 
   constructor(logs: ExtensionState['logs'], log: Log) {
     this.#logs = logs
@@ -31,13 +33,13 @@ export class LogBook {
       entries.set(name, {
         time: new Date().toISOString(),
         level,
-        message: message.slice(0, maxTextLength),
+        message: shortened(message, maxTextLength),
         ...(instance === undefined ? {} : { instance }),
         ...(count === 1 ? {} : { count }),
       })
     }
     this.#waiting.set(prefix, entries)
-    this.#timer ??= setTimeout(() => void this.flush(), countMs).unref()
+    if (this.#task.nextMs === undefined) this.#task.due(countMs)
   }
 
   /** Oldest first, with what is not yet stored. */
@@ -52,8 +54,7 @@ export class LogBook {
   }
 
   async flush(): Promise<void> {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#task.notDue()
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     for (const [prefix, entries] of waiting) {

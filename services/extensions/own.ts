@@ -3,8 +3,11 @@ import type { ExtensionState } from './record.ts'
 import { requireSubscription } from './registration.ts'
 import type { ViewerOf } from './visibility.ts'
 
-/** @throws GantryError DENIED, NOT_FOUND unless the key could be this extension, and is of the owner who has made it */
-export type RequireOwn = (keyId: string, prefix: string) => Promise<void>
+/**
+ * Resolves to the owner of the key.
+ * @throws GantryError DENIED, NOT_FOUND unless the key could be this extension, and is of the owner who has made it
+ */
+export type RequireOwn = (keyId: string, prefix: string) => Promise<string>
 
 export const ownExtensions =
   ({ owned }: Pick<ExtensionState, 'owned'>, viewerOf: ViewerOf): RequireOwn =>
@@ -18,4 +21,5 @@ export const ownExtensions =
         'NOT_FOUND',
         `you have no extension ${prefix}: one registers before anything else`,
       )
+    return owner
   }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import {
   InstanceId,
   LogEntry,
@@ -48,7 +49,10 @@ export interface ExtensionState {
   readonly logs: Collection<typeof LogPage>
 }
 
-export async function openState(connection: NatsConnection): Promise<ExtensionState> {
+export async function openState(
+  connection: NatsConnection,
+  journals: RecordJournals,
+): Promise<ExtensionState> {
   const version = 1
   const [owned, instances, heartbeats, logs] = await Promise.all([
     Collection.open(connection, {
@@ -56,6 +60,7 @@ export async function openState(connection: NatsConnection): Promise<ExtensionSt
       schema: OwnedPrefix,
       version,
       groupOf: ({ owner }) => owner,
+      journals,
     }),
     Collection.open(connection, { bucket: 'extension-instances', schema: InstanceRecord, version }),
     Collection.open(connection, { bucket: 'extension-heartbeats', schema: Heartbeat, version }),

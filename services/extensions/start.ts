@@ -1,9 +1,10 @@
 import { call } from '../../broker/client.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import { announceOthers } from '../../broker/discover-others.ts'
+import { announceOthers, type OthersOptions } from '../../broker/discover-others.ts'
 import { disconnect, isConnected, watchDisconnects } from '../../broker/disconnects.ts'
 import type { Identity } from '../../broker/identity.ts'
 import type { Log } from '../../broker/log.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
 import type { Violation } from '../../broker/violations.ts'
 import { observabilityInternal } from '../../subjects/observability.ts'
 import { Directory } from './directory.ts'
@@ -13,24 +14,34 @@ import { Lifecycle } from './lifecycle.ts'
 import { LogBook } from './log-book.ts'
 import { LostExtensions } from './lost.ts'
 import { ownExtensions } from './own.ts'
+import { OwnerStorage } from './owner-storage.ts'
 import { openState } from './record.ts'
 import { storageHandlers, Storages } from './storage.ts'
 import { Violations } from './violations.ts'
 import { askAccess } from './visibility.ts'
 
 export interface ExtensionsOptions {
-  readonly connections: { readonly platform: NatsConnection; readonly system: NatsConnection }
+  readonly journals: RecordJournals
+  readonly connections: {
+    readonly platform: NatsConnection
+    readonly system: NatsConnection
+    /** Where others ask which extensions there are. */
+    readonly discovery: NatsConnection
+  }
+  readonly floods: OthersOptions['floods']
   readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS'>
   readonly log: Log
 }
 
 /** Opens what is known of extensions, follows their connections, and makes the handlers. */
 export async function startExtensions({
-  connections: { platform, system },
+  journals,
+  connections: { platform, system, discovery },
   identity,
+  floods,
   log,
 }: ExtensionsOptions) {
-  const state = await openState(platform)
+  const state = await openState(platform, journals)
   const following = await Directory.open(state)
   const { directory } = following
   const missing = await LostExtensions.open(state, directory)
@@ -47,13 +58,15 @@ export async function startExtensions({
     log,
   })
   const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
-  const announced = announceOthers(platform, {
+  const announced = announceOthers(discovery, {
     identity,
     knownTo: discoverableBy(directory, viewerOf),
     isOurs,
+    floods,
     log,
   })
   const storages = new Storages(platform)
+  const ofOwners = new OwnerStorage(platform, state, (prefix) => storages.bytesOf(prefix))
   const dropStorage = (prefix: string) => storages.drop(prefix)
   const requireOwn = ownExtensions(state, viewerOf)
   const forgetMetrics = async (source: string) => {
@@ -90,7 +103,7 @@ export async function startExtensions({
     count: () => directory.prefixes().length,
     handlers: {
       extensions: extensionHandlers(dependencies),
-      extensionStorage: storageHandlers({ storages, requireOwn }),
+      extensionStorage: storageHandlers({ storages, ofOwners, requireOwn }),
     },
     internalHandlers: extensionInternalHandlers(dependencies),
     /** Notes what the broker did not let a key do, with the extension that it is the key of. */

@@ -1,4 +1,6 @@
 import type { NatsConnection } from '../../broker/connection.ts'
+import { Slots } from '../../broker/slots.ts'
+import { every } from '../../broker/tasks.ts'
 import { type Change, ValueStore } from '../../broker/value-store.ts'
 import type { Caller, Handlers } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
@@ -8,20 +10,37 @@ import {
   maxWaitMs,
   storageLimits,
 } from '../../subjects/extension-storage.ts'
+import { subjectToken } from '../../subjects/names.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import type { RequireOwn } from './own.ts'
+import type { OwnerStorage } from './owner-storage.ts'
 import { keyOf } from './visibility.ts'
 
 /** Changes told in one answer: with one more value they fit into a message of 8 MiB even where each byte is escaped. */
 const maxToldBytes = 2 ** 20
 
-/** Who waits looks at least so often: the word of a change is lost with a connection. */
-const lookAgainMs = 5_000
+/** Calls that wait for changes of one storage: all of them look at each change. */
+export const maxWatches = 100
+/**
+ * Reads at once, of one storage and of all. A small request may read a mebibyte, and what the broker holds for the
+ * connection that all state is read on has a limit: beyond it, the connection is closed for everybody.
+ */
+const reads = { ofOne: 16, ofAll: 64 }
+/** The same for lists of keys, which read the names of up to 64 MiB of values. */
+const lists = { ofOne: 1, ofAll: 4 }
+
+interface OpenStorage {
+  readonly store: Promise<ValueStore>
+  readonly reads: Slots
+  readonly lists: Slots
+  watches: number
+}
 
 /** The storages, each opened when it is needed. */
 export class Storages {
   readonly #connection: NatsConnection
-  readonly #open = new Map<string, Promise<ValueStore>>()
+  readonly #open = new Map<string, OpenStorage>()
+  readonly #slots = { reads: new Slots(reads.ofAll), lists: new Slots(lists.ofAll) }
   readonly #end = new AbortController()
 
   constructor(connection: NatsConnection) {
@@ -29,13 +48,50 @@ export class Storages {
   }
 
   of(prefix: string): Promise<ValueStore> {
-    let store = this.#open.get(prefix)
-    if (store === undefined) {
-      store = ValueStore.open(this.#connection, `extension-storage-${prefix}`)
-      this.#open.set(prefix, store)
+    return this.#opened(prefix).store
+  }
+
+  /** Reads when it is the turn of the storage and of the reader; not for a caller who has given up. */
+  async read<T>(
+    prefix: string,
+    kind: 'reads' | 'lists',
+    signal: AbortSignal,
+    work: (store: ValueStore) => Promise<T>,
+  ): Promise<T> {
+    const storage = this.#opened(prefix)
+    const store = await storage.store
+    const inTurn = async () => {
+      signal.throwIfAborted()
+      return work(store)
+    }
+    return storage[kind].run(() => this.#slots[kind].run(inTurn))
+  }
+
+  /** @throws GantryError OVERLOADED when as many wait for changes of this storage as may */
+  async watching<T>(prefix: string, watch: () => Promise<T>): Promise<T> {
+    const storage = this.#opened(prefix)
+    if (storage.watches >= maxWatches)
+      throw new GantryError(
+        'OVERLOADED',
+        `${maxWatches} calls wait for changes of the storage of ${prefix}, the most there may be: use one watch for each process`,
+      )
+    storage.watches += 1
+    try {
+      return await watch()
+    } finally {
+      storage.watches -= 1
+    }
+  }
+
+  #opened(prefix: string): OpenStorage {
+    let storage = this.#open.get(prefix)
+    if (storage === undefined) {
+      const store = ValueStore.open(this.#connection, bucketOf(prefix))
+      storage = { store, reads: new Slots(reads.ofOne), lists: new Slots(lists.ofOne), watches: 0 }
+      this.#open.set(prefix, storage)
       store.catch(() => this.#open.delete(prefix))
     }
-    return store
+    return storage
   }
 
   /** Aborts when nobody is to wait for changes any more. */
@@ -48,6 +104,11 @@ export class Storages {
     this.#end.abort()
   }
 
+  /** Bytes of a storage, which is not made for that. */
+  bytesOf(prefix: string): Promise<number> {
+    return ValueStore.bytesOf(this.#connection, bucketOf(prefix))
+  }
+
   async drop(prefix: string): Promise<void> {
     const store = await this.of(prefix)
     this.#open.delete(prefix)
@@ -55,12 +116,16 @@ export class Storages {
   }
 }
 
+const bucketOf = (prefix: string) => `extension-storage-${prefix}`
+
 /** What extensions store. A key reaches the storage of an extension that is its own. */
 export function storageHandlers({
   storages,
+  ofOwners,
   requireOwn,
 }: {
   readonly storages: Storages
+  readonly ofOwners: Pick<OwnerStorage, 'requireRoom'>
   readonly requireOwn: RequireOwn
 }): Handlers<typeof extensionStorage> {
   const storeFor = async (prefix: string, caller: Caller): Promise<ValueStore> => {
@@ -69,59 +134,72 @@ export function storageHandlers({
   }
   return {
     get: async ({ prefix, key }, call) => {
-      const found = await (await storeFor(prefix, call.caller)).get(key)
+      await storeFor(prefix, call.caller)
+      const found = await storages.read(prefix, 'reads', call.signal, (store) => store.get(key))
       if (found === undefined) throw call.fail('NOT_FOUND', `there is no value for ${key}`)
       return { key, ...found }
     },
-    put: async ({ prefix, key, value, revision }, { caller }) => {
-      requireCharacters({ key, value })
-      const store = await storeFor(prefix, caller)
-      await requireRoom({ prefix, store, key, value })
+    put: async ({ prefix, key, value, revision }, { caller, signal }) => {
+      const keyId = keyOf(caller)
+      const owner = await requireOwn(keyId, prefix)
+      const store = await storages.of(prefix)
+      const addedBytes = bytesOfEntry(key, value)
+      const replacedBytes = async () => {
+        const found = await storages.read(prefix, 'reads', signal, () => store.get(key))
+        return found === undefined ? 0 : bytesOfEntry(key, found.value)
+      }
+      await requireRoom({ prefix, store, addedBytes, replacedBytes })
+      await ofOwners.requireRoom({ keyId, owner, addedBytes, replacedBytes })
       return { revision: await store.put(key, value, revision) }
     },
     delete: async ({ prefix, key, revision }, { caller }) => {
       await (await storeFor(prefix, caller)).delete(key, revision)
       return {}
     },
-    list: async ({ prefix, beginning = '', after, limit = maxPageLength }, { caller }) => {
-      const all = await (await storeFor(prefix, caller)).keys()
+    list: async ({ prefix, beginning = '', after, limit = maxPageLength }, { caller, signal }) => {
+      await storeFor(prefix, caller)
+      const all = await storages.read(prefix, 'lists', signal, (store) => store.keys())
       return all
         .filter(({ key }) => key.startsWith(beginning) && (after === undefined || key > after))
         .slice(0, limit)
     },
     watch: async ({ prefix, beginning = '', after = 0, waitMs = maxWaitMs }, call) => {
       const store = await storeFor(prefix, call.caller)
-      return changesOf(store, { beginning, after, waitMs }, AbortSignal.any([call.signal, storages.ending]))
+      const signal = AbortSignal.any([call.signal, storages.ending])
+      const changesAfter = (revision: number) =>
+        storages.read(prefix, 'reads', call.signal, () =>
+          store.changesAfter(revision, maxChanges, maxToldBytes),
+        )
+      return storages.watching(prefix, () =>
+        changesOf({ store, changesAfter }, { beginning, after, waitMs }, signal),
+      )
     },
   }
 }
 
-/** Half of a surrogate pair has no form in UTF-8, and would come back as another character. */
-function requireCharacters(fields: Readonly<Record<string, string>>): void {
-  for (const [name, text] of Object.entries(fields)) {
-    if (!text.isWellFormed())
-      throw new GantryError('INVALID_INPUT', `input: ${name} must be of whole characters`)
-  }
-}
+/** What the broker takes for each message, and for its place in the index. */
+const messageBytes = 256
+
+/** Of a value in the storage; its key is in the subject and in the index. */
+const bytesOfEntry = (key: string, value: string): number =>
+  messageBytes + 2 * subjectToken(key).length + Buffer.byteLength(value)
 
 async function requireRoom({
   prefix,
   store,
-  key,
-  value,
+  addedBytes,
+  replacedBytes,
 }: {
   readonly prefix: string
   readonly store: ValueStore
-  readonly key: string
-  readonly value: string
+  readonly addedBytes: number
+  readonly replacedBytes: () => Promise<number>
 }): Promise<void> {
   const { totalBytes } = storageLimits
-  const addedBytes = Buffer.byteLength(value)
   const freeBytes = totalBytes - (await store.bytes())
   if (addedBytes <= freeBytes) return
   // Only when it is nearly full: what is replaced makes room, and what does not grow needs none.
-  const replaced = await store.get(key)
-  if (addedBytes - Buffer.byteLength(replaced?.value ?? '') <= Math.max(0, freeBytes)) return
+  if (addedBytes - (await replacedBytes()) <= Math.max(0, freeBytes)) return
   throw new GantryError(
     'STORAGE_FULL',
     `the storage of ${prefix} has ${totalBytes} bytes: delete what is not needed`,
@@ -130,7 +208,13 @@ async function requireRoom({
 
 /** Waits for changes after a revision, which are told from then on. */
 async function changesOf(
-  store: ValueStore,
+  {
+    store,
+    changesAfter,
+  }: {
+    readonly store: Pick<ValueStore, 'onChange'>
+    readonly changesAfter: (revision: number) => Promise<Change[]>
+  },
   { beginning, after, waitMs }: { beginning: string; after: number; waitMs: number },
   signal: AbortSignal,
 ) {
@@ -142,12 +226,12 @@ async function changesOf(
   let isOver = false
   void stopped.promise.then(() => (isOver = true))
   const watching = store.onChange(() => wake.resolve())
-  const again = setInterval(() => wake.resolve(), lookAgainMs)
+  const again = every('extensions.storage-watches', () => wake.resolve())
   let revision = after
   try {
     for (;;) {
       wake = Promise.withResolvers()
-      const told = await store.changesAfter(revision, maxChanges, maxToldBytes)
+      const told = await changesAfter(revision)
       revision = told.at(-1)?.revision ?? revision
       const changes = told.filter(({ key }) => key.startsWith(beginning)).map(written)
       if (changes.length > 0 || isOver) return { changes, revision }
@@ -156,7 +240,7 @@ async function changesOf(
     }
   } finally {
     clearTimeout(timer)
-    clearInterval(again)
+    again.stop()
     watching.stop()
   }
 }

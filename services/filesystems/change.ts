@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { GantryError } from '../../subjects/errors.ts'
+import type { Owned } from '../../broker/owners.ts'
+import type { Call, Contract } from '../../subjects/contract.ts'
+import { GantryError, notAccepted } from '../../subjects/errors.ts'
 import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { product } from '../../subjects/names.ts'
 import { openSecrets, sealSecrets } from '../drivers/secrets.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { storeFailure } from './store.ts'
-import type { Stores } from './stores.ts'
+import { askerOf, logDetail, storeFailure } from './store.ts'
+import type { Asker } from './stores.ts'
 
-type Dependencies = Pick<FilesystemDependencies, 'filesystems' | 'sealer' | 'stores'>
+type Dependencies = Pick<FilesystemDependencies, 'owners' | 'filesystems' | 'sealer' | 'stores' | 'log'>
 
 /** Fields of every kind's create and update; the rest are the kind's options. */
 interface Place {
@@ -18,14 +21,20 @@ interface Place {
 }
 
 /** Makes a filesystem of a kind, once its store has been asked. */
-export function creator(kind: FilesystemKind, { filesystems, sealer, stores }: Dependencies) {
-  return async (input: Place & { role: Role }, call: { signal: AbortSignal }) => {
+export function creator(kind: FilesystemKind, { owners, filesystems, sealer, stores, log }: Dependencies) {
+  const owned: Owned = {
+    limit: 'maxFilesystems',
+    what: 'filesystems',
+    fix: `delete some with "${product} filesystems delete"`,
+    count: (owner) => filesystems.sizeOfGroup(owner),
+  }
+  return async (input: Place & { role: Role }, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
     const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
     refuseForeignFields(input)
     if ((await filesystems.get(fileSystemId)) !== undefined) {
       throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
     }
-    await requireReachable(stores, { kind, options }, fileSystemId, call.signal)
+    await requireReachable({ stores, log }, { kind, options }, fileSystemId, await askerOf(owners, call))
     const record: FilesystemRecord = {
       fileSystemId,
       isSource: role === 'source',
@@ -34,14 +43,16 @@ export function creator(kind: FilesystemKind, { filesystems, sealer, stores }: D
       kind,
       options: sealSecrets(kind, options, sealer),
     }
-    await filesystems.create(fileSystemId, record)
+    await owners.make(call.caller, owned, (owner) =>
+      filesystems.create(fileSystemId, { ...record, ...(owner === undefined ? {} : { owner }) }),
+    )
     return publicFilesystem(record)
   }
 }
 
 /** Changes a filesystem of a kind, once its store has been asked. */
-export function updater(kind: FilesystemKind, { filesystems, sealer, stores }: Dependencies) {
-  return async (input: Place, call: { signal: AbortSignal }) => {
+export function updater(kind: FilesystemKind, { owners, filesystems, sealer, stores, log }: Dependencies) {
+  return async (input: Place, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
     const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, ...changes } = input
     const current = await filesystems.get(fileSystemId)
     if (current === undefined || (role !== undefined && roleOf(current) !== role)) {
@@ -52,7 +63,8 @@ export function updater(kind: FilesystemKind, { filesystems, sealer, stores }: D
     }
     refuseForeignFields({ ...input, role: roleOf(current) })
     const options = { ...openSecrets(current.kind, current.options, sealer).options, ...changes }
-    await requireReachable(stores, { kind, options }, fileSystemId, call.signal)
+    const asker = await askerOf(owners, call, current)
+    await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record = await filesystems.update(fileSystemId, (stored) => {
       // The store was asked with the options that were there before; nobody has asked it with others.
       if (!isDeepStrictEqual(stored, current)) {
@@ -78,22 +90,20 @@ function refuseForeignFields({ role, scanOnly, listenAndApplySourceChanges }: Pl
         ? 'scanOnly'
         : undefined
   if (foreign === undefined) return
-  const problem = `is not a field of a ${role}`
-  throw new GantryError('INVALID_INPUT', `input: ${foreign} ${problem}`, {
-    details: [{ field: foreign, problem }],
-  })
+  throw notAccepted(foreign, `is not a field of a ${role}`)
 }
 
 async function requireReachable(
-  stores: Stores,
+  { stores, log }: Pick<Dependencies, 'stores' | 'log'>,
   spec: { kind: FilesystemKind; options: object },
   fileSystemId: string,
-  signal: AbortSignal,
+  asker: Asker,
 ): Promise<void> {
   try {
     // The kind's schema has been checked by its contract.
-    await stores.probe(spec as FilesystemSpec, signal)
+    await stores.probe(spec as FilesystemSpec, asker)
   } catch (error) {
+    logDetail(error, fileSystemId, log)
     throw storeFailure(error, fileSystemId)
   }
 }

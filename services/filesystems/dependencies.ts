@@ -1,14 +1,18 @@
 import type { Collection } from '../../broker/collection.ts'
 import type { Log } from '../../broker/log.ts'
+import type { Owners } from '../../broker/owners.ts'
 import type { Sealer } from '../../broker/seal.ts'
 import type { FilesystemRecord } from './record.ts'
 import type { Stores } from './stores.ts'
 
 export interface FilesystemDependencies {
+  readonly owners: Owners
   readonly filesystems: Collection<typeof FilesystemRecord>
   readonly sealer: Sealer
   readonly stores: Stores
   /** Names of the migrations that need a filesystem. */
   readonly usesOf: (fileSystemId: string) => Promise<string[]>
+  /** Forgets what other services keep of a target. */
+  readonly forgetTarget: (fileSystemId: string) => Promise<void>
   readonly log: Log
 }

@@ -1,5 +1,5 @@
 import type { Handlers, Output } from '../../subjects/contract.ts'
-import { GantryError, isGantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError, notAccepted } from '../../subjects/errors.ts'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
 import type { filesystems } from '../../subjects/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems-internal.ts'
@@ -10,12 +10,13 @@ import { openSecrets } from '../drivers/secrets.ts'
 import { creator, updater } from './change.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { entryPath, storeFailure } from './store.ts'
+import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
+import type { Asker } from './stores.ts'
 
 type Health = Output<(typeof filesystems)['health']>
 
 export function filesystemHandlers(dependencies: FilesystemDependencies): Handlers<typeof filesystems> {
-  const { filesystems: stored, usesOf } = dependencies
+  const { owners, filesystems: stored, usesOf, forgetTarget } = dependencies
   const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
   const perKind = Object.fromEntries(
     kinds.flatMap((kind) => [
@@ -42,6 +43,11 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       },
     )
   }
+  const remove = async (record: FilesystemRecord): Promise<void> => {
+    // First, so that a kill in between leaves no limit of a target that is gone.
+    if (!record.isSource) await forgetTarget(record.fileSystemId)
+    await stored.delete(record.fileSystemId)
+  }
 
   return {
     ...perKind,
@@ -53,30 +59,31 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         multipleSourceAllowed: true,
       })),
     list: async ({ role, verbose, limit = maxPageLength, after }) => {
-      // The page is cut from those of the role.
-      const all = await stored.all(after)
-      return all
-        .filter((record) => role === undefined || roleOf(record) === role)
-        .slice(0, limit)
-        .map((record) => publicFilesystem(record, verbose))
+      const isAsked = (record: FilesystemRecord) => role === undefined || roleOf(record) === role
+      const page = await stored.list({ after, limit, where: isAsked })
+      return page.map((record) => publicFilesystem(record, verbose))
     },
     get: async ({ fileSystemId, role, verbose }) => publicFilesystem(await find(fileSystemId, role), verbose),
     delete: async ({ fileSystemId, role }) => {
-      await find(fileSystemId, role)
+      const record = await find(fileSystemId, role)
       await requireUnused(fileSystemId)
-      await stored.delete(fileSystemId)
+      await remove(record)
       return {}
     },
     clear: async ({ role }) => {
       const all = (await stored.all()).filter((record) => roleOf(record) === role)
       for (const { fileSystemId } of all) await requireUnused(fileSystemId)
-      for (const { fileSystemId } of all) await stored.delete(fileSystemId)
+      for (const record of all) await remove(record)
       return {}
     },
-    health: async ({ fileSystemId }, call) => healthOf(await find(fileSystemId), dependencies, call.signal),
-    'health-all': async (_, call) => {
-      const all = await stored.list()
-      return Promise.all(all.map((record) => healthOf(record, dependencies, call.signal)))
+    health: async ({ fileSystemId }, call) => {
+      const record = await find(fileSystemId)
+      return healthOf(record, dependencies, await askerOf(owners, call, record))
+    },
+    'health-all': async (page, call) => {
+      const all = await stored.list(page)
+      const asker = await askerOf(owners, call)
+      return Promise.all(all.map((record) => healthOf(record, dependencies, asker)))
     },
     'list-paths': async ({ fileSystemId, role, path, limit = maxPageLength, after }, call) => {
       const record = await find(fileSystemId, role)
@@ -88,7 +95,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           openSecrets(record.kind, record.options, dependencies.sealer),
           folder,
           page,
-          call.signal,
+          await askerOf(owners, call, record),
         )
         return entries.map((entry) => ({
           path: entryPath(folder, entry),
@@ -106,38 +113,38 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
   }
 }
 
-/** The name of the entry of a folder that a path stands for. @throws GantryError INVALID_INPUT for any other path */
+/** The name of the entry of a folder that a path stands for. @throws GantryError NOT_ACCEPTED for any other path */
 function entryOf(folder: Buffer, path: Buffer): Buffer {
   const slash = path.lastIndexOf('/')
   if (path.length > 0 && path.subarray(0, Math.max(0, slash)).equals(folder)) return path.subarray(slash + 1)
-  const problem = 'is not the path of an entry of that folder'
-  throw new GantryError('INVALID_INPUT', `input: after ${problem}`, {
-    details: [{ field: 'after', problem }],
-  })
+  throw notAccepted('after', 'is not the path of an entry of that folder')
 }
 
 async function healthOf(
   record: FilesystemRecord,
   { sealer, stores, log }: FilesystemDependencies,
-  signal: AbortSignal,
+  asker: Asker,
 ): Promise<Health> {
   const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
   try {
-    await stores.probe(openSecrets(record.kind, record.options, sealer), signal)
+    await stores.probe(openSecrets(record.kind, record.options, sealer), asker)
     return { ...health, healthy: true, healthReason: 'NONE' }
   } catch (error) {
+    logDetail(error, record.fileSystemId, log)
     if (!(error instanceof StoreError) && !isGantryError(error))
       log.error({ err: error }, 'A health check failed.')
     return {
       ...health,
       healthy: false,
-      healthReason: reasonOf(error),
+      healthReason: reasonOf(record.kind, error),
       cause: (error as Error).message.slice(0, 2_000),
     }
   }
 }
 
-function reasonOf(error: unknown): Health['healthReason'] {
+function reasonOf(kind: FilesystemKind, error: unknown): Health['healthReason'] {
+  // Options were right when they were stored; only where a root leads to changes.
+  if (kind === 'local' && isGantryError(error, 'NOT_ACCEPTED')) return 'INVALID_FS_ROOT'
   if (!(error instanceof StoreError)) return 'FS_ERROR'
   if (error.failure === 'gone') return 'INVALID_FS_ROOT'
   return error.failure === 'refused' || error.failure === 'permission' ? 'INVALID_CREDENTIALS' : 'FS_ERROR'
@@ -145,6 +152,7 @@ function reasonOf(error: unknown): Health['healthReason'] {
 
 /** For other services of the platform alone. */
 export function filesystemInternalHandlers({
+  owners,
   filesystems,
   sealer,
   stores,
@@ -155,10 +163,12 @@ export function filesystemInternalHandlers({
     return record
   }
   return {
-    look: async ({ fileSystemId, path }, { signal }) => {
-      const { kind, options } = await find(fileSystemId)
+    look: async ({ fileSystemId, path }, call) => {
+      const record = await find(fileSystemId)
+      const { kind, options } = record
       try {
-        const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), signal)
+        const asker = await askerOf(owners, call, record)
+        const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), asker)
         if (entry === undefined) return {}
         const { type, sizeBytes, modifiedMs } = entry
         const time = modifiedMs === undefined ? {} : { modificationTime: Math.round(modifiedMs) }

@@ -1,4 +1,5 @@
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import type { StoreBounds } from '../drivers/bounds.ts'
 import { type Driver, type Entry, openDriver, StoreError } from '../drivers/index.ts'
 import type { SentError } from '../drivers/sent-error.ts'
 
@@ -18,9 +19,9 @@ export type Question =
 /** The entries that were asked for; none for a probe, and where nothing stands at a path. */
 export type Answer = { readonly entries: Entry[] } | { readonly error: SentError }
 
-/** Asks a store, with calls that may block. Throws GantryError INVALID_INPUT for its options, StoreError. */
-export async function answer(question: Question): Promise<Entry[]> {
-  const driver = await openDriver(question.spec)
+/** Asks a store, with calls that may block. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
+export async function answer(question: Question, bounds?: StoreBounds): Promise<Entry[]> {
+  const driver = await openDriver(question.spec, 'source', bounds)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   try {

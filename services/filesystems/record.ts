@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
 import type { Filesystem } from '../../subjects/filesystems.ts'
-import { Name } from '../../subjects/schemas.ts'
+import { Name, Subject } from '../../subjects/schemas.ts'
 import { maskSecrets } from '../drivers/secrets.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
@@ -15,6 +15,8 @@ export const FilesystemRecord = Type.Object(
     listenAndApplySourceChanges: Type.Boolean(),
     kind: Type.Enum(kinds),
     options: Type.Record(Type.String(), Type.Unknown()),
+    /** Of one that an earlier release or the platform itself made, nobody. */
+    owner: Type.Optional(Subject('Owner of the key that made it')),
   },
   { additionalProperties: false },
 )

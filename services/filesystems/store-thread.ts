@@ -1,4 +1,5 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { StoreBounds } from '../drivers/bounds.ts'
 import { sendableError } from '../drivers/sent-error.ts'
 import { answer, type Answer, type Question } from './questions.ts'
 
@@ -7,8 +8,10 @@ import { answer, type Answer, type Question } from './questions.ts'
 const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
+const { bounds } = workerData as { readonly bounds: StoreBounds | undefined }
+
 port.on('message', (question: Question) => {
-  void answer(question)
+  void answer(question, bounds)
     .then(
       (entries): Answer => ({ entries }),
       (error: unknown): Answer => ({ error: sendableError(error) }),

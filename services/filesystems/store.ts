@@ -1,6 +1,18 @@
+import type { Log } from '../../broker/log.ts'
+import type { Owners } from '../../broker/owners.ts'
+import type { Call, Contract } from '../../subjects/contract.ts'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { textFromPath } from '../drivers/path-text.ts'
 import { type ErrorCode, GantryError } from '../../subjects/errors.ts'
+import type { FilesystemRecord } from './record.ts'
+import type { Asker } from './stores.ts'
+
+/** Who asks a store, and shares turns with whom. */
+export const askerOf = async (
+  owners: Pick<Owners, 'ownerOf'>,
+  { caller, signal }: Pick<Call<Contract>, 'caller' | 'signal'>,
+  record?: Pick<FilesystemRecord, 'owner'>,
+): Promise<Asker> => ({ owner: (await owners.ownerOf(caller)) ?? record?.owner ?? '', signal })
 
 /** What a failure of a store means to the caller. */
 export function storeFailure(error: unknown, what: string): unknown {
@@ -11,6 +23,12 @@ export function storeFailure(error: unknown, what: string): unknown {
     cause: error,
     details: { failure: error.failure },
   })
+}
+
+/** What callers are not told of a store that is none. */
+export function logDetail(error: unknown, fileSystemId: string, log: Log): void {
+  if (!(error instanceof StoreError) || error.detail === undefined) return
+  log.warn({ fileSystemId, reason: error.detail }, 'The endpoint of a filesystem is not that of a store.')
 }
 
 /** An entry's path as interfaces show it. */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { receivedError } from '../drivers/sent-error.ts'
+import type { StoreBounds } from '../drivers/bounds.ts'
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
 import type { Answer, Question } from './questions.ts'
 
@@ -10,25 +11,52 @@ const patienceMs = 25_000
 /** Questions at once, each in a thread of its own; more wait. A mount that hangs takes one of them until patience ends. */
 const maxThreads = 8
 
+/**
+ * So many an owner may ask when all threads are taken, up to `maxThreadsOfAll`: whoever asks stores that do not answer keeps
+ * no other owner waiting. A thread takes 20 MB.
+ */
+const shareOfOwner = 2
+const maxThreadsOfAll = 24
+
 /** How long an idle thread is kept: somebody who looks through folders asks again sooner, and it takes 20 MB. */
 const idleMs = 2_000
+
+/** Who asks. */
+export interface Asker {
+  /** Of the key that asks; who asks for the platform itself, shares the turns of whoever made the filesystem. */
+  readonly owner: string
+  readonly signal: AbortSignal
+}
 
 interface StoresOptions {
   /** The module that threads run. */
   readonly entry?: URL
+  /** Where filesystems may be; without them anywhere. */
+  readonly bounds?: StoreBounds
   readonly patienceMs?: number
   readonly idleMs?: number
 }
 
+/** Whose turn has not come yet. */
+interface Waiting {
+  readonly owner: string
+  readonly begin: () => void
+}
+
 /**
  * Asks stores in worker threads: the calls of some drivers block, for ever where a mount hangs, and nobody else may be
- * held up by that. One idle thread is kept for the next question, for a while.
+ * held up by that. Whose turn comes next is the owner with the fewest questions under way. One idle thread is kept for the
+ * next question, for a while.
  */
 export class Stores {
   readonly #entry: URL
+  readonly #bounds: StoreBounds | undefined
   readonly #patienceMs: number
   readonly #idleMs: number
-  readonly #waiting = new Set<PromiseWithResolvers<void>>()
+  /** By owner, those that have waited longest first; owners too. Thousands may wait. */
+  readonly #waiting = new Map<string, Set<Waiting>>()
+  /** Questions under way, by owner. */
+  readonly #busyOf = new Map<string, number>()
   #idle: Worker | undefined
   #ending: NodeJS.Timeout | undefined
   #isClosed = false
@@ -36,13 +64,17 @@ export class Stores {
 
   constructor(options: StoresOptions = {}) {
     this.#entry = options.entry ?? new URL('./store-thread.ts', import.meta.url)
+    this.#bounds = options.bounds
     this.#patienceMs = options.patienceMs ?? patienceMs
     this.#idleMs = options.idleMs ?? idleMs
   }
 
-  /** Proves that the store is there and takes the credentials. Throws GantryError INVALID_INPUT, StoreError. */
-  async probe(spec: FilesystemSpec, signal: AbortSignal): Promise<void> {
-    await this.#ask({ kind: 'probe', spec }, signal)
+  /**
+   * Proves that the store is there and takes the credentials. Throws GantryError NOT_ACCEPTED, StoreError.
+   * @param asker whose turn it takes
+   */
+  async probe(spec: FilesystemSpec, asker: Asker): Promise<void> {
+    await this.#ask({ kind: 'probe', spec }, asker)
   }
 
   /**
@@ -53,16 +85,16 @@ export class Stores {
     spec: FilesystemSpec,
     folder: StorePath,
     { after, limit }: { after: Buffer | undefined; limit: number },
-    signal: AbortSignal,
+    asker: Asker,
   ): Promise<Entry[]> {
-    const entries = await this.#ask({ kind: 'list', spec, folder, after, limit }, signal)
+    const entries = await this.#ask({ kind: 'list', spec, folder, after, limit }, asker)
     // Structured cloning makes Uint8Arrays of Buffers.
     return entries.map((entry) => ({ ...entry, name: Buffer.from(entry.name) }))
   }
 
   /** What stands at a path, without following a symbolic link; undefined when nothing does. Throws as `probe` does. */
-  async stat(spec: FilesystemSpec, path: StorePath, signal: AbortSignal): Promise<Entry | undefined> {
-    const [entry] = await this.#ask({ kind: 'stat', spec, path }, signal)
+  async stat(spec: FilesystemSpec, path: StorePath, asker: Asker): Promise<Entry | undefined> {
+    const [entry] = await this.#ask({ kind: 'stat', spec, path }, asker)
     return entry
   }
 
@@ -72,8 +104,8 @@ export class Stores {
     this.#keep(undefined)
   }
 
-  async #ask(question: Question, signal: AbortSignal): Promise<Entry[]> {
-    await this.#turn(signal)
+  async #ask(question: Question, { owner, signal }: Asker): Promise<Entry[]> {
+    await this.#turn(owner, signal)
     const worker = this.#idle ?? this.#start()
     this.#idle = undefined
     clearTimeout(this.#ending)
@@ -92,13 +124,17 @@ export class Stores {
       if (hasAnswered && !this.#isClosed) this.#keep(worker)
       // Never awaited: a thread ends after the call that it is in, which may hang.
       else void worker.terminate()
-      this.#busy--
-      for (const first of this.#waiting.values().take(1)) first.resolve()
+      this.#count(owner, -1)
+      this.#goOn()
     }
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#entry, { name: 'store', execArgv: [] })
+    const worker = new Worker(this.#entry, {
+      name: 'store',
+      execArgv: [],
+      workerData: { bounds: this.#bounds },
+    })
     // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
     worker.on('error', () => undefined)
     worker.on('exit', () => {
@@ -107,22 +143,70 @@ export class Stores {
     return worker
   }
 
-  /** Resolves when a thread may be had, and counts it. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    while (this.#busy >= maxThreads) {
-      signal.throwIfAborted()
-      const free = Promise.withResolvers<void>()
-      const abort = () => free.reject(signal.reason)
-      signal.addEventListener('abort', abort, { once: true })
-      this.#waiting.add(free)
-      try {
-        await free.promise
-      } finally {
-        signal.removeEventListener('abort', abort)
-        this.#waiting.delete(free)
-      }
+  /** Resolves when a thread may be had, and is counted. */
+  async #turn(owner: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = { owner, begin: resolve }
+    const leave = () => {
+      if (this.#leave(waiting)) reject(signal.reason)
     }
-    this.#busy++
+    signal.addEventListener('abort', leave, { once: true })
+    const own = this.#waiting.get(owner) ?? new Set()
+    this.#waiting.set(owner, own.add(waiting))
+    this.#goOn()
+    try {
+      await promise
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  /** Gives those their turn for whom there are threads. */
+  #goOn(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#leave(next)
+      this.#toEnd(next.owner)
+      this.#count(next.owner, 1)
+      next.begin()
+    }
+  }
+
+  /** Of the owner with the fewest questions under way, the one that has waited longest; undefined when nobody may begin. */
+  #next(): Waiting | undefined {
+    if (this.#busy >= maxThreadsOfAll) return undefined
+    let next: Waiting | undefined
+    for (const [owner, [first]] of this.#waiting)
+      if (next === undefined || this.#busyWith(owner) < this.#busyWith(next.owner)) next = first
+    if (next === undefined || this.#busy < maxThreads) return next
+    return this.#busyWith(next.owner) < shareOfOwner ? next : undefined
+  }
+
+  /** Of owners with as many under way, those come first that had no turn for longest. */
+  #toEnd(owner: string): void {
+    const own = this.#waiting.get(owner)
+    if (own === undefined) return
+    this.#waiting.delete(owner)
+    this.#waiting.set(owner, own)
+  }
+
+  /** Whether it was there. */
+  #leave(waiting: Waiting): boolean {
+    const own = this.#waiting.get(waiting.owner)
+    const wasThere = own?.delete(waiting) === true
+    if (own?.size === 0) this.#waiting.delete(waiting.owner)
+    return wasThere
+  }
+
+  #busyWith(owner: string): number {
+    return this.#busyOf.get(owner) ?? 0
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    this.#busy += change
+    const busy = this.#busyWith(owner) + change
+    if (busy === 0) this.#busyOf.delete(owner)
+    else this.#busyOf.set(owner, busy)
   }
 
   /** Keeps one idle thread, the last; it does not keep the process alive. */

@@ -1,5 +1,6 @@
-import { Queue } from '../../broker/queue.ts'
+import { Queue, type QueueState } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import { onReconnect } from '../../broker/reconnects.ts'
 import type { Log } from '../../broker/log.ts'
 import type { PutOff } from '../../subjects/condition-terms.ts'
 import type { Movers } from '../../subjects/agents.ts'
@@ -9,13 +10,14 @@ import { Shelf } from './books.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ActionPolicy } from '../../subjects/migration-terms.ts'
 import { allFolders, startRegion } from './engine/items/items.ts'
-import type { Mover, MoveSpec } from './engine/mover.ts'
+import { ComesAgain, type Mover, type MoveSpec } from './engine/mover.ts'
 import type { FailureLedger } from './failures.ts'
 import type { Flights } from './flights.ts'
 import { Frontier, type FrontierBounds } from './frontier.ts'
 import { ItemLoop } from './item-loop.ts'
 import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
 import type { Progress } from './progress.ts'
+import { type Loss, lossOf, WorkLostError } from './proof.ts'
 import { type RetryItem, retryMessageId } from './retries.ts'
 import { Waker } from './waker.ts'
 import { type CountListener, WorkerBook } from './worker-book.ts'
@@ -25,6 +27,9 @@ import { type CountListener, WorkerBook } from './worker-book.ts'
  * follows changes is looked at to find that the queue is empty, seldom, and only if something is thought to be in it.
  */
 const checkMs = { scanning: 500, following: 5_000, idle: 60_000 } as const
+
+/** So long nothing moves in a queue until the broker is asked whether it would hand out what it has, and how often then. */
+const stillMs = 10_000
 
 export interface ActiveOptions {
   readonly connection: NatsConnection
@@ -54,6 +59,14 @@ export interface ActiveOptions {
   readonly signal: AbortSignal
 }
 
+/** Who is told of a live migration. */
+export interface FollowingListener {
+  /** Called whenever nothing is left of scanning. */
+  readonly onScanned: () => Promise<void>
+  /** Called when items were lost; everything is compared then. */
+  readonly onLost: (loss: Loss) => Promise<void>
+}
+
 /** One migration that is worked on: its queue, which is this process's, and this process's part of the work. */
 export class ActiveMigration {
   readonly #options: ActiveOptions
@@ -69,27 +82,37 @@ export class ActiveMigration {
   readonly #failed = Promise.withResolvers<never>()
   /** Whether only changes are followed. */
   #isScanned = false
+  /** How often something was put into the queue that is to be scanned. */
+  #asked = 0
+  /** How the queue was seen, and since when it was so. */
+  #still = { seen: '', sinceMs: 0 }
+  /** What was gone from the queue when it was opened. */
+  readonly lossAtStart: Loss | undefined
+  readonly #book: WorkerBook
   /** Whether all folders get their times, those included that no item was made for. */
   #isFinishingAll = false
   readonly #waker = new Waker()
 
-  private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf) {
+  private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf, lossAtStart: Loss | undefined) {
     this.#options = options
     this.#queue = queue
     this.#shelf = shelf
     this.#frontier = new Frontier(options.connection, queue, options.log, options.frontier)
+    this.lossAtStart = lossAtStart
+    this.#book = new WorkerBook({
+      keeper: shelf.keeperOf(crypto.randomUUID()),
+      others: shelf.all(),
+      published: () => queue.published,
+      // The queue need not be asked for what is in hand here: most items are made by one that is.
+      isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
+      onCount: options.onCount,
+    })
     this.#loop = new ItemLoop({
       ...options,
       queue,
       queueCreated: queue.created,
       isTooEarly: () => this.#isTooEarly(),
-      book: new WorkerBook({
-        keeper: shelf.keeperOf(crypto.randomUUID()),
-        others: shelf.all(),
-        // The queue need not be asked for what is in hand here: most items are made by one that is.
-        isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
-        onCount: options.onCount,
-      }),
+      book: this.#book,
       room: (lanes, signal) => this.#frontier.room(lanes, signal),
       hasHelp: () => options.agents.workersOn(options.workId) > 1,
       inHand: this.#inHand,
@@ -112,7 +135,8 @@ export class ActiveMigration {
     if (queue.isNew) await progress.forget((migration) => migration === workId)
     const isOpen = (sequence: number) => queue.has(sequence)
     const shelf = await Shelf.open(progress, workId, isOpen, { isEmpty: queue.isNew })
-    return new ActiveMigration(options, queue, shelf)
+    const loss = queue.isNew ? undefined : await shelf.lossAtStart(await queue.state())
+    return new ActiveMigration(options, queue, shelf, loss)
   }
 
   /** What keeps the work from going on. */
@@ -138,11 +162,15 @@ export class ActiveMigration {
     )
   }
 
+  /** Resolves when it is stored that all that was put into the queue so far was: who finds less there knows that it is lost. */
+  async noteQueued(): Promise<void> {
+    await this.#book.stored()
+  }
+
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
   async rescan(id: number, path: StorePath, policy: ActionPolicy | undefined): Promise<void> {
     await this.#queue.publish('region', startRegion(path, policy), `rescan.${id}`, this.#end.signal)
-    this.#isScanned = false
-    this.#waker.wake()
+    this.#toScan()
   }
 
   /** Puts failures into the queue as work; twice with the same id is harmless. */
@@ -152,16 +180,24 @@ export class ActiveMigration {
         this.#queue.publish(lane, item, retryMessageId(sequence, `asked-${id}`), this.#end.signal),
       ),
     )
+    this.#toScan()
+  }
+
+  #toScan(): void {
+    this.#asked += 1
     this.#isScanned = false
     this.#waker.wake()
   }
 
   /**
    * Works until nothing is left (true) or the signal aborts (false).
-   * @param onScanned of a live migration, which goes on then: called whenever nothing is left of scanning
+   * @param following of a live migration, which goes on then
+   * @throws WorkLostError when the broker has lost a part of the queue that only another beginning makes good
    */
-  async run(onScanned?: () => Promise<void>): Promise<boolean> {
+  async run(following?: FollowingListener): Promise<boolean> {
     const { changes, movedBy, agents, workId } = this.#options
+    if (this.lossAtStart !== undefined && (changes === undefined || this.lossAtStart.isBroken))
+      throw new WorkLostError(this.lossAtStart)
     await changes?.start(
       { publish: (lane, item, id) => this.#loop.publish(lane, item, id), fail: this.#failed.reject },
       this.#end.signal,
@@ -180,15 +216,18 @@ export class ActiveMigration {
       ? aborted(this.#end.signal)
       : this.#loop.run(firstLanesOf(changes !== undefined), this.#end.signal)
     let isDone = false
+    // A broker that comes back may have lost something.
+    const forget = onReconnect(this.#options.connection, () => this.#waker.wake())
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
-      const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, onScanned)
+      const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, following)
       isDone = await Promise.race([working, consuming.then(() => false), this.#failed.promise])
       return isDone
     } finally {
+      forget()
       this.#finish()
       await Promise.all([consuming, this.#last, changes?.close()])
-      if (changes === undefined) await agents.withdraw(workId, { waits: !isDone })
+      if (changes === undefined) await agents.withdraw(workId)
     }
   }
 
@@ -215,17 +254,17 @@ export class ActiveMigration {
     this.#last.catch(this.#failed.reject)
   }
 
-  #finish(reason: unknown = new Error('the migration was stopped')): void {
+  #finish(reason: unknown = new ComesAgain('the migration was stopped')): void {
     this.#end.abort(reason)
     this.#waker.wake()
   }
 
   async #untilEmpty(): Promise<boolean> {
     const isEmpty = async () => {
-      if (this.#inHand.size > 0) return false
-      const waiting = await this.#queue.pendingByLane()
-      if (waiting.size > 0 && !isMoving(waiting)) this.#beginLast()
-      return waiting.size === 0
+      const { waiting, isEmpty, loss } = await this.#look()
+      if (loss !== undefined) throw new WorkLostError(loss)
+      if (waiting.size > 0 && !isMoving(waiting) && this.#inHand.size === 0) this.#beginLast()
+      return isEmpty && this.#inHand.size === 0
     }
     while (!this.#end.signal.aborted) {
       if (await this.#asking(isEmpty)) return true
@@ -235,16 +274,35 @@ export class ActiveMigration {
   }
 
   /** Follows changes until the signal aborts; says whenever all that scanning found is done. */
-  async #follow(changes: Changes, onScanned: () => Promise<void> = async () => undefined): Promise<false> {
+  async #follow(changes: Changes, following: FollowingListener | undefined): Promise<false> {
+    let lost = 0
+    /** What is lost is told once, and found by comparing everything. */
+    const seek = async (loss: Loss) => {
+      const { items = 0 } = loss
+      if (items <= lost) return
+      await following?.onLost(loss)
+      lost = items
+      changes.compare()
+      this.#isScanned = false
+    }
+    if (this.lossAtStart !== undefined) await seek(this.lossAtStart)
     while (!this.#end.signal.aborted) {
       await this.#asking(async () => {
-        const waiting = await this.#queue.pendingByLane()
+        const asked = this.#asked
+        const queued = changes.queued
+        const { waiting, isEmpty, lastSequence, loss } = await this.#look()
+        if (loss?.isBroken === true) throw new WorkLostError(loss)
+        if (loss !== undefined && isEmpty) {
+          await this.#shelf.settle(lastSequence, () => seek(loss))
+          lost = 0
+        } else if (loss !== undefined) await seek(loss)
         if (isMoving(waiting)) return
         if (waiting.has(lastLane)) return this.#beginLast()
-        if (waiting.size === 0) changes.emptied()
-        if (await changes.scanned()) return
-        await onScanned()
-        this.#isScanned = true
+        if (waiting.size === 0) changes.emptied(queued)
+        // What was put into the queue since it was asked is not done.
+        if (this.#asked !== asked || (await changes.scanned())) return
+        await following?.onScanned()
+        this.#isScanned = this.#asked === asked
       })
       const { isWaiting } = changes
       const ms = !this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle
@@ -253,11 +311,37 @@ export class ActiveMigration {
     return false
   }
 
-  /** What a question to the broker came to; undefined while it does not answer. */
+  /** How the queue is, and what is gone from it; whether nothing is left is said only when that is proven or refuted. */
+  async #look(): Promise<QueueState & { readonly isEmpty: boolean; readonly loss: Loss | undefined }> {
+    const { stores, booked } = this.#shelf
+    // What is published from now on the answer need not know, and what is done by now it may know of.
+    const published = Math.max(booked.published, this.#queue.published)
+    const state = await this.#queue.state()
+    const isExact = stores === this.#shelf.stores
+    const loss =
+      lossOf(state, { ...this.#shelf.booked, published }, { isExact }) ?? (await this.#unreadable(state))
+    return { ...state, isEmpty: state.messages === 0 && isExact, loss }
+  }
+
+  /** Items that the broker hands out to nobody, when nothing has moved for long enough to say so. */
+  async #unreadable({ messages, lastSequence }: QueueState): Promise<Loss | undefined> {
+    const seen = `${messages} ${lastSequence} ${this.#shelf.stores}`
+    if (seen !== this.#still.seen || messages === 0 || this.#inHand.size > 0)
+      this.#still = { seen, sinceMs: performance.now() }
+    if (performance.now() - this.#still.sinceMs < stillMs) return undefined
+    this.#still.sinceMs = performance.now()
+    const items = await this.#queue.unreadable()
+    const now = await this.#queue.state()
+    const isSame = seen === `${now.messages} ${now.lastSequence} ${this.#shelf.stores}`
+    return items > 0 && isSame ? { items, isBroken: true } : undefined
+  }
+
+  /** What a question to the broker came to; undefined while it does not answer. @throws WorkLostError */
   async #asking<T>(question: () => Promise<T>): Promise<T | undefined> {
     try {
       return await question()
     } catch (error) {
+      if (error instanceof WorkLostError) throw error
       this.#options.log.debug({ err: error }, 'The broker does not answer; asking again.')
       return undefined
     }

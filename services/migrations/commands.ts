@@ -1,6 +1,6 @@
 import { emission } from '../../broker/events.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
-import { type GantryError, isGantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError, notAccepted } from '../../subjects/errors.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
@@ -9,7 +9,6 @@ import { concurrently } from './concurrently.ts'
 import { isWithin } from './engine/items/paths.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
-import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { requireApart } from './overlap.ts'
@@ -18,6 +17,7 @@ import { policyOf } from './policies.ts'
 import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { unused } from './recurrence.ts'
 import { withMaxRegions, withRegionIn } from './regions.ts'
+import { sourceInWords } from './source-identity.ts'
 import { requireNext } from './states.ts'
 import { command, entryFacts } from './transition.ts'
 import { changed } from './update.ts'
@@ -26,6 +26,7 @@ import { assetsOf, forgetWork } from './work.ts'
 type Verb =
   | 'start'
   | 'resume'
+  | 'accept-source'
   | 'stop'
   | 'stop-all'
   | 'reset'
@@ -58,7 +59,8 @@ export function commandHandlers(
       records,
       migrationId,
       trigger,
-      ({ abortReason: _reason, abortCause: _cause, ...record }) => ({
+      // The folder of the target is taken as it is then; that of the source somebody has to accept.
+      ({ abortReason: _reason, abortCause: _cause, targetIdentity: _target, ...record }) => ({
         ...record,
         scheduled: new Date().toISOString(),
       }),
@@ -82,6 +84,7 @@ export function commandHandlers(
       (last) => [emission(migrationEvents.deleted, migrationId, factOf(last))],
     )
     await forgetWork(dependencies, workIdOf(record))
+    await dependencies.forgetHistory(record.internalId)
     await dependencies.forgetLimit(migrationId)
     return record
   }
@@ -103,6 +106,23 @@ export function commandHandlers(
   return {
     start: ({ migrationId }) => begin(migrationId, 'start'),
     resume: ({ migrationId }) => begin(migrationId, 'resume'),
+    'accept-source': async ({ migrationId }) => {
+      const before = await figures.record(migrationId)
+      const { is: now, isOther } = await dependencies.sourceNow(before)
+      // Without work on it, nobody has noticed yet that the source was replaced.
+      if (!isOther) requireChanged(before)
+      await records.update(
+        migrationId,
+        (current) => {
+          if (!isOther) requireChanged(current)
+          const { sourceChanged: _accepted, sourceIdentity: _was, storeIdentity: _store, ...record } = current
+          return { ...record, ...now }
+        },
+        (changed) => [emission(migrationEvents.updated, migrationId, factOf(changed))],
+      )
+      const accepted = { was: sourceInWords(before), is: sourceInWords(now) }
+      return { ...(await figures.view(migrationId)), accepted }
+    },
     stop: async ({ migrationId, resumable = true }) => {
       await figures.record(migrationId)
       await stop(migrationId, resumable)
@@ -171,7 +191,7 @@ export function commandHandlers(
       const { path: root, source, ...situation } = record
       const path = textFromPath(pathFromText(given))
       if (!isWithin(pathFromText(root), pathFromText(path))) {
-        throw invalidField('path', `must be ${root} or a folder in it`)
+        throw notAccepted('path', `must be ${root} or a folder in it`)
       }
       requireNext(migrationId, situation, 'rescan')
       await dependencies.requireFolder(source, path)
@@ -222,6 +242,15 @@ function resetOf(
     ...(current.state === 'NONSCHEDULED' ? {} : { scheduled }),
     ...(recurrence === undefined ? {} : { recurrence: unused(recurrence) }),
   }
+}
+
+/** @throws GantryError NOT_ALLOWED_IN_STATE when nobody has to accept a source */
+function requireChanged({ migrationId, sourceChanged }: MigrationRecord): void {
+  if (sourceChanged !== undefined) return
+  throw new GantryError(
+    'NOT_ALLOWED_IN_STATE',
+    `migration ${migrationId} does not wait for its source to be accepted: accept it only while the condition SOURCE_CHANGED is among its conditions ("gantry migrations get ${migrationId}")`,
+  )
 }
 
 const isRefusal = (error: unknown): error is GantryError =>

@@ -1,11 +1,14 @@
 import { type Emission, emission } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
+import { every, type Task } from '../../broker/tasks.ts'
 import { type ConditionReason, conditionReasons, type PutOff } from '../../subjects/condition-terms.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import { plural } from '../../subjects/plural.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import type { ChangesView } from './changes/following.ts'
+import { lossText } from './proof.ts'
 import { factOf, type MigrationRecord, workIdOf } from './record.ts'
 import { windowChangeMs } from './recurrence.ts'
 import { isActive } from './states.ts'
@@ -27,14 +30,20 @@ export interface ConditionsOptions {
   readonly waitsForAgent: (workId: string) => boolean
   /** The limits on bandwidth that hold for a migration, in words; undefined when none does. */
   readonly limitsOf: (migrationId: string, target: string) => string | undefined
+  /** Paths of a migration that did not arrive, as they were counted last. */
+  readonly failedPaths: (record: MigrationRecord) => number
+  /** Since when a migration with such paths has some. */
+  readonly failingSince: (record: MigrationRecord) => string
   /** A migration as it is now; undefined when it is gone. */
   readonly latest: (migrationId: string) => Promise<MigrationRecord | undefined>
+  /** What was wrong with its stored record. */
+  readonly damageOf: (migrationId: string) => { readonly message: string; readonly since: string } | undefined
   readonly publish: (emission: Emission) => Promise<void>
   readonly log: Log
 }
 
-/** What is asked about is in memory; a person does not see the difference. */
-const lookEveryMs = 1_000
+/** What is so, and since when where that is known. */
+type Found = PutOff & { readonly since?: string }
 
 interface Known {
   readonly record: MigrationRecord
@@ -46,24 +55,35 @@ export class Conditions {
   readonly #options: ConditionsOptions
   /** By internal id. */
   #known = new Map<string, Known>()
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
   constructor(options: ConditionsOptions) {
     this.#options = options
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), lookEveryMs).unref()
+    this.#task = every('migrations.conditions', () => this.look())
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#task?.stop()
   }
 
-  /** Those of a migration, of its record and of its work: when that is over, what was in its way is so too. */
-  of(record: MigrationRecord): Condition[] {
+  /**
+   * Those of a migration, of its record, its failures and its work: when that is over, what was in its way is so too.
+   * @param failed paths that did not arrive
+   */
+  of(record: MigrationRecord, failed: number): Condition[] {
     const ofWork = isActive(record.state) ? this.#known.get(record.internalId)?.conditions : undefined
-    return [...recordConditions(record, Date.now()), ...(ofWork ?? [])]
+    const damage = this.#options.damageOf(record.migrationId)
+    const damaged =
+      damage === undefined ? [] : [{ ...said('RECORD_DAMAGED', damage.message), since: damage.since }]
+    return [
+      ...damaged,
+      ...recordConditions(record, Date.now()),
+      ...(ofWork ?? []).filter(({ reason }) => reason !== 'PATHS_FAILED'),
+      ...(failed === 0 ? [] : [{ ...pathsFailed(failed), since: this.#options.failingSince(record) }]),
+    ]
   }
 
   /** Asks how all goes, and tells of what has changed. */
@@ -75,7 +95,11 @@ export class Conditions {
       if (!isActive(record.state)) continue
       const found = this.#found(state)
       const known = before.get(record.internalId)
-      if (found.length > 0) now.set(record.internalId, { record, conditions: merged(found, known) })
+      if (found.length === 0) continue
+      const conditions = merged(found, known).map((one) =>
+        one.reason === 'PATHS_FAILED' ? { ...one, since: this.#options.failingSince(record) } : one,
+      )
+      now.set(record.internalId, { record, conditions })
     }
     this.#known = now
     for (const [id, { record, conditions }] of now)
@@ -84,8 +108,9 @@ export class Conditions {
     for (const [id, { record }] of before) if (!now.has(id)) void this.#tellEnd(record)
   }
 
-  #found({ record, forStorage, putOffs, changes, problem }: WorkState): PutOff[] {
-    const { waitsForAgent, limitsOf } = this.#options
+  #found({ record, forStorage, putOffs, changes, problem }: WorkState): Found[] {
+    const { waitsForAgent, limitsOf, failedPaths } = this.#options
+    const failed = failedPaths(record)
     const limits = limitsOf(record.migrationId, record.target)
     const { writtenTo, comparesAtMs } = changes ?? {}
     const isComparing = changes?.detection === 'comparing' && changes.reason !== undefined
@@ -94,10 +119,15 @@ export class Conditions {
       ...(forStorage ? [plain('WAITS_FOR_STORAGE')] : []),
       ...(limits === undefined ? [] : [said('BANDWIDTH_LIMITED', limits)]),
       ...putOffs,
-      ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
+      ...(record.sourceChanged === undefined ? [] : [sourceChanged(record, record.sourceChanged)]),
+      ...(problem === undefined || problem === record.sourceChanged?.difference
+        ? []
+        : [said('CANNOT_GO_ON', problem)]),
+      ...(record.lost === undefined ? [] : [said('WORK_LOST', lossText(record.lost))]),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
       ...(writtenTo === undefined ? [] : [said('BEING_WRITTEN', pathBelow(record, writtenTo))]),
       ...(comparesAtMs === undefined ? [] : [said('HARD_LINKS', `it begins at ${isoTime(comparesAtMs)}`)]),
+      ...(failed === 0 ? [] : [pathsFailed(failed)]),
     ]
   }
 
@@ -107,7 +137,8 @@ export class Conditions {
     try {
       const record = await latest(migrationId)
       // That it is gone was told.
-      if (record?.internalId === internalId) this.#tell(record, this.of(record))
+      if (record?.internalId === internalId)
+        this.#tell(record, this.of(record, this.#options.failedPaths(record)))
     } catch (error) {
       log.debug({ err: error, migration: migrationId }, 'Its conditions could not be told.')
     }
@@ -128,20 +159,50 @@ export class Conditions {
 
 /** What a record says of itself, whoever works on it. */
 export function recordConditions(record: MigrationRecord, nowMs: number): Condition[] {
+  const { state } = record
+  const ofSource =
+    record.sourceChanged === undefined || isActive(state) ? [] : [sourceChanged(record, record.sourceChanged)]
+  return [...ofSource, ...stateConditions(record, nowMs)]
+}
+
+function stateConditions(record: MigrationRecord, nowMs: number): Condition[] {
   const { state, scheduled, created, deletions } = record
   if (state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED') {
     const waits = isInTime(record, nowMs) ? plain('WAITS_FOR_TURN') : forWindow(record, nowMs)
     return [{ ...waits, since: scheduled ?? created }]
   }
   if (state !== 'STOPPED' || deletions?.isHeld !== true) return []
-  const { files, folders, samples = [], time } = deletions
-  const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}`
+  const { files, folders, percent, entriesAtTarget, samples = [], time } = deletions
+  const share =
+    percent === undefined || entriesAtTarget === undefined
+      ? ''
+      : `, ${Math.round(percent * 10) / 10} % of the ${entriesAtTarget} entries of the target`
+  const held = `${plural(files, 'file')} and ${plural(folders, 'folder')}${share}`
   return [
     {
       ...said('WAITS_FOR_APPROVAL', samples.length === 0 ? held : `${held}, such as ${some(samples)}`),
       since: time,
     },
   ]
+}
+
+/** The difference can be long; what to do about it is told all the same. */
+const maxDifferenceLength = maxTextLength / 2
+
+function sourceChanged(
+  { migrationId, kind, targetMatch }: Pick<MigrationRecord, 'migrationId' | 'kind' | 'targetMatch'>,
+  { since, difference }: NonNullable<MigrationRecord['sourceChanged']>,
+): Condition {
+  const name = /^[\w.-]+$/.test(migrationId)
+    ? migrationId
+    : `'${migrationId.replaceAll("'", String.raw`'\''`)}'`
+  const removes = kind === 'live' || targetMatch !== undefined
+  const effect = removes
+    ? 'what is not at the source is then removed at the target'
+    : 'nothing is removed at the target because of that'
+  const told = shortened(difference, maxDifferenceLength)
+  const fix = `To accept it as it is: "gantry migrations accept-source ${name}"; ${effect}`
+  return { ...said('SOURCE_CHANGED', `${told}. ${fix}`), since }
 }
 
 /** So many paths go into a message; the record has more. */
@@ -162,20 +223,22 @@ const pathBelow = ({ path }: MigrationRecord, below: string): string =>
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 
+const pathsFailed = (count: number): PutOff => said('PATHS_FAILED', plural(count, 'path'))
+
 const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })
 
 const said = (reason: ConditionReason, message: string): PutOff => ({
   reason,
-  message: `${conditionReasons[reason]}: ${message}`.slice(0, maxTextLength),
+  message: shortened(`${conditionReasons[reason]}: ${message}`, maxTextLength),
 })
 
 /** The same as before keeps its time. */
-function merged(found: readonly PutOff[], before: Known | undefined): Condition[] {
+function merged(found: readonly Found[], before: Known | undefined): Condition[] {
   const now = new Date().toISOString()
-  return found.map(({ reason, message }) => ({
+  return found.map(({ reason, message, since }) => ({
     reason,
-    message: message.slice(0, maxTextLength),
-    since: before?.conditions.find((one) => one.reason === reason)?.since ?? now,
+    message: shortened(message, maxTextLength),
+    since: since ?? before?.conditions.find((one) => one.reason === reason)?.since ?? now,
   }))
 }
 

@@ -1,16 +1,18 @@
+import { notAccepted } from '../../subjects/errors.ts'
 import { emission } from '../../broker/events.ts'
-import type { Input } from '../../subjects/contract.ts'
+import type { Owned } from '../../broker/owners.ts'
+import type { Call, Input } from '../../subjects/contract.ts'
 import { defaultLinks, defaultMetadata } from '../../subjects/migration-terms.ts'
 import { migrationEvents } from '../../subjects/migration-events.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
 import type { migrations } from '../../subjects/migrations.ts'
+import { product } from '../../subjects/names.ts'
 import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { asInOrder } from './as-in-order.ts'
 import { cleanupOf } from './cleanups/setting.ts'
 import { Creations, type Planned } from './creations.ts'
 import type { Figures } from './figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
-import { invalidField } from './invalid.ts'
 import { targetsOf } from './mappings/frozen.ts'
 import { mappingsOfNew } from './mappings/handlers.ts'
 import { requireApart } from './overlap.ts'
@@ -29,7 +31,14 @@ type Create = (typeof migrations)['create']
 /** Defines a migration, once both stores were asked. */
 export function creator(dependencies: MigrationDependencies, figures: Figures) {
   const creations = new Creations()
-  return async (input: Input<Create>): Promise<Migration> => {
+  const { owners } = dependencies
+  const owned: Owned = {
+    limit: 'maxMigrations',
+    what: 'migrations',
+    fix: `delete some with "${product} migrations delete"`,
+    count: (owner) => dependencies.records.sizeOfGroup(owner),
+  }
+  return async (input: Input<Create>, { caller }: Pick<Call<Create>, 'caller'>): Promise<Migration> => {
     using creation = creations.begin()
     const { records, mappings, look, requireFolder, rules } = dependencies
     const source = input.source ?? (await onlySource(dependencies))
@@ -48,7 +57,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
     const recurrence = recurrenceOf(input)
     const kind = kindOf(input.scanOnlyMigration ?? place.isScanOnly, recurrence)
     if (kind !== 'live' && input.comparisonPeriodSeconds !== undefined)
-      throw invalidField('comparisonPeriodSeconds', 'goes with live migrations: scanOnlyMigration=false')
+      throw notAccepted('comparisonPeriodSeconds', 'is only for live migrations: scanOnlyMigration=false')
     requireMovers(kind, input.movedBy)
     const matching = input.targetMatch === true && { targetMatch: {} }
     const deletions = deletionsOf(input, { kind, ...matching })
@@ -108,10 +117,12 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
       ...deletions,
       ...(cleanup === undefined ? {} : { cleanup }),
     }
-    await records.create(migrationId, record, [
-      emission(migrationEvents.created, migrationId, factOf(record)),
-      ...entryFacts(record, 'NONSCHEDULED'),
-    ])
+    await owners.make(caller, owned, (owner) =>
+      records.create(migrationId, { ...record, ...(owner === undefined ? {} : { owner }) }, [
+        emission(migrationEvents.created, migrationId, factOf(record)),
+        ...entryFacts(record, 'NONSCHEDULED'),
+      ]),
+    )
     await look()
     return figures.view(migrationId)
   }
@@ -120,19 +131,19 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
 const kindOf = (isScanOnly: boolean, recurrence: Recurrence | undefined): MigrationKind =>
   recurrence !== undefined ? 'recurring' : isScanOnly ? 'once' : 'live'
 
-/** What is asked of the recurrence; undefined for none. @throws GantryError INVALID_INPUT */
+/** What is asked of the recurrence; undefined for none. @throws GantryError NOT_ACCEPTED */
 function recurrenceOf(input: Input<Create>): Recurrence | undefined {
   const { recurringMigration = false, scanOnlyMigration, recurringPeriod, ...plan } = input
   if (!recurringMigration) {
     const fields = ['recurringPeriod', 'recurringSchedule', 'recurringTimeZone', 'recurringWindow'] as const
     const given = fields.find((field) => input[field] !== undefined)
-    if (given !== undefined) throw invalidField(given, 'goes with recurringMigration=true')
+    if (given !== undefined) throw notAccepted(given, 'is only for recurringMigration=true')
     return undefined
   }
   if (scanOnlyMigration === false) {
-    throw invalidField(
+    throw notAccepted(
       'recurringMigration',
-      'does not go with scanOnlyMigration=false: it scans again and again',
+      'cannot be combined with scanOnlyMigration=false: it scans again and again',
     )
   }
   return planOf({ ...plan, ...(recurringPeriod === undefined ? {} : { period: recurringPeriod }) })

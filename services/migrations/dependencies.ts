@@ -1,15 +1,17 @@
 import type { Collection } from '../../broker/collection.ts'
+import type { Owners } from '../../broker/owners.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import type { FilesystemLook } from '../../subjects/filesystems-internal.ts'
-import type { PathMapping } from '../../subjects/path-mapping-model.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import type { CleanupRecord } from './cleanups/record.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { Flights } from './flights.ts'
+import type { Mappings } from './mappings/record.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { Plans } from './plans/plans.ts'
 import type { MigrationRecord } from './record.ts'
 import type { RuleBook } from './rules/book.ts'
+import type { SourceIs } from './source-identity.ts'
 import type { RollingStats } from './stats/rolling-stats.ts'
 import type { Forgotten } from './walks/forget-jobs.ts'
 import type { WorkStores } from './work.ts'
@@ -20,7 +22,8 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   readonly stats: RollingStats
   readonly flights: Pick<Flights, 'of'>
   readonly rules: RuleBook
-  readonly mappings: Collection<typeof PathMapping>
+  readonly mappings: Mappings
+  readonly owners: Owners
   /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
   readonly refusalAt: (
     fileSystemId: string,
@@ -29,14 +32,22 @@ export interface MigrationDependencies extends PlaceDependencies, WorkStores {
   ) => Promise<string | undefined>
   /** What stands at a path of a store. @throws GantryError when it cannot be looked at */
   readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
+  /** What the source of a migration is now; undefined for one that is no folder of this host. @throws GantryError */
+  readonly sourceNow: (
+    record: MigrationRecord,
+  ) => Promise<{ readonly is: SourceIs; readonly isOther: boolean }>
   /** How a live migration follows its source, or how long nobody has. */
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
-  /** Why a migration does not move. */
-  readonly conditionsOf: (record: MigrationRecord) => Condition[]
+  /** Why a migration does not move, and what of it did not arrive. */
+  readonly conditionsOf: (record: MigrationRecord, failed: number) => Condition[]
   /** Gives migrations their turn; resolves when that is done. */
   readonly look: () => Promise<void>
   /** Forgets the limit of a migration, if it has one. */
   readonly forgetLimit: (migrationId: string) => Promise<void>
+  /** The same of a target. */
+  readonly forgetTargetLimit: (fileSystemId: string) => Promise<void>
+  /** Forgets what a migration had done when. */
+  readonly forgetHistory: (internalId: string) => Promise<void>
   /** Removes from its target what writers that died had under construction for a migration. */
   readonly removeLeftovers: (record: MigrationRecord) => Promise<void>
   /** Forgets the verifications or cleanups of a migration with their reports. */

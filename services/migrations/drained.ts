@@ -1,11 +1,13 @@
 import type { Collection } from '../../broker/collection.ts'
 import { Queue } from '../../broker/queue.ts'
+import type { Mover } from './engine/mover.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { happen } from './transition.ts'
 import { forgetWork, type WorkStores } from './work.ts'
 
 interface Stores extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
+  readonly mover: Pick<Mover, 'forget'>
 }
 
 type Behind = Pick<MigrationRecord, 'behindSince'>
@@ -17,7 +19,10 @@ export async function halted(stores: Stores, record: MigrationRecord, behind: Be
   const workId = workIdOf(record)
   await drained(stores, record, behind)
   const latest = await records.get(migrationId)
-  if (latest === undefined || workIdOf(latest) !== workId) return forgetWork(stores, workId)
+  if (latest === undefined || workIdOf(latest) !== workId) {
+    await stores.mover.forget(record.internalId)
+    return forgetWork(stores, workId)
+  }
   if (latest.state !== 'SCHEDULED' || behind.behindSince === undefined) return
   await records.update(migrationId, (current) =>
     workIdOf(current) === workId && current.state === 'SCHEDULED' ? { ...current, ...behind } : undefined,
@@ -26,14 +31,16 @@ export async function halted(stores: Stores, record: MigrationRecord, behind: Be
 
 /** A stopped migration has nothing in hand any more. */
 export async function drained(
-  { records, connection }: Stores,
+  { records, connection, mover }: Stores,
   { migrationId, internalId }: MigrationRecord,
   behind: Behind,
 ): Promise<void> {
   const record = await happen(records, migrationId, 'drained', (current) =>
     current.internalId === internalId ? left(current, behind) : undefined,
   )
-  if (record !== undefined && !record.resumable) await Queue.deleteByName(connection, workIdOf(record))
+  if (record === undefined || record.resumable) return
+  await mover.forget(internalId)
+  await Queue.deleteByName(connection, workIdOf(record))
 }
 
 /** One that cannot go on is not behind: it does not follow its source any more. */

@@ -56,15 +56,30 @@ export class FailureEvents extends RegularLook {
   readonly #told = new Map<string, ToldFailures>()
   /** Those of which all was read that was there. */
   readonly #read = new Set<string>()
+  /** Since when lists are not empty, by internal id. */
+  readonly #failingSince = new Map<string, string>()
   /** The ledger of which all was told. */
   #toldMark: string | undefined
 
   constructor(options: FailureEventsOptions) {
     super(
+      'migrations.failure-events',
       () => this.#look(),
       (err) => options.log.debug({ err }, 'Failures could not be told; trying on.'),
     )
     this.#options = options
+  }
+
+  /** How many paths of a migration were on its list when that was looked at last. */
+  failedPaths({ internalId }: MigrationRecord): number {
+    return this.#told.get(internalId)?.failedPathCount ?? 0
+  }
+
+  /** Since when this process knows that the list of a migration is not empty; for one that it is not. */
+  failingSince({ internalId }: MigrationRecord): string {
+    const since = this.#failingSince.get(internalId) ?? new Date().toISOString()
+    this.#failingSince.set(internalId, since)
+    return since
   }
 
   async #look(): Promise<void> {
@@ -89,6 +104,7 @@ export class FailureEvents extends RegularLook {
     const { migrationId, internalId, state } = record
     const told = this.#told.get(internalId) ?? (await this.#lastTold(record))
     this.#told.set(internalId, told)
+    if (count === 0) this.#failingSince.delete(internalId)
     if (count === told.failedPathCount && !isActive(state) && this.#read.has(internalId)) return true
     const query = { after: told.lastFailureId, limit: readAtOnce }
     const fresh = count === 0 ? [] : await failures.page(workIdOf(record), query)
@@ -114,6 +130,7 @@ export class FailureEvents extends RegularLook {
       if (ids.has(id)) continue
       this.#told.delete(id)
       this.#read.delete(id)
+      this.#failingSince.delete(id)
     }
   }
 

@@ -1,3 +1,4 @@
+import { notAccepted } from '../../subjects/errors.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
 import type { failureContracts } from '../../subjects/migration-failures.ts'
 import type { migrations } from '../../subjects/migrations.ts'
@@ -6,7 +7,6 @@ import type { Collection } from '../../broker/collection.ts'
 import type { LedgerEntry } from '../../broker/ledger.ts'
 import type { FailureLedger, RecordedFailure } from './failures.ts'
 import type { Figures } from './figures.ts'
-import { invalidField } from './invalid.ts'
 import { type MigrationRecord, workIdOf } from './record.ts'
 import { withRegionIn } from './regions.ts'
 import { countRetries } from './retries.ts'
@@ -44,7 +44,7 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
       const record = await figures.record(migrationId)
       const workId = workIdOf(record)
       const sinceMs = since === undefined ? 0 : Date.parse(since)
-      if (Number.isNaN(sinceMs)) throw invalidField('since', 'must be a moment such as 2026-01-31T12:00:00Z')
+      if (Number.isNaN(sinceMs)) throw notAccepted('since', 'must be a moment such as 2026-01-31T12:00:00Z')
       const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
       return {
         migrationId,

@@ -1,4 +1,5 @@
-import type { Collection } from '../../broker/collection.ts'
+import type { Collection, PageOptions } from '../../broker/collection.ts'
+import { SharedReading } from '../../broker/shared-reading.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { GantryError } from '../../subjects/errors.ts'
 import type { Migration } from '../../subjects/migration-model.ts'
@@ -16,7 +17,7 @@ import type { WorkStores } from './work.ts'
 
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
-  readonly conditionsOf: (record: MigrationRecord) => Condition[]
+  readonly conditionsOf: (record: MigrationRecord, failed: number) => Condition[]
   readonly flights: Pick<Flights, 'of'>
   /** The cleanups of all sources; they are in memory. */
   readonly allCleanups: () => Promise<readonly CleanupRecord[]>
@@ -47,11 +48,13 @@ export class Figures {
   readonly #records: Collection<typeof MigrationRecord>
   readonly #stores: Stores
   readonly #rules: Pick<RuleBook, 'known'>
+  readonly #reading: SharedReading<WithFigures[]>
 
   constructor({ records, rules, ...stores }: FiguresOptions) {
     this.#records = records
     this.#stores = stores
     this.#rules = rules
+    this.#reading = new SharedReading(() => this.#of(() => this.#records.all()))
   }
 
   /** @throws GantryError NOT_FOUND */
@@ -79,11 +82,20 @@ export class Figures {
     )
   }
 
-  /** All, or those whose names come after one. */
-  async all(after?: string): Promise<WithFigures[]> {
+  /** All of them, for sums over all; read once for all who ask at the same time. */
+  all(): Promise<readonly WithFigures[]> {
+    return this.#reading.read()
+  }
+
+  /** A page of them, ordered by name. */
+  page(options: PageOptions<typeof MigrationRecord>): Promise<WithFigures[]> {
+    return this.#of(() => this.#records.list(options))
+  }
+
+  async #of(read: () => Promise<MigrationRecord[]>): Promise<WithFigures[]> {
     const { progress, failures } = this.#stores
     const [running, failed] = await Promise.all([progress.totals(), failures.counts()])
-    const all = await this.#records.all(after)
+    const all = await read()
     return all.map((record) => this.#with(record, running, failed.get(workIdOf(record))))
   }
 
@@ -96,7 +108,7 @@ export class Figures {
       underWay: underWayOf(record, counts, flights),
       failed,
       changes: changesOf(record),
-      conditions: conditionsOf(record),
+      conditions: conditionsOf(record, failed),
     }
   }
 

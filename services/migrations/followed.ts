@@ -42,7 +42,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   following: undefined,
   behindMs: undefined,
   problem: undefined,
-  roots: { ids: undefined, isTorn: false },
+  roots: { isTorn: false },
 })
 
 /** Nobody is at work on it. */
@@ -74,15 +74,21 @@ export function stateOf(followed: Followed): WorkState {
 
 /** Since when its target is behind, or would be without more work; undefined where its source need not be followed. */
 function behindMsOf({ record, following, behindMs }: Followed): number | undefined {
-  const { kind, seeded, behindSince } = record
+  const { kind, seeded, sourceChanged } = record
+  const behindSince = record.behindSince ?? sourceChanged?.since
   if (kind !== 'live' || !seeded) return undefined
   if (following !== undefined) return following.behindMs
   return behindMs ?? (behindSince === undefined ? undefined : momentOf(Date.parse(behindSince)))
 }
 
-/** Since when nobody followed the source of a migration whose work begins; undefined before its first scan, which finds all. */
+/**
+ * Since when nobody followed the source of a migration whose work begins; undefined before its first scan, which finds all.
+ * When its queue was lost, so were changes: what went from the source meanwhile no scan finds.
+ */
 export const gapOf = (followed: Followed): number | undefined =>
-  followed.record.seeded ? (behindMsOf(followed) ?? steadyMs()) : undefined
+  followed.record.seeded || followed.record.lost !== undefined
+    ? (behindMsOf(followed) ?? steadyMs())
+    : undefined
 
 /** What a record keeps when the work on it ends. */
 export function behindOf(followed: Followed): Pick<MigrationRecord, 'behindSince'> {

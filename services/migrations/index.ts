@@ -25,6 +25,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
 /** For other services of the platform alone. */
 export function migrationInternalHandlers({
   records,
+  forgetTargetLimit,
 }: MigrationDependencies): Handlers<typeof migrationsInternal> {
   return {
     uses: async ({ fileSystemId }) => {
@@ -33,6 +34,10 @@ export function migrationInternalHandlers({
         .filter(({ source, target }) => source === fileSystemId || target === fileSystemId)
         .slice(0, maxPageLength)
         .map(({ migrationId }) => migrationId)
+    },
+    'forget-target': async ({ fileSystemId }) => {
+      await forgetTargetLimit(fileSystemId)
+      return {}
     },
   }
 }

@@ -212,6 +212,13 @@ export class ItemLoop {
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
     }
+    await Promise.all(
+      (result.split ?? []).map(async (part, index) => {
+        const id = `${retryId}.${index}`
+        changes?.made(item.sequence, id)
+        await this.publish(lane, part, id)
+      }),
+    )
     this.putOffs.settle(lane)
     if (putOff !== undefined) {
       // A live migration's own tries are items of their own: the next in the lane says how it goes.

@@ -1,9 +1,8 @@
-import { realpathSync } from 'node:fs'
 import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
 import { type Entry, openDriver, type StorePath } from '../drivers/index.ts'
-import { LocalRoot, nameOf, parentOf } from '../drivers/local-root.ts'
+import { hostFolderAt, type HostFolder } from '../drivers/host-folder.ts'
+import { LocalRoot } from '../drivers/local-root.ts'
 import { pathFromText } from '../drivers/path-text.ts'
-import { hostFolder, type HostFolder } from './host-folder.ts'
 
 /** Why a filesystem cannot hold something by its own rules; undefined when it can. */
 export async function refusalAt(
@@ -29,7 +28,7 @@ export async function localFolder(spec: FilesystemSpec, path: string): Promise<H
     const { localRoot } = driver.features
     return localRoot === undefined
       ? undefined
-      : hostFolder(resolved(new LocalRoot(localRoot).absolute(pathFromText(path))))
+      : hostFolderAt(new LocalRoot(localRoot).absolute(pathFromText(path)))
   } finally {
     await driver.close()
   }
@@ -42,15 +41,5 @@ export async function storeName(spec: FilesystemSpec): Promise<string | undefine
     return driver.features.storeName
   } finally {
     await driver.close()
-  }
-}
-
-function resolved(path: Buffer): Buffer {
-  try {
-    return realpathSync.native(path, { encoding: 'buffer' })
-  } catch {
-    // What is not there yet will be made in its parent.
-    const parent = parentOf(path)
-    return parent.length === 0 ? path : new LocalRoot(resolved(parent)).absolute(nameOf(path))
   }
 }

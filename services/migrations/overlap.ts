@@ -1,7 +1,7 @@
+import { notAccepted } from '../../subjects/errors.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { isWithin } from './engine/items/paths.ts'
-import { type HostFolder, holds } from './host-folder.ts'
-import { invalidField } from './invalid.ts'
+import { type HostFolder, holds } from '../drivers/host-folder.ts'
 import type { PlaceDependencies } from './places.ts'
 import type { MigrationRecord } from './record.ts'
 
@@ -47,7 +47,7 @@ const hasIn = (one: StorePlace, other: StorePlace): boolean =>
 /**
  * A migration into its own source would find what it has written, and copy that again and again.
  * @param asked `targets`: the folders that it writes to
- * @throws GantryError INVALID_INPUT when one of the two folders lies in the other
+ * @throws GantryError NOT_ACCEPTED when one of the two folders lies in the other
  */
 export async function requireApart(
   dependencies: Asked,
@@ -62,6 +62,6 @@ export async function requireApart(
     const found = relation(folders[index]!, from)
     if (found === undefined) continue
     const problem = `must be apart from the source: ${there} in ${target} ${found} ${path} in ${source}`
-    throw invalidField('target', problem)
+    throw notAccepted('target', problem)
   }
 }

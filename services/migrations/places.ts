@@ -1,8 +1,7 @@
-import { GantryError, isGantryError } from '../../subjects/errors.ts'
+import { GantryError, isGantryError, notAccepted } from '../../subjects/errors.ts'
 import { product } from '../../subjects/names.ts'
 import { asInOrder } from './as-in-order.ts'
-import type { HostFolder } from './host-folder.ts'
-import { invalidField } from './invalid.ts'
+import type { HostFolder } from '../drivers/host-folder.ts'
 import type { FilesystemKind } from '../../subjects/filesystem-kinds.ts'
 import type { MigrationRecord } from './record.ts'
 
@@ -27,7 +26,7 @@ export interface PlaceDependencies {
   readonly storeName: (fileSystemId: string) => Promise<string | undefined>
 }
 
-/** The source when there is just one. @throws GantryError INVALID_INPUT */
+/** The source when there is just one. @throws GantryError NOT_ACCEPTED */
 export async function onlySource({ sources }: PlaceDependencies): Promise<string> {
   const [only, ...others] = await sources()
   if (only !== undefined && others.length === 0) return only
@@ -35,7 +34,7 @@ export async function onlySource({ sources }: PlaceDependencies): Promise<string
     only === undefined
       ? 'is required; there is no source yet'
       : `is required; there are ${[only, ...others].join(', ')}`
-  throw invalidField('source', problem)
+  throw notAccepted('source', problem)
 }
 
 /** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */

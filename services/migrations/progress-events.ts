@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { emission, type Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
 import type { Payload } from '../../subjects/contract.ts'
@@ -24,53 +25,67 @@ export interface ProgressEventsOptions {
   readonly log: Log
 }
 
-/** A migration whose figures may move. */
-interface Followed {
+/** What was seen of a migration at the last look. */
+interface Seen {
   readonly record: MigrationRecord
   /** What its figures are made of; the same text while they are the same. */
   readonly mark: string
-  /** The figures that were told last. */
-  told: string
+  /** Digest of the figures that were told last; undefined when none were. */
+  readonly told: string | undefined
 }
 
+/** A migration at rest has nothing in memory that moves: its record alone says what changes. */
+const restingMark = ''
+
 /**
- * Tells of figures that have moved. Whether they have is known in memory; they are read for those alone, so that what
- * stands still costs nothing. Nobody can tell whether somebody listens, so it is told in any case.
+ * Publishes the figures of migrations that have moved. Whether they have is known in memory; figures are read for those
+ * alone, so a migration that stands still costs nothing. They are published whether or not anybody listens.
+ *
+ * Every record is compared with the one of the last look, also at rest: a migration may begin and end between two looks,
+ * and its last state is published all the same, once.
  */
 export class ProgressEvents extends RegularLook {
   readonly #options: ProgressEventsOptions
-  /** By the keys of their records: those that are worked on, and were at the last look. */
-  readonly #followed = new Map<string, Followed>()
+  /** By the keys of their records. */
+  readonly #seen = new Map<string, Seen>()
 
   constructor(options: ProgressEventsOptions) {
     super(
+      'migrations.progress-events',
       () => this.#look(),
-      (err) => options.log.debug({ err }, 'Progress could not be told; trying on.'),
+      (err) => options.log.debug({ err }, 'Progress could not be published; trying again.'),
     )
     this.#options = options
   }
 
+  /** Takes what is at rest now as known: whoever follows from now on can ask for it. */
+  override start(): void {
+    for (const [key, record] of this.#options.records.all())
+      if (!isActive(record.state)) this.#seen.set(key, { record, mark: restingMark, told: undefined })
+    super.start()
+  }
+
   async #look(): Promise<void> {
     const records = this.#options.records.all()
-    for (const key of this.#followed.keys()) if (!records.has(key)) this.#followed.delete(key)
+    const seen = this.#seen
+    for (const key of seen.keys()) if (!records.has(key)) seen.delete(key)
     const moved = new Map<string, { key: string; record: MigrationRecord; mark: string }>()
     for (const [key, record] of records) {
-      const followed = this.#followed.get(key)
-      if (followed === undefined && !isActive(record.state)) continue
-      const mark = this.#markOf(record)
-      if (followed?.record !== record || followed.mark !== mark)
-        moved.set(record.migrationId, { key, record, mark })
+      const before = seen.get(key)
+      const mark = isActive(record.state) ? this.#markOf(record) : restingMark
+      if (before?.record === record && before.mark === mark) continue
+      if (before === undefined && record.state === 'NONSCHEDULED')
+        seen.set(key, { record, mark, told: undefined })
+      else moved.set(record.migrationId, { key, record, mark })
     }
     if (moved.size === 0) return
     const { figures, events } = this.#options
     for (const one of await figures.some([...moved.keys()])) {
       const { key, record, mark } = moved.get(one.record.migrationId)!
       const info = progressOf(one)
-      const told = figuresIn(info)
-      if (told !== this.#followed.get(key)?.told) events.say(emission(progressed, info.id, info))
-      // What it came to rest at is told.
-      if (isActive(record.state)) this.#followed.set(key, { record, mark, told })
-      else this.#followed.delete(key)
+      const told = hash('sha1', figuresIn(info))
+      if (told !== seen.get(key)?.told) events.say(emission(progressed, info.id, info))
+      seen.set(key, { record, mark, told })
     }
   }
 

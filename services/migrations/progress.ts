@@ -15,6 +15,12 @@ const WorkerProgress = Type.Object(
     counted: Type.Array(Count('Sequence of an item in its queue')),
     /** Items that were done before the item that made them was, by the sequence of that: it may make them again. */
     early: Type.Record(Type.String(), Type.Array(Type.String({ maxLength: 64 }))),
+    /** Items that the counts include; negative in a correction. Releases before did not count them. */
+    done: Type.Optional(Type.Integer()),
+    /** The sum of the sequences of those (`addSums`). */
+    sum: Type.Optional(Count('Sum')),
+    /** Items up to this sequence were published before the counts were stored. */
+    published: Type.Optional(Count('Sequence of an item in its queue')),
   },
   { additionalProperties: false },
 )

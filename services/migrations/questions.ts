@@ -40,12 +40,12 @@ export function questionHandlers(
   return {
     list: async ({ limit = maxPageLength, after, fileSystemId }) =>
       figures.views(
-        (await figures.all(after))
-          .filter(
-            ({ record: { source, target } }) =>
-              fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
-          )
-          .slice(0, limit),
+        await figures.page({
+          after,
+          limit,
+          where: ({ source, target }) =>
+            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+        }),
         listedIterations,
       ),
     get: ({ migrationId }) => figures.view(migrationId),
@@ -115,8 +115,8 @@ export function questionHandlers(
       }
     },
     'oldest-work': async ({ migrationId }) => oldestWork(connection, await figures.record(migrationId)),
-    'oldest-work-all': async () => {
-      const all = await records.list()
+    'oldest-work-all': async (page) => {
+      const all = await records.list(page)
       return Promise.all(all.map((record) => oldestWork(connection, record)))
     },
   }

@@ -12,16 +12,17 @@ import { actionPolicyNames } from '../../subjects/migration-terms.ts'
 import { movedBy } from '../../subjects/agents.ts'
 import { maxPathMappings, PathMapping } from '../../subjects/path-mapping-model.ts'
 import { maxRules } from '../../subjects/rules.ts'
-import { Count, list, Name, Path, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Count, list, maxTextLength, Name, Path, strict, Subject, Timestamp } from '../../subjects/schemas.ts'
 import { DeletionSettings, Deletions } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
+import { FolderIdentity, SourceIdentity, StoredIdentity } from './source-identity.ts'
 import { migrationKinds } from './states.ts'
 
 /** What was done, in numbers; see `Counts` of the engine. */
 const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
 
 /** With the rest of the state's text it has to fit into that. */
-export const maxAbortCauseLength = 100
+export const maxAbortCauseLength = 400
 
 /** A folder that is to be scanned again. */
 const PendingRegion = strict({
@@ -37,6 +38,8 @@ const PendingRegion = strict({
       failureClass: Type.Optional(Type.Enum(failureClassNames)),
     }),
   ),
+  /** Id of the last failure before it was put into the queue: those up to it are over if they do not fail again. */
+  failedUpTo: Type.Optional(Count('Id of a failure')),
   /** Whether what is at the target only is deleted in it, even if the migration does that nowhere else. */
   targetMatch: Type.Optional(Type.Boolean()),
   /** Whether it is in the queue. */
@@ -48,6 +51,8 @@ export type PendingRegion = Static<typeof PendingRegion>
 export const MigrationRecord = strict({
   migrationId: Name('Name of the migration'),
   internalId: Type.String({ minLength: 36, maxLength: 36 }),
+  /** Not there for those of earlier releases. */
+  owner: Type.Optional(Subject('Owner of the key that made it')),
   path: Path('Root of the migration in both filesystems'),
   source: Name('Source filesystem'),
   target: Name('Target filesystem'),
@@ -106,6 +111,26 @@ export const MigrationRecord = strict({
   cleaned: Type.Optional(Timestamp('When its source was first cleaned up')),
   /** Of a live one whose source nobody follows: what changed there from then on is not at the target. */
   behindSince: Type.Optional(Timestamp('Since when')),
+  /** What the broker has lost of its queue, until all that it was about is found again. */
+  lost: Type.Optional(
+    strict({
+      items: Type.Optional(Count('At least so many items, where somebody knows')),
+      time: Timestamp('When that was noticed'),
+    }),
+  ),
+  /** What its source was when the work began, or when somebody accepted it; only of a folder of this host. */
+  sourceIdentity: Type.Optional(SourceIdentity),
+  /** The same of a store of another host that can be told from another one of its name. */
+  storeIdentity: Type.Optional(StoredIdentity),
+  /** Which folder its target is; the same. */
+  targetIdentity: Type.Optional(FolderIdentity),
+  /** Its source has been replaced: nothing is done until it is back, or accepted. */
+  sourceChanged: Type.Optional(
+    strict({
+      since: Timestamp('When that was seen first'),
+      difference: Type.String({ maxLength: maxTextLength }),
+    }),
+  ),
   /** So many deletions somebody approved of. */
   approvedDeletions: Type.Optional(Count('Files and folders')),
 })
@@ -146,6 +171,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     cleanedAfter: _cleaned,
     approvedDeletions: _approved,
     behindSince: _behind,
+    lost: _lost,
     ...record
   } = current
   const cutShort = scanned === undefined && (record.seeded || wasCutShort === true)
@@ -157,6 +183,19 @@ export function anew(current: MigrationRecord): MigrationRecord {
     pendingRegions: [],
   }
 }
+
+/** The record when the broker has lost items of its queue. */
+export const withLost = (
+  current: MigrationRecord,
+  { items }: { readonly items?: number },
+  now: Date,
+): MigrationRecord => ({
+  ...current,
+  lost: { ...(items === undefined ? {} : { items }), time: now.toISOString() },
+})
+
+/** The record when all that those were about is found. */
+export const found = ({ lost: _lost, ...current }: MigrationRecord): MigrationRecord => current
 
 /** What every event about a migration says. */
 export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => ({

@@ -1,10 +1,10 @@
+import { notAccepted } from '../../subjects/errors.ts'
 import {
   defaultTimeZone,
   maxPeriodSeconds,
   minWindowSeconds,
   periodSeconds,
 } from '../../subjects/migration-recurrence.ts'
-import { invalidField } from './invalid.ts'
 import { nextOf, type Recurrence } from './recurrence.ts'
 
 /** When scans are to begin, as somebody asks for it. */
@@ -15,7 +15,7 @@ interface Asked {
   readonly recurringWindow?: number | string
 }
 
-/** A recurrence of which nothing is done yet. @throws GantryError INVALID_INPUT */
+/** A recurrence of which nothing is done yet. @throws GantryError NOT_ACCEPTED */
 export function planOf({
   period,
   recurringSchedule: schedule,
@@ -24,39 +24,40 @@ export function planOf({
 }: Asked): Recurrence {
   const nothingDone = { count: 0, iterations: [] }
   if (schedule !== undefined) {
-    if (period !== undefined) throw invalidField('recurringPeriod', 'does not go with recurringSchedule')
+    if (period !== undefined)
+      throw notAccepted('recurringPeriod', 'cannot be combined with recurringSchedule')
     requireSchedule(schedule, timeZone)
     const plan = { schedule, timeZone: timeZone ?? defaultTimeZone, ...nothingDone }
     const windowSeconds = secondsOf('recurringWindow', window)
     if (windowSeconds === 0) return plan
     if (windowSeconds < minWindowSeconds)
-      throw invalidField('recurringWindow', `must be 0 (none) or at least ${minWindowSeconds} seconds`)
+      throw notAccepted('recurringWindow', `must be 0 (none) or at least ${minWindowSeconds} seconds`)
     return { ...plan, windowSeconds }
   }
-  if (window !== 0) throw invalidField('recurringWindow', 'goes with recurringSchedule')
-  if (timeZone !== undefined) throw invalidField('recurringTimeZone', 'goes with recurringSchedule')
+  if (window !== 0) throw notAccepted('recurringWindow', 'is only for recurringSchedule')
+  if (timeZone !== undefined) throw notAccepted('recurringTimeZone', 'is only for recurringSchedule')
   return { periodSeconds: secondsOf('recurringPeriod', period ?? 0), ...nothingDone }
 }
 
-/** @throws GantryError INVALID_INPUT for more than the longest period */
+/** @throws GantryError NOT_ACCEPTED for more than the longest period */
 function secondsOf(field: string, duration: number | string): number {
   const seconds = periodSeconds(duration)
-  if (seconds > maxPeriodSeconds) throw invalidField(field, `must be at most ${maxPeriodSeconds} seconds`)
+  if (seconds > maxPeriodSeconds) throw notAccepted(field, `must be at most ${maxPeriodSeconds} seconds`)
   return seconds
 }
 
-/** @throws GantryError INVALID_INPUT for what is no schedule, or one that never comes */
+/** @throws GantryError NOT_ACCEPTED for what is no schedule, or one that never comes */
 function requireSchedule(schedule: string, timeZone = defaultTimeZone): void {
   if (!isTimeZone(timeZone)) {
-    throw invalidField('recurringTimeZone', `must be the name of a time zone such as Europe/Berlin`)
+    throw notAccepted('recurringTimeZone', `must be the name of a time zone such as Europe/Berlin`)
   }
   try {
     if (nextOf(schedule, timeZone, Date.now()) !== null) return
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw invalidField('recurringSchedule', `must be as cron has it, such as "0 22 * * *" (${why})`)
+    throw notAccepted('recurringSchedule', `must be as cron has it, such as "0 22 * * *" (${why})`)
   }
-  throw invalidField('recurringSchedule', 'never comes')
+  throw notAccepted('recurringSchedule', 'never comes')
 }
 
 function isTimeZone(name: string): boolean {

@@ -14,6 +14,10 @@ import { isBetweenScans } from './states.ts'
 export const hasUnqueued = ({ pendingRegions }: MigrationRecord): boolean =>
   pendingRegions.some(({ queued }) => !queued)
 
+/** Whether folders or failures were put into the queue, and nobody knows yet that they are done. */
+export const hasQueued = ({ pendingRegions }: MigrationRecord): boolean =>
+  pendingRegions.some(({ queued }) => queued)
+
 /** A folder that is to be put into the queue once more. */
 export const unqueued = (region: PendingRegion): PendingRegion => ({ ...region, queued: false })
 
@@ -28,7 +32,7 @@ function withRegion(
   now: Date,
   most: number,
 ): PendingRegion[] {
-  const isSame = ({ id: _id, created: _created, queued, ...one }: PendingRegion) =>
+  const isSame = ({ id: _id, created: _created, failedUpTo: _upTo, queued, ...one }: PendingRegion) =>
     !queued && isDeepStrictEqual(one, asked)
   if (regions.some(isSame)) return [...regions]
   if (regions.length >= most) {
@@ -69,6 +73,30 @@ export function withMaxRegions(current: MigrationRecord, most: number): Migratio
   return { ...record, pendingRegions, ...(most < maxPendingRegions ? { maxPendingRegions: most } : {}) }
 }
 
+/** Notes up to where the list of failures goes, before anything of these folders can fail; once for each. */
+async function noteFailedUpTo(
+  records: Collection<typeof MigrationRecord>,
+  { migrationId, generation }: Pick<MigrationRecord, 'migrationId' | 'generation'>,
+  waiting: readonly PendingRegion[],
+  ledger: Pick<FailureLedger, 'lastSequence'>,
+): Promise<void> {
+  const isNew = ({ failures, failedUpTo }: PendingRegion) =>
+    failures === undefined && failedUpTo === undefined
+  const ids = new Set(waiting.filter(isNew).map(({ id }) => id))
+  if (ids.size === 0) return
+  const failedUpTo = await ledger.lastSequence()
+  await records.update(migrationId, (current) =>
+    current.generation === generation
+      ? {
+          ...current,
+          pendingRegions: current.pendingRegions.map((one) =>
+            ids.has(one.id) ? { failedUpTo, ...one } : one,
+          ),
+        }
+      : undefined,
+  )
+}
+
 /** Puts the folders that wait into the queue; twice is harmless. */
 export async function queueRegions(
   records: Collection<typeof MigrationRecord>,
@@ -80,6 +108,7 @@ export async function queueRegions(
   if (waiting.length === 0) return
   const root = pathFromText(rootText)
   const retried = { workId: workIdOf({ internalId, generation }), root, isLive: kind === 'live' }
+  await noteFailedUpTo(records, { migrationId, generation }, waiting, ledger)
   for (const { id, path, policy, failures } of waiting) {
     if (failures !== undefined) {
       for await (const items of retryItems(ledger, retried, failures)) await active.retry(id, items)
@@ -87,6 +116,7 @@ export async function queueRegions(
     }
     await active.rescan(id, relativePath(root, pathFromText(path)), policy)
   }
+  await active.noteQueued()
   const ids = new Set(waiting.map(({ id }) => id))
   await records.update(migrationId, (current) =>
     current.generation === generation

@@ -1,25 +1,27 @@
-/** However fast things move, whoever follows them hears so often. */
-const lookEveryMs = 1_000
+import { every, type Task } from '../../broker/tasks.ts'
+import type { PeriodicTaskName } from '../../broker/task-list.ts'
 
-/** Looks once a second at what moves, never twice at a time. */
+/** Looks again and again at what moves, as often as the list of tasks says, and never twice at a time. */
 export class RegularLook {
+  readonly #name: PeriodicTaskName
   readonly #look: () => Promise<void>
   readonly #failed: (error: unknown) => void
   #looking: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
   /** @param failed hears why a look failed; the next one comes all the same */
-  constructor(look: () => Promise<void>, failed: (error: unknown) => void) {
+  constructor(name: PeriodicTaskName, look: () => Promise<void>, failed: (error: unknown) => void) {
+    this.#name = name
     this.#look = look
     this.#failed = failed
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), lookEveryMs).unref()
+    this.#task = every(this.#name, () => this.look())
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     await this.#looking
   }
 

@@ -1,96 +1,301 @@
 import { stat } from 'node:fs/promises'
-import { GantryError } from '../../subjects/errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { GantryError, isGantryError } from '../../subjects/errors.ts'
+import { maxTextLength } from '../../subjects/schemas.ts'
+import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import { openDriver } from '../drivers/index.ts'
+import type { StoreBounds } from '../drivers/bounds.ts'
+import type { Driver, StoreIdentity, StorePath, StoreSide } from '../drivers/driver.ts'
 import { isErrno } from '../drivers/local-errors.ts'
 import { LocalRoot } from '../drivers/local-root.ts'
+import { pathFromText } from '../drivers/path-text.ts'
+import { isWithin, joinPath } from './engine/items/paths.ts'
 import type { MoveSpec } from './engine/mover.ts'
+import { targetPath } from './engine/run/mappings.ts'
+import { linksOf } from './engine/run/metadata.ts'
+import { mountTable } from '../drivers/mounts.ts'
+import { storeError } from './engine/run/outcome.ts'
+import { openSpec } from './engine/run/run.ts'
+import { isLeftOut } from './engine/run/left-out.ts'
+// So that it is known how rules are compiled.
+import './engine/run/rules.ts'
+import { bornAt, type SourceFolder, type SourceMark } from './engine/run/source-mark.ts'
 import type { MigrationRecord } from './record.ts'
 import { RegularLook } from './regular-look.ts'
+import {
+  differenceOf,
+  inWords,
+  isSame,
+  lookAtFolder,
+  lookAtSource,
+  newMounts,
+  type SourceIs,
+  type SourceIdentity,
+  type SourceNow,
+} from './source-identity.ts'
 
-const sides = ['source', 'target'] as const
-type Side = (typeof sides)[number]
-const absent = 'absent'
+/**
+ * The process has four threads for such questions, and a mount that hangs keeps one. Those of others are not for it, and
+ * targets that hang leave sources theirs.
+ */
+const maxAtOnce = { source: 2, target: 1 } as const
+/** A folder of a host answers in so long, or there is something wrong with it. */
+const answerMs = 10_000
 
-/** The process has four threads for such questions, and a mount that hangs keeps one: those of others are not for it. */
-const maxAtOnce = 2
-let atOnce = 0
+/** How often a store of another host is asked which it is; the threads ask themselves before they remove anything. */
+const storeLookMs = 5_000
 
-/** Which folders the roots of a migration are; undefined for a store that is none of this host, and while nobody can tell. */
-type RootIds = Readonly<Record<Side, string | undefined>>
-type RootFolders = Readonly<Record<Side, Buffer | undefined>>
+/** The folders that are asked about at the moment, and when there is one less. */
+const asked = { source: new Set<string>(), target: new Set<string>() } as const
+let answeredOne = Promise.withResolvers<void>()
 
 /** What is known of the roots of a migration while it is worked on, over its breaks. */
 export interface KnownRoots {
-  ids: RootIds | undefined
   /** Some work may have been done in another folder. */
   isTorn: boolean
 }
 
+/** What a record knows of its source and its target. */
+export type Identities = Pick<MigrationRecord, 'sourceIdentity' | 'storeIdentity' | 'targetIdentity'>
+
+/** Nobody can tell at the moment what a folder is. */
+class NotSeen extends GantryError {}
+
+/** The source of a migration has been replaced. */
+export class SourceChanged extends GantryError {
+  constructor(difference: string) {
+    super('STORE_UNREACHABLE', shortened(`source: ${difference}`, maxTextLength))
+  }
+}
+
 /**
- * Looks whether the paths of source and target still lead to the same folders: where a volume was is the folder below it
- * once it is unmounted, and who moves a folder above them may put another in its place. No watch tells of that, and what
- * is found or written there would be taken for what was meant.
+ * Looks whether source and target are what they were: where a volume was is the folder below it once it is unmounted, be it
+ * the root or somewhere below, and who moves a folder may put another in its place. What is found or written there would be
+ * taken for what was meant. The threads ask the same themselves before they remove anything (`source-mark.ts`).
  */
 export class Roots implements Disposable {
-  readonly #folders: RootFolders
+  readonly #spec: MoveSpec
   readonly #known: KnownRoots
-  #looks: RegularLook | undefined
+  readonly #source: SourceFolder | undefined
+  readonly #target: Buffer | undefined
+  /** The source, where it is no folder of this host but can be told from another one. */
+  readonly #store: IdentifiedStore | undefined
+  #identities: Identities
+  #mark: SourceMark | undefined
+  /** Whether the work has begun, by what was found first. */
+  #hasBegun = false
+  /** What the last whole look went by. */
+  #seen = ''
+  #looks: readonly RegularLook[] = []
+  #storeSeenMs = 0
 
-  private constructor(folders: RootFolders, known: KnownRoots) {
-    this.#folders = folders
+  private constructor(
+    spec: MoveSpec,
+    { sourceIdentity, storeIdentity, targetIdentity }: Identities,
+    known: KnownRoots,
+    folders: {
+      readonly source: SourceFolder | undefined
+      readonly store: IdentifiedStore | undefined
+      readonly target: Buffer | undefined
+    },
+  ) {
+    this.#spec = spec
+    this.#identities = {
+      ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
+      ...(storeIdentity === undefined ? {} : { storeIdentity }),
+      ...(targetIdentity === undefined ? {} : { targetIdentity }),
+    }
     this.#known = known
+    this.#source = folders.source
+    this.#store = folders.store
+    this.#target = folders.target
   }
 
   /**
-   * Begins to look. A live migration takes another source for what it is, and compares it; any other one is not what was
-   * asked for.
+   * Begins to look.
+   * @param identities what source and target were; what is missing is taken as it is now
    * @param onChange called once they are others
-   * @throws GantryError STORE_UNREACHABLE when they are others than those that the work was begun with
+   * @throws SourceChanged; GantryError STORE_UNREACHABLE when the target has been replaced, or either cannot be looked at
    */
-  static async watch(spec: MoveSpec, known: KnownRoots, onChange: (reason: unknown) => void): Promise<Roots> {
-    const roots = new Roots(await foldersOf(spec), known)
-    const ids = await roots.#look()
-    if (known.ids !== undefined && spec.live !== undefined) known.ids = { ...known.ids, source: ids.source }
-    roots.#require(ids)
-    // A mount that hangs is asked once; until a look, work may be done in another folder.
-    roots.#looks = new RegularLook(() => roots.check(), onChange)
-    roots.#looks.start()
+  static async watch(
+    spec: MoveSpec,
+    identities: Identities,
+    known: KnownRoots,
+    onChange: (reason: unknown) => void,
+    bounds?: StoreBounds,
+  ): Promise<Roots> {
+    const [source, target] = await Promise.all([
+      sourceFolder(spec),
+      localFolder(spec.target, Buffer.alloc(0)),
+    ])
+    const store = await identifiedStore(spec, bounds)
+    const roots = new Roots(spec, identities, known, { source, store, target })
+    try {
+      await roots.check()
+    } catch (error) {
+      roots[Symbol.dispose]()
+      throw error
+    }
+    roots.#hasBegun = true
+    // A mount that hangs is asked once, and a target that does keeps nobody from looking at the source. Until a look, files
+    // may be written to another folder.
+    roots.#looks = [() => roots.#lookAtSource(), () => roots.#requireTarget()].map(
+      (look) => new RegularLook('migrations.roots', () => unlessNotSeen(look), onChange),
+    )
+    for (const look of roots.#looks) look.start()
     return roots
   }
 
-  /** @throws GantryError STORE_UNREACHABLE when they are others */
-  async check(): Promise<void> {
-    try {
-      this.#require(await this.#look())
-    } catch (error) {
-      this.#known.isTorn = true
-      throw error
+  /** What source and target are, for the record. */
+  get identities(): Identities {
+    return this.#identities
+  }
+
+  /** What the engine needs of them. */
+  get spec(): Pick<MoveSpec, 'sourceMark' | 'storeIdentity'> {
+    const { storeIdentity } = this.#identities
+    return {
+      ...(this.#mark === undefined ? {} : { sourceMark: this.#mark }),
+      ...(this.#store === undefined || storeIdentity === undefined ? {} : { storeIdentity }),
     }
+  }
+
+  /** @throws SourceChanged; GantryError STORE_UNREACHABLE */
+  async check(): Promise<void> {
+    // Whichever is found first is thrown; a target that hangs hides nothing.
+    await Promise.all([this.#requireSource(), this.#requireStore(), this.#requireTarget()])
   }
 
   [Symbol.dispose](): void {
-    void this.#looks?.stop()
+    const stopped = Promise.all(this.#looks.map((look) => look.stop()))
+    void stopped.then(() => this.#store?.close())
   }
 
-  /** Takes note of those that were not known yet. */
-  #require(ids: RootIds): void {
-    const known = this.#known.ids ?? ids
-    for (const side of sides) {
-      const [before, now] = [known[side], ids[side]]
-      if (before === undefined || before === absent || now === undefined || now === before) continue
-      const what = now === absent ? 'is not there' : 'is another one than the work was begun with'
+  async #lookAtSource(): Promise<void> {
+    const source = this.#source
+    if (source !== undefined) {
+      const sign = await answered('source', Buffer.from(source.folder), () => signOf(source))
+      if (sign !== this.#seen) await this.#requireSource()
+    }
+    if (performance.now() >= this.#storeSeenMs + storeLookMs) await this.#requireStore()
+  }
+
+  /** One that cannot be looked at is not there for those who have something to do there either, and they say so. */
+  async #requireStore(): Promise<void> {
+    const store = this.#store
+    if (store === undefined) return
+    this.#storeSeenMs = performance.now()
+    const was = this.#identities.storeIdentity
+    const name = store.features.storeName ?? 'its store'
+    const found = await identify(store, was)
+    if (found === 'gone' && was !== undefined) throw this.#torn(new SourceChanged(`${name} is not there`))
+    if (found === 'gone' || found === undefined) return
+    const { identity, isOther } = found
+    if (isOther && was !== undefined)
+      throw this.#torn(
+        new SourceChanged(
+          `${name} is another one: it was made, or its properties were changed, at ${was.changed}; now at ${identity.changed}, and none of the blobs that it had is there`,
+        ),
+      )
+    this.#identities = { ...this.#identities, storeIdentity: identity }
+    if (this.#hasBegun && was?.version !== identity.version)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        `${side}: its folder ${what}; mount or move back what belongs there, or stop and start the migration to take it as it is`,
+        `source: the properties of ${name} were changed; the work is begun again with them`,
       )
-    }
-    const latest = (side: Side) => (known[side] === absent ? ids[side] : (known[side] ?? ids[side]))
-    this.#known.ids = { source: latest('source'), target: latest('target') }
+    if (this.#hasBegun || was === undefined) return
+    // Of those that were noted, fewer are there from day to day.
+    const fresh = await identify(store, undefined)
+    if (fresh !== 'gone' && fresh?.identity.version === was.version)
+      this.#identities = { ...this.#identities, storeIdentity: fresh.identity }
   }
 
-  async #look(): Promise<RootIds> {
-    const [source, target] = await Promise.all(sides.map((side) => idOf(this.#folders[side])))
-    return { source, target }
+  async #requireSource(): Promise<void> {
+    const source = this.#source
+    if (source === undefined) return
+    const was = this.#wasAtSource(source)
+    const paths = was?.mounts.map(({ path }) => path)
+    const { sign, now } = await answered('source', Buffer.from(source.folder), async () => ({
+      // Before the look: what changes during it is looked at again.
+      sign: await signOf(source),
+      now: await lookAtSource(source, paths),
+    }))
+    const difference =
+      was === undefined ? undefined : differenceOf(Buffer.from(source.folder), was, now?.identity)
+    if (difference !== undefined) throw this.#torn(new SourceChanged(difference))
+    // One that was never there is missed by whoever lists it.
+    if (now === undefined) return
+    if (was !== undefined) await this.#requireEmptyBelow(was, now)
+    const isOther = this.#hasBegun && this.#mark?.is !== now.mark.is
+    this.#identities = { ...this.#identities, sourceIdentity: now.identity }
+    this.#mark = now.mark
+    this.#seen = sign
+    // The threads go by what was found first, and the record has that.
+    if (isOther)
+      throw new GantryError(
+        'STORE_UNREACHABLE',
+        'source: its folder was made, or something was mounted there; it is compared anew',
+      )
+  }
+
+  /** What it was, without mounts that a rule leaves out by now. */
+  #wasAtSource({ rules }: SourceFolder): SourceIdentity | undefined {
+    const was = this.#identities.sourceIdentity
+    return was && { ...was, mounts: was.mounts.filter(({ path }) => !isLeftOut(rules, pathFromText(path))) }
+  }
+
+  /** A mount that is new hides what was below it. Where nothing of that is at the target, nothing can be lost. */
+  async #requireEmptyBelow(was: SourceIdentity, { identity, automatic }: SourceNow): Promise<void> {
+    for (const { path, is } of newMounts(was, identity)) {
+      if (automatic.has(path) || !(await this.#hasCopies(pathFromText(path)))) continue
+      throw this.#torn(
+        new SourceChanged(`${inWords(is)} was mounted at ${path}, and hides what was copied from there`),
+      )
+    }
+  }
+
+  /** @param path of a mount, below the folder whose mounts count */
+  async #hasCopies(path: StorePath): Promise<boolean> {
+    const spec = openSpec(this.#spec)
+    const origin = linksOf(spec) === 'follow' ? path : joinPath(spec.root, path)
+    if (!isWithin(spec.root, origin)) return false
+    const target = await openDriver(spec.target)
+    try {
+      for await (const entries of target.list(targetPath({ spec }, origin), AbortSignal.timeout(answerMs)))
+        if (entries.length > 0) return true
+      return false
+    } catch (error) {
+      if (storeError(error).failure === 'gone') return false
+      throw error
+    } finally {
+      await target.close()
+    }
+  }
+
+  async #requireTarget(): Promise<void> {
+    const target = this.#target
+    if (target === undefined) return
+    const was = this.#identities.targetIdentity
+    const is = await answered('target', target, () => lookAtFolder(target))
+    if (was === undefined && is === undefined) return
+    if (is !== undefined && (was === undefined || isSame(was, is))) {
+      this.#identities = { ...this.#identities, targetIdentity: was ?? is }
+      return
+    }
+    const what =
+      is === undefined ? 'is not there' : 'is a different folder from the one that the work began with'
+    throw this.#torn(
+      new GantryError(
+        'STORE_UNREACHABLE',
+        `target: its folder ${what}; mount or move back what belongs there, or stop and start the migration to take it as it is`,
+      ),
+    )
+  }
+
+  #torn(error: GantryError): GantryError {
+    this.#known.isTorn = true
+    return error
   }
 }
 
@@ -100,32 +305,144 @@ export const isTorn = (
   known: Readonly<KnownRoots>,
 ): boolean => known.isTorn && seeded && kind !== 'live'
 
-/** The root of a migration in its source, and that of its target: the folder below is made when it is needed. */
-async function foldersOf({ source, target, root }: MoveSpec): Promise<RootFolders> {
-  const [from, to] = await Promise.all([localRoot(source), localRoot(target)])
-  return { source: from?.absolute(Buffer.from(root)), target: to?.absolute(Buffer.alloc(0)) }
+/**
+ * What the source of a migration is now, for whoever accepts it, and whether it was replaced since.
+ * @param was what is known of it @throws GantryError STORE_UNREACHABLE
+ */
+export async function sourceIdentityNow(
+  spec: Pick<MoveSpec, 'source' | 'root' | 'links' | 'rules'>,
+  was: SourceIs,
+  bounds?: StoreBounds,
+): Promise<{ readonly is: SourceIs; readonly isOther: boolean }> {
+  const source = await sourceFolder(spec)
+  if (source !== undefined) {
+    const folder = Buffer.from(source.folder)
+    // Some are there only while somebody looks.
+    const paths = was.sourceIdentity?.mounts.map(({ path }) => path)
+    const now = await answered('source', folder, () => lookAtSource(source, paths))
+    if (now === undefined)
+      throw new GantryError(
+        'STORE_UNREACHABLE',
+        'source: its folder is not there; make it or mount it before it is accepted',
+      )
+    const { sourceIdentity: before } = was
+    const isOther = before !== undefined && differenceOf(folder, before, now.identity) !== undefined
+    return { is: { sourceIdentity: now.identity }, isOther }
+  }
+  const store = await identifiedStore(spec, bounds)
+  if (store === undefined) return { is: {}, isOther: false }
+  try {
+    const found = await identify(store, was.storeIdentity)
+    if (found !== undefined && found !== 'gone')
+      return { is: { storeIdentity: found.identity }, isOther: found.isOther }
+  } finally {
+    await store.close()
+  }
+  throw new GantryError(
+    'STORE_UNREACHABLE',
+    `source: ${store.features.storeName} cannot be looked at; make it, or see that it answers, before it is accepted`,
+  )
 }
 
-async function localRoot(spec: MoveSpec['source']): Promise<LocalRoot | undefined> {
+/** A store that can be told from another one of its name. */
+type IdentifiedStore = Driver & Required<Pick<Driver, 'identify'>>
+
+const isIdentified = (driver: Driver): driver is IdentifiedStore => driver.identify !== undefined
+
+async function identifiedStore(
+  { source }: Pick<MoveSpec, 'source'>,
+  bounds: StoreBounds | undefined,
+): Promise<IdentifiedStore | undefined> {
+  const driver = await openDriver(source, 'source', bounds)
+  if (isIdentified(driver)) return driver
+  await driver.close()
+  return undefined
+}
+
+/** Which store it is; `gone` when there is none, undefined when it does not tell. */
+async function identify(store: IdentifiedStore, was: StoreIdentity | undefined) {
+  try {
+    return await store.identify(was, AbortSignal.timeout(answerMs))
+  } catch (error) {
+    return storeError(error).failure === 'gone' ? 'gone' : undefined
+  }
+}
+
+/** A look; whoever has something to do where it fails says what is wrong. */
+async function unlessNotSeen(look: () => Promise<void>): Promise<void> {
+  try {
+    await look()
+  } catch (error) {
+    if (!(error instanceof NotSeen)) throw error
+  }
+}
+
+/** Where a source is on this host; undefined for one that is not. Where links are followed, they lead to all of its store. */
+export async function sourceFolder({
+  source,
+  root,
+  links,
+  rules,
+}: Pick<MoveSpec, 'source' | 'root' | 'links' | 'rules'>): Promise<SourceFolder | undefined> {
+  const [folder, all] = await Promise.all([
+    localFolder(source, Buffer.from(root)),
+    localFolder(source, Buffer.alloc(0)),
+  ])
+  if (folder === undefined || all === undefined) return undefined
+  // A link may lead to what a rule leaves out elsewhere.
+  if (linksOf({ links }) === 'follow') return { folder, tree: all }
+  return { folder, tree: folder, ...(rules === undefined ? {} : { rules: { packed: rules, root } }) }
+}
+
+/** Absolute path of a path of a store; undefined for a store that is none of this host. */
+async function localFolder(spec: FilesystemSpec, path: StorePath): Promise<Buffer | undefined> {
   const driver = await openDriver(spec)
   try {
     const { localRoot } = driver.features
-    return localRoot === undefined ? undefined : new LocalRoot(localRoot)
+    return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(path)
   } finally {
     await driver.close()
   }
 }
 
-/** Not by its device, which is another one after each mount. */
-async function idOf(folder: Buffer | undefined): Promise<string | undefined> {
-  if (folder === undefined || atOnce >= maxAtOnce) return undefined
-  atOnce++
+/** Another text when a source may be another one than at the last look. Throws system errors. */
+async function signOf({ folder }: Pick<SourceFolder, 'folder'>): Promise<string> {
+  const table = mountTable()
   try {
-    const { ino, birthtimeNs } = await stat(folder, { bigint: true })
-    return `${ino} ${birthtimeNs}`
+    const stats = await stat(Buffer.from(folder), { bigint: true })
+    return `${stats.dev} ${stats.ino} ${bornAt(stats) ?? ''}\n${table}`
   } catch (error) {
-    return isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR') ? absent : undefined
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return ''
+    throw error
+  }
+}
+
+/** What a look at a folder comes to. @throws NotSeen when it fails, or takes too long */
+async function answered<T>(side: StoreSide, folder: Buffer, look: () => Promise<T>): Promise<T> {
+  const key = folder.toString('latin1')
+  const timeout = new AbortController()
+  const late = delay(answerMs, undefined, { signal: timeout.signal }).then(() => {
+    throw new NotSeen('STORE_UNREACHABLE', `${side}: its folder does not answer`)
+  })
+  // Nobody may be listening when it is called off.
+  late.catch(() => undefined)
+  try {
+    const its = asked[side]
+    while (its.has(key) || its.size >= maxAtOnce[side]) await Promise.race([answeredOne.promise, late])
+    its.add(key)
+    const looked = look().finally(() => {
+      its.delete(key)
+      answeredOne.resolve()
+      answeredOne = Promise.withResolvers()
+    })
+    return await Promise.race([looked, late])
+  } catch (error) {
+    if (isGantryError(error)) throw error
+    const said = error instanceof Error ? error.message : String(error)
+    throw new NotSeen('STORE_UNREACHABLE', `${side}: its folder cannot be looked at: ${said}`, {
+      cause: error,
+    })
   } finally {
-    atOnce--
+    timeout.abort()
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import { emission } from '../../broker/events.ts'
@@ -13,11 +14,13 @@ import type { Offers } from './agents/offers.ts'
 import type { Changes } from './changes/changes.ts'
 import type { ChangesView } from './changes/following.ts'
 import type { WorkState } from './conditions.ts'
+import type { StoreBounds } from '../drivers/bounds.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from './engine/mover.ts'
 import type { Flights } from './flights.ts'
 import type { RemovalGuards } from './guards/removal-guards.ts'
 import { RemovalsHeld } from './changes/on-hold.ts'
 import { drained, halted } from './drained.ts'
+import { flushTarget } from './flush-target.ts'
 import {
   behindOf,
   changesViewOf,
@@ -30,11 +33,13 @@ import {
   settingsKey,
   stateOf,
 } from './followed.ts'
-import { anew, factOf, type MigrationRecord, workIdOf } from './record.ts'
+import { anew, factOf, found, type MigrationRecord, withLost, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
-import { hasUnqueued, queueRegions, unqueued } from './regions.ts'
-import { isTorn, Roots } from './roots.ts'
+import { type Loss, lossText, WorkLostError } from './proof.ts'
+import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
+import { isTorn, Roots, SourceChanged } from './roots.ts'
 import { scanned } from './scanned.ts'
+import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from './states.ts'
 import { sweep } from './sweep.ts'
 import { entryFacts, happen } from './transition.ts'
@@ -42,9 +47,18 @@ import { countsOf } from './with-figures.ts'
 import { forgetScan, forgetWork, type WorkStores } from './work.ts'
 import type { CountListener } from './worker-book.ts'
 
+/** Of items that the broker has lost. */
+const lostFact = (record: MigrationRecord, { items }: Loss) =>
+  emission(migrationEvents['work-lost'], record.migrationId, {
+    ...factOf(record),
+    ...(items === undefined ? {} : { items }),
+  })
+
 export interface RunnerOptions extends WorkStores {
   readonly records: Collection<typeof MigrationRecord>
   readonly mover: Mover
+  /** Where stores may be. */
+  readonly bounds: StoreBounds | undefined
   readonly threads: number
   /** See `walkAll`. */
   readonly spillFolder: string
@@ -112,7 +126,9 @@ export class Runner {
 
   /** How a live migration follows its source, or how long nobody has. */
   changesOf(record: MigrationRecord): ChangesView | undefined {
-    return changesViewOf(this.#followed.get(record.internalId) ?? newFollowed(record))
+    // Work on a migration that was stopped goes on to its end for a moment; the record is the truth by then.
+    const followed = isActive(record.state) ? this.#followed.get(record.internalId) : undefined
+    return changesViewOf(followed ?? newFollowed(record))
   }
 
   /** How the work on each migration goes, also on live ones that were left. */
@@ -131,7 +147,7 @@ export class Runner {
       // It goes on at once, by the settings that it has now.
       const hasOthers = known.settings !== undefined && known.settings !== settingsKey(record)
       if (!isWorkedOn(state) || isAnother || hasOthers)
-        known.halt.abort(new Error('the migration was stopped'))
+        known.halt.abort(new ComesAgain('the migration was stopped'))
       else known.work?.changed(record)
       return
     }
@@ -180,6 +196,15 @@ export class Runner {
   }
 
   async #work(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#workOn(record, followed, signal)
+    } catch (error) {
+      if (!(error instanceof WorkLostError)) throw error
+      await this.#lost(record, error.loss)
+    }
+  }
+
+  async #workOn(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
     if (isTorn(record, followed.roots)) {
@@ -193,8 +218,9 @@ export class Runner {
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)
-    const [spec, movers] = await Promise.all([resolve(record), movedBy(record)])
-    using roots = await Roots.watch(spec, followed.roots, (reason) => followed.halt.abort(reason))
+    const [resolved, movers] = await Promise.all([resolve(record), movedBy(record)])
+    using roots = await this.#watchRoots(record, followed, resolved)
+    const spec = { ...resolved, ...roots.spec }
     followed.following =
       record.kind === 'live' ? await changes(record, spec, gapOf({ ...followed, record })) : undefined
     const who = { workId, migrationId, target, movedBy: movers }
@@ -202,14 +228,17 @@ export class Runner {
     const active = await ActiveMigration.open({ ...this.#options, ...options })
     this.#inherited.delete(workId)
     followed.active = { work: active, sinceMs: performance.now() }
-    if (active.isNew && isLost(record)) return this.#lost(record)
+    if (active.isNew && isLost(record)) throw new WorkLostError({ isBroken: true })
+    await this.#noteRoots(record, roots)
     if (!record.seeded) {
       await active.seed()
       await records.update(migrationId, (current) =>
         workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
       )
     }
-    await queueRegions(records, record, active, failures)
+    const isUnqueued = active.isNew && hasQueued(record)
+    const pendingRegions = isUnqueued ? record.pendingRegions.map(unqueued) : record.pendingRegions
+    await queueRegions(records, { ...record, pendingRegions }, active, failures)
     const noteScanned = () => this.#scanned(migrationId, workId)
     if (record.kind === 'live') {
       // The latest record, as a live migration is worked on for as long as it lives.
@@ -226,9 +255,15 @@ export class Runner {
       // What changed while it was being opened, nobody was told.
       changed((await records.get(migrationId)) ?? record)
       try {
-        await active.run(async () => {
-          if (latest.state === 'RUNNING') await noteScanned()
-          void guards.count(latest, spec, AbortSignal.any([signal, counting.signal]))
+        await active.run({
+          onScanned: async () => {
+            if (latest.state === 'RUNNING') {
+              await flushTarget(spec, signal)
+              await noteScanned()
+            } else if (latest.lost !== undefined) await records.update(migrationId, found)
+            void guards.count(latest, spec, AbortSignal.any([signal, counting.signal]))
+          },
+          onLost: (loss) => this.#lostSome(record, loss),
         })
       } catch (error) {
         if (!(error instanceof RemovalsHeld)) throw error
@@ -240,7 +275,10 @@ export class Runner {
     } else if (await active.run()) {
       await roots.check()
       try {
-        if (await matchedTarget(this.#options, record, options.spec, signal)) await noteScanned()
+        if (await matchedTarget(this.#options, record, options.spec, signal)) {
+          await flushTarget(spec, signal)
+          await noteScanned()
+        }
         return
       } catch (error) {
         if (!signal.aborted) throw error
@@ -249,24 +287,98 @@ export class Runner {
     if (!this.#closing.signal.aborted) await halted(this.#options, record, behindOf(followed))
   }
 
-  /** The queue of a migration is not there, as the machine went down, or some of its work was done in other folders. */
-  async #lost(record: MigrationRecord): Promise<void> {
-    const { records, log } = this.#options
-    log.warn(
-      { migration: record.migrationId },
-      'The work of a migration was lost; it is scanned from the start.',
+  /** Looks whether source and target are what they were, and goes on looking; that the source is not is kept in the record. */
+  async #watchRoots(record: MigrationRecord, followed: Followed, spec: MoveSpec): Promise<Roots> {
+    let roots: Roots
+    try {
+      roots = await Roots.watch(
+        spec,
+        record,
+        followed.roots,
+        (reason) => followed.halt.abort(reason),
+        this.#options.bounds,
+      )
+    } catch (error) {
+      if (!(error instanceof SourceChanged)) throw error
+      // Whoever goes on knows of it only by the record.
+      if (isTorn(record, followed.roots)) await this.#lost(record)
+      const since = new Date().toISOString()
+      await this.#options.records.update(record.migrationId, (current) =>
+        current.internalId !== record.internalId || current.sourceChanged?.difference === error.message
+          ? undefined
+          : {
+              ...current,
+              sourceChanged: { since: current.sourceChanged?.since ?? since, difference: error.message },
+            },
+      )
+      throw error
+    }
+    followed.roots.isTorn = false
+    if (record.sourceChanged !== undefined) followed.problem = undefined
+    return roots
+  }
+
+  /** Keeps in the record what source and target are, before anything is done with them. */
+  async #noteRoots(record: MigrationRecord, { identities }: Roots): Promise<void> {
+    const { migrationId, internalId, sourceChanged } = record
+    if (sourceChanged === undefined && isDeepStrictEqual({ ...record, ...identities }, record)) return
+    await this.#options.records.update(migrationId, ({ sourceChanged: _over, ...current }) =>
+      current.internalId === internalId ? { ...current, ...identities } : undefined,
     )
-    await happen(records, record.migrationId, 'lost', (current) =>
-      workIdOf(current) === workIdOf(record)
-        ? { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
-        : undefined,
+  }
+
+  /**
+   * The queue of a migration does not have all that it should, or some of its work was done in other folders.
+   * @param loss what is gone from the queue
+   */
+  async #lost(record: MigrationRecord, loss?: Loss): Promise<void> {
+    const { records, log } = this.#options
+    const { migrationId } = record
+    log[loss === undefined ? 'warn' : 'error'](
+      { migration: migrationId, queue: workIdOf(record), ...loss },
+      loss === undefined
+        ? 'The work of a migration was lost; it is scanned from the start.'
+        : `The migration is scanned from the start: ${lossText(loss)}. Check the disk of the broker’s store.`,
+    )
+    await happen(
+      records,
+      migrationId,
+      'lost',
+      (current) => {
+        if (workIdOf(current) !== workIdOf(record)) return undefined
+        const next = { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
+        return loss === undefined ? next : withLost(next, loss, new Date())
+      },
+      (changed, previous) => [
+        ...(loss === undefined ? [] : [lostFact(changed, loss)]),
+        ...entryFacts(changed, previous),
+      ],
     )
     await forgetWork(this.#options, workIdOf(record))
+  }
+
+  /** The queue of a live migration does not have all that it should: what is missing is found by comparing everything. */
+  async #lostSome(record: MigrationRecord, loss: Loss): Promise<void> {
+    const { records, log } = this.#options
+    const { migrationId } = record
+    log.error(
+      { migration: migrationId, queue: workIdOf(record), ...loss },
+      `Source and target are compared: ${lossText(loss)}. Check the disk of the broker’s store.`,
+    )
+    await records.update(
+      migrationId,
+      (current) => (workIdOf(current) === workIdOf(record) ? withLost(current, loss, new Date()) : undefined),
+      (changed) => [lostFact(changed, loss)],
+    )
   }
 
   /** All that was in the queue is done. Nothing changes when somebody stopped it meanwhile, or asked for more. */
   async #scanned(migrationId: string, workId: string): Promise<void> {
     const { records, progress, failures, log } = this.#options
+    const before = await records.get(migrationId)
+    // A live migration's list is kept right by its items.
+    if (before !== undefined && before.kind !== 'live' && workIdOf(before) === workId)
+      await settleFailures(failures, workId, rescansOf(before.pendingRegions))
     const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(workId)])
     const record = await happen(
       records,

@@ -1,5 +1,5 @@
 import type { Counts } from './engine/run/counts.ts'
-import type { MigrationRecord } from './record.ts'
+import { found, type MigrationRecord } from './record.ts'
 import { ended } from './recurrence.ts'
 
 /** The record when its queue is empty. */
@@ -9,7 +9,7 @@ export function scanned(
   now: Date,
 ): MigrationRecord {
   const time = now.toISOString()
-  const { behindSince: _behind, ...rest } = current
+  const { behindSince: _behind, ...rest } = found(current)
   const record = { ...rest, scanned: current.scanned ?? time, pendingRegions: [] }
   const { kind, recurrence } = current
   if (kind === 'live') return record

@@ -1,6 +1,7 @@
 import { backoffMs } from '../../broker/backoff.ts'
 import type { Collection } from '../../broker/collection.ts'
 import type { Log } from '../../broker/log.ts'
+import { whenDue } from '../../broker/tasks.ts'
 import { anew, type MigrationRecord } from './record.ts'
 import { begun } from './recurrence.ts'
 import { happen } from './transition.ts'
@@ -15,9 +16,6 @@ export interface SchedulerOptions {
   readonly log: Log
 }
 
-/** Node's timers take no more; a later time is looked for again. */
-const maxTimerMs = 2 ** 31 - 1
-
 /** Gives migrations their turn: whenever a record changes, when a recurrence is due, when a window begins or ends, and when it is asked to look. */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -27,7 +25,7 @@ export class Scheduler {
   #looking: Promise<void> | undefined
   #again = false
   #failures = 0
-  #timer: NodeJS.Timeout | undefined
+  readonly #task = whenDue('migrations.schedule', () => this.look())
   #isStopped = false
 
   constructor(options: SchedulerOptions) {
@@ -41,7 +39,7 @@ export class Scheduler {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#timer)
+    this.#task.stop()
     await this.#watch?.stop()
     await this.#looking
   }
@@ -68,7 +66,7 @@ export class Scheduler {
   }
 
   async #lookOften(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#task.notDue()
     let waitMs: number | undefined
     while (this.#again && !this.#isStopped) {
       this.#again = false
@@ -83,8 +81,7 @@ export class Scheduler {
       }
     }
     if (waitMs === undefined || this.#isStopped) return
-    this.#timer = setTimeout(() => void this.look(), Math.min(Math.max(0, waitMs), maxTimerMs))
-    this.#timer.unref()
+    this.#task.due(waitMs)
   }
 
   /** Resolves to the time until turns change by themselves, in milliseconds. */

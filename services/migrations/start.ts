@@ -4,16 +4,22 @@ import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Emission, Events } from '../../broker/events.ts'
 import type { Log } from '../../broker/log.ts'
+import { Owners } from '../../broker/owners.ts'
+import type { RecordJournals } from '../../broker/record-journal.ts'
+import type { RecordLosses } from '../../broker/record-losses.ts'
 import type { Sealer } from '../../broker/seal.ts'
+import { every } from '../../broker/tasks.ts'
+import { lossKinds } from '../../subjects/loss-kinds.ts'
 import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { eventSubject } from '../../subjects/names.ts'
 import { settings, settingsEvents } from '../../subjects/settings.ts'
-import { PathMapping } from '../../subjects/path-mapping-model.ts'
 import { filesystemsInternal } from '../../subjects/filesystems-internal.ts'
 import { filesystems } from '../../subjects/filesystems.ts'
+import type { StoreBounds } from '../drivers/bounds.ts'
 import type { Entry, StorePath } from '../drivers/driver.ts'
 import { pathFromText } from '../drivers/path-text.ts'
 import { openSecrets } from '../drivers/secrets.ts'
+import { stoppedInDoubt } from './abort.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './changes/changes-of.ts'
@@ -42,15 +48,21 @@ import { removeLeftovers } from './leftovers.ts'
 import { localFolder, refusalAt, storeName } from './local-folder.ts'
 import { engineMappings } from './mappings/frozen.ts'
 import { mappingHandlers } from './mappings/handlers.ts'
+import { openMappings } from './mappings/record.ts'
 import { RuleBook } from './rules/book.ts'
 import { exclusionHandlers, inclusionHandlers } from './rules/handlers.ts'
+import { sourceIdentityNow } from './roots.ts'
 import { Runner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import { startVerifications } from './verifications/start.ts'
+import { workHealth } from './work-health.ts'
 
 export interface MigrationsOptions {
+  readonly journals: RecordJournals
   readonly connection: NatsConnection
   readonly sealer: Sealer
+  /** Where filesystems may be. */
+  readonly bounds: StoreBounds
   readonly events: Events
   readonly maxFileBytes: number
   /** Folder for reports; made when there are any. */
@@ -61,39 +73,42 @@ export interface MigrationsOptions {
   readonly log: Log
 }
 
-/** Throughput is kept by the second. */
-const tellEveryMs = 1_000
-
 const settingsChanged = eventSubject(settingsEvents.changed.resource, settingsEvents.changed.event, '*')
 
 /** Opens the state of migrations and makes their handlers; `run` begins to work on those that are running. */
 export async function startMigrations(options: MigrationsOptions) {
-  const { connection, sealer, events, maxFileBytes, reportsFolder, cleanupsFolder, log } = options
+  const { connection, journals, sealer, bounds, events, maxFileBytes, reportsFolder, cleanupsFolder, log } =
+    options
   const metrics = new MigrationMetrics(options.metrics)
   const migrationRecords = {
     bucket: 'migrations',
     schema: MigrationRecord,
     version: recordVersion,
     upcasters: recordUpcasters,
+    groupOf: ({ owner }: MigrationRecord) => owner,
     events,
+    journals,
+    inDoubt: stoppedInDoubt,
   }
+  const owners = new Owners(connection)
+  const readSettings = () => call(connection, settings.get, {})
   const [records, progress, failures, rules, mappings] = await Promise.all([
     Collection.open(connection, migrationRecords),
     Progress.open(connection),
     openFailures(connection, maxFileBytes),
-    RuleBook.open(connection),
-    Collection.open(connection, { bucket: 'path-mappings', schema: PathMapping, version: 1 }),
+    RuleBook.open(connection, async () => (await readSettings()).maxRules, journals),
+    openMappings(connection, journals),
   ])
   const stats = await StatsKeeper.open(connection, log)
   const threads = availableParallelism()
-  const mover = new Mover({ threads, log })
+  const mover = new Mover({ threads, bounds, log })
   const place = (fileSystemId: string) => call(connection, filesystemsInternal.resolve, { fileSystemId })
   const spec = async (fileSystemId: string) => {
     const { kind, options: sealed } = await place(fileSystemId)
     return openSecrets(kind, sealed, sealer)
   }
   const requireAgent = (name: string) => agents.require(name)
-  const bandwidth = await startBandwidth({ connection, records, place, requireAgent })
+  const bandwidth = await startBandwidth({ connection, journals, records, place, requireAgent })
   const onCount = (counts: Readonly<Counts>) => {
     stats.add(counts)
     metrics.add(counts)
@@ -101,7 +116,9 @@ export async function startMigrations(options: MigrationsOptions) {
   const flights = new Flights((moved) => stats.rolling.addMoved(moved))
   const agents = await startAgents({
     connection,
+    journals,
     limits: bandwidth.limits,
+    bounds,
     forgetLimit: (name) => bandwidth.forget({ scope: 'agent', name }),
     onCount,
     flights,
@@ -130,6 +147,7 @@ export async function startMigrations(options: MigrationsOptions) {
     }
   }
   const runner = new Runner({
+    bounds,
     connection,
     records,
     progress,
@@ -142,10 +160,12 @@ export async function startMigrations(options: MigrationsOptions) {
       const { migrationId, target, comparisonSeconds } = record
       const { listenAndApplySourceChanges } = await place(target)
       return openChanges(spec, {
+        bounds,
         migration: migrationId,
         comparisonSeconds,
         gapSinceMs,
         failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
+        countedFirst: guards.countingFirst(record, spec),
         endsWithScan: !listenAndApplySourceChanges,
         log,
       })
@@ -157,21 +177,24 @@ export async function startMigrations(options: MigrationsOptions) {
     flights,
     log,
   })
-  const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
+  const limit = async () => (await readSettings()).maxRunningMigrations
   const changesOf = (record: MigrationRecord) => runner.changesOf(record)
   const publish = (emission: Emission) => events.publish(emission)
   const conditions = new Conditions({
     states: () => runner.states(),
     waitsForAgent: (workId) => agents.offers.waits(workId),
     limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
+    failedPaths: (record) => failureEvents.failedPaths(record),
+    failingSince: (record) => failureEvents.failingSince(record),
     latest: (migrationId) => records.get(migrationId),
+    damageOf: (migrationId) => damageOf(journals.losses, migrationRecords.bucket, migrationId),
     publish,
     log,
   })
   const knownRecords = new KnownRecords(records)
   const tellers = { records: knownRecords, events, log }
   const failureEvents = new FailureEvents({ ...tellers, failures })
-  const conditionsOf = (record: MigrationRecord) => conditions.of(record)
+  const conditionsOf = (record: MigrationRecord, failed: number) => conditions.of(record, failed)
   const allCleanups = () => cleanups.all()
   const known = { records, rules, progress, failures, flights, changesOf, conditionsOf, allCleanups }
   const figures = new Figures(known)
@@ -182,6 +205,8 @@ export async function startMigrations(options: MigrationsOptions) {
   const findMigration = (migrationId: string) => figures.record(migrationId)
   const verifications = await startVerifications({
     connection,
+    owners,
+    journals,
     events,
     mover,
     folder: reportsFolder,
@@ -193,7 +218,10 @@ export async function startMigrations(options: MigrationsOptions) {
     log,
   })
   const cleanups = await startCleanups({
+    bounds,
     connection,
+    owners,
+    journals,
     events,
     mover,
     folder: cleanupsFolder,
@@ -210,6 +238,7 @@ export async function startMigrations(options: MigrationsOptions) {
     connection,
     stats: stats.rolling,
     mappings,
+    owners,
     refusalAt: async (fileSystemId: string, path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>) =>
       refusalAt(await spec(fileSystemId), path, entry),
     lookAt: (fileSystemId: string, path: string) =>
@@ -221,8 +250,11 @@ export async function startMigrations(options: MigrationsOptions) {
     },
     localFolder: localFolderOf,
     storeName: storeNameOf,
+    sourceNow: async (record: MigrationRecord) => sourceIdentityNow(await resolve(record), record, bounds),
     look: () => scheduler.look(),
     forgetLimit: (name: string) => bandwidth.forget({ scope: 'migration', name }),
+    forgetTargetLimit: (name: string) => bandwidth.forget({ scope: 'target', name }),
+    forgetHistory: (internalId: string) => stats.forget(internalId),
     forgetVerifications: verifications.forgetOf,
     forgetCleanups: cleanups.forgetOf,
     removeLeftovers: (record: MigrationRecord) =>
@@ -245,6 +277,8 @@ export async function startMigrations(options: MigrationsOptions) {
     exclusionHandlers: exclusionHandlers(dependencies),
     inclusionHandlers: inclusionHandlers(dependencies),
     mappingHandlers: mappingHandlers(dependencies),
+    /** Whether all that is to be done is known. */
+    health: () => workHealth(knownRecords.all().values()),
     run: async () => {
       await bandwidth.run()
       agents.run()
@@ -260,10 +294,10 @@ export async function startMigrations(options: MigrationsOptions) {
         flights.tell()
         clock.look()
       }
-      const telling = setInterval(tell, tellEveryMs).unref()
+      const telling = every('migrations.under-way', tell)
       stops.push(
         () => changes.unsubscribe(),
-        () => clearInterval(telling),
+        () => telling.stop(),
       )
       await scheduler.start()
       await verifications.jobs.start()
@@ -292,6 +326,14 @@ export async function startMigrations(options: MigrationsOptions) {
       await mover.close()
     },
   }
+}
+
+/** What was wrong with the stored record of a migration, or with all of them. */
+function damageOf(losses: RecordLosses, bucket: string, migrationId: string) {
+  const loss = losses.of(bucket, migrationId) ?? losses.of(bucket)
+  return loss?.kind === 'JOURNAL_DAMAGED' || loss === undefined
+    ? undefined
+    : { message: lossKinds[loss.kind], since: loss.found }
 }
 
 /** When a migration was started first: what it finds at the target of before is not its own. */

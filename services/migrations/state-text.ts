@@ -1,10 +1,12 @@
 import { maxStateTextLength, type MigrationState } from '../../subjects/migration-model.ts'
+import { type ConditionReason, conditionReasons } from '../../subjects/condition-terms.ts'
 import type { Condition } from '../../subjects/conditions.ts'
 import { plural } from '../../subjects/plural.ts'
+import { shortened } from '../../subjects/shortened.ts'
 import { type Vanished, vanishedText } from '../../subjects/vanished.ts'
 import type { MigrationRecord } from './record.ts'
 import { mayRun, windowChangeMs } from './recurrence.ts'
-import { isBetweenScans, isWorkedOn } from './states.ts'
+import { isBetweenScans } from './states.ts'
 import type { WithFigures } from './with-figures.ts'
 
 const texts: Readonly<Record<MigrationState, string>> = {
@@ -14,7 +16,7 @@ const texts: Readonly<Record<MigrationState, string>> = {
   LIVE: 'follows changes',
   STOPPING: 'ends what is in hand',
   STOPPED: 'stopped',
-  COMPLETED: 'all was done',
+  COMPLETED: 'completed',
   RECURRENCE_SCHEDULED: 'waits for its turn to scan again',
   WAITING_FOR_NEXT_RECURRENCE: 'waits for its next scan',
 }
@@ -38,11 +40,14 @@ export function stateText(
 ): string {
   const text =
     (record.state === 'STOPPED' ? stoppedText(record) : waitText(record, nowMs)) ??
-    brokenText(record, conditions) ??
+    blockedText(record, conditions) ??
     texts[record.state]
   const maxLength = maxStateTextLength - maxFailuresLength
-  const shown = text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`
-  const failures = failedPathCount === 0 ? '' : `, but ${plural(failedPathCount, 'path')} did not arrive`
+  const shown = shortened(text, maxLength)
+  const failures =
+    failedPathCount === 0
+      ? ''
+      : `, but ${plural(failedPathCount, 'path')} ${failedPathCount === 1 ? 'was' : 'were'} not copied`
   return `${shown}${failures}${goneText(record, vanished)}`
 }
 
@@ -67,16 +72,38 @@ function stoppedText({ resumable, deletions, abortCause }: Told): string | undef
   return abortCause === undefined ? undefined : `stopped, as it could not go on: ${abortCause}`
 }
 
+/** Conditions in which nothing moves, in a few words; the most telling first. */
+const blocking = {
+  SOURCE_CHANGED: 'the source has changed',
+  SOURCE_EMPTY: 'the source is empty',
+  SOURCE_UNREACHABLE: 'the source does not answer',
+  SOURCE_REFUSES: 'the source refuses',
+  TARGET_UNREACHABLE: 'the target does not answer',
+  TARGET_REFUSES: 'the target refuses',
+  CANNOT_GO_ON: 'the work on it broke off',
+  WAITS_FOR_STORAGE: 'the storage of the platform is nearly full',
+  WAITS_FOR_AGENT: 'no agent is there that can move it',
+} as const satisfies Partial<Record<ConditionReason, string>>
+const blockingReasons = Object.keys(blocking) as (keyof typeof blocking)[]
+
 /** Between two tries nobody scans, and nobody follows. What kept it from going on before it was asked to is over. */
-function brokenText(
+function blockedText(
   { state, scheduled, created }: Told,
   conditions: readonly Condition[],
 ): string | undefined {
-  if (!isWorkedOn(state)) return undefined
-  const broken = conditions.find(
-    ({ reason, since }) => reason === 'CANNOT_GO_ON' && since >= (scheduled ?? created),
-  )
-  return broken && `does not get on: ${broken.message}`
+  if (state !== 'RUNNING' && state !== 'LIVE') return undefined
+  for (const known of blockingReasons) {
+    const found = conditions.find(
+      ({ reason, since }) =>
+        reason === known && (reason !== 'CANNOT_GO_ON' || since >= (scheduled ?? created)),
+    )
+    if (found === undefined) continue
+    const { message } = found
+    const general = conditionReasons[known]
+    const detail = message.startsWith(general) ? message.slice(general.length + ': '.length) : message
+    return `${state === 'LIVE' ? 'Live' : 'Running'}, blocked: ${blocking[known]}${detail === '' ? '' : `: ${detail}`}`
+  }
+  return undefined
 }
 
 function waitText({ state, recurrence, scheduled, created }: Told, nowMs: number): string | undefined {

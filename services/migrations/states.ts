@@ -103,6 +103,13 @@ export const isActive = (state: MigrationState): boolean => isWorkedOn(state) ||
 /** Whether work is handed out. */
 export const isWorkedOn = (state: MigrationState): boolean => state === 'RUNNING' || state === 'LIVE'
 
+/** Whether it works, or begins to, though nobody asks for it. */
+export const actsByItself = (state: MigrationState): boolean =>
+  isWorkedOn(state) ||
+  state === 'SCHEDULED' ||
+  state === 'RECURRENCE_SCHEDULED' ||
+  state === 'WAITING_FOR_NEXT_RECURRENCE'
+
 /** Whether the last scan is over and the next has not begun: its figures are in the record. */
 export const isBetweenScans = (state: MigrationState): boolean =>
   state === 'COMPLETED' || state === 'WAITING_FOR_NEXT_RECURRENCE' || state === 'RECURRENCE_SCHEDULED'

@@ -14,7 +14,7 @@ export type Change = (current: MigrationRecord) => MigrationRecord | undefined
 /** The facts about a change that happened. */
 type Facts = (changed: MigrationRecord, previous: MigrationState) => readonly Emission[]
 
-/** Does what somebody asks for, and tells of it. @throws GantryError NOT_ALLOWED_IN_STATE, NOT_FOUND, CONFLICT */
+/** Does what somebody asks for, and tells of it. @throws GantryError NOT_ALLOWED_IN_STATE, NOT_FOUND */
 export async function command(
   records: Records,
   migrationId: string,
@@ -28,7 +28,7 @@ export async function command(
 
 /**
  * Changes the record as something that happened says, and tells of it; resolves to undefined when the migration is in no
- * state in which that means anything, or gone, because somebody else was faster. @throws GantryError CONFLICT
+ * state in which that means anything, or gone, because somebody else was faster.
  */
 export async function happen(
   records: Records,

@@ -1,8 +1,8 @@
+import { notAccepted } from '../../subjects/errors.ts'
 import type { Movers } from '../../subjects/agents.ts'
 import type { Input } from '../../subjects/contract.ts'
 import type { migrations } from '../../subjects/migrations.ts'
 import { cleanupOf } from './cleanups/setting.ts'
-import { invalidField } from './invalid.ts'
 import { deletionsOf } from './plans/target-match.ts'
 import { policyOf } from './policies.ts'
 import type { MigrationRecord } from './record.ts'
@@ -12,7 +12,7 @@ import type { MigrationKind } from './states.ts'
 
 type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
 
-/** A record with what `update` can change. @throws GantryError INVALID_INPUT */
+/** A record with what `update` can change. @throws GantryError NOT_ACCEPTED */
 export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
   const { migrationPriority = current.priority, movedBy = current.movedBy } = changes
   const { actionPolicy, additionalProperties = current.additionalProperties } = changes
@@ -31,10 +31,10 @@ export function changed(current: MigrationRecord, changes: Changes, nowMs: numbe
   }
 }
 
-/** @throws GantryError INVALID_INPUT for movers that a kind of migration cannot have */
+/** @throws GantryError NOT_ACCEPTED for movers that a kind of migration cannot have */
 export function requireMovers(kind: MigrationKind, movedBy: Movers | undefined): void {
   if (kind === 'live' && movedBy === 'AGENTS')
-    throw invalidField('movedBy', 'the platform itself follows changes: agents move what is copied once')
+    throw notAccepted('movedBy', 'the platform itself follows changes: agents move what is copied once')
 }
 
 function recurrenceOf(
@@ -50,7 +50,7 @@ function recurrenceOf(
   }).find(([, value]) => value !== undefined)
   if (given === undefined) return {}
   if (recurrence === undefined)
-    throw invalidField(given[0], `is for recurring migrations; this one is ${kind}`)
+    throw notAccepted(given[0], `is for recurring migrations; this one is ${kind}`)
   const schedule =
     recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
   const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)

@@ -16,9 +16,11 @@ export interface CountedItem {
 export interface WorkerBookOptions {
   readonly keeper: Bookkeeper
   /** What others have stored by now. */
-  readonly others?: readonly Book[]
+  readonly others?: readonly Pick<Book, 'counted' | 'early'>[]
   /** Whether the keeper is asked about every item: who is elsewhere does not know what the broker may have forgotten. */
   readonly asksAlways?: boolean
+  /** The highest sequence that was given to an item that was published here; default: none was. */
+  readonly published?: () => number
   /** Whether an item is still in the queue. */
   readonly isOpen: (sequence: number) => Promise<boolean>
   readonly onCount: CountListener
@@ -140,7 +142,7 @@ export class WorkerBook {
   }
 
   async #store(): Promise<void> {
-    const { keeper, onCount } = this.#options
+    const { keeper, onCount, published = () => 0 } = this.#options
     this.#storing = true
     while (this.#waiting.length > 0) {
       const group = this.#waiting
@@ -151,6 +153,8 @@ export class WorkerBook {
           counts: { ...this.#counts },
           counted: [...this.#counted],
           early: Object.fromEntries([...this.#early].map(([parent, ids]) => [parent, [...ids]])),
+          // What the counted items have made is among it.
+          published: published(),
         })
         if (refused.length > 0) {
           for (const sequence of refused) this.#giveUp(sequence)

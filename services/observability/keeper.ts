@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Collection } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
+import { every, type Task } from '../../broker/tasks.ts'
 import { Kind, Labels, metricLimits, MetricName } from '../../subjects/metric-model.ts'
 import { Count, list, strict } from '../../subjects/schemas.ts'
 import { type BlockPlace, Series, seriesId } from './series.ts'
@@ -24,8 +25,6 @@ const StoredBlock = strict({
 })
 type StoredBlock = Static<typeof StoredBlock>
 
-/** A process that is killed loses what it was told since. */
-const intervalMs = 60_000
 /** Writes under way at once: a series is a kB, and others use the connection too. */
 const writesAtOnce = 64
 
@@ -37,14 +36,14 @@ export class Keeper {
   readonly #store: MetricStore
   readonly #records: Collection<typeof StoredBlock>
   readonly #log: Log
-  readonly #timer: NodeJS.Timeout
+  readonly #task: Task
   #keeping: Promise<void> = Promise.resolve()
 
   private constructor(store: MetricStore, records: Collection<typeof StoredBlock>, log: Log) {
     this.#store = store
     this.#records = records
     this.#log = log
-    this.#timer = setInterval(() => void this.keep(), intervalMs).unref()
+    this.#task = every('observability.keep', () => this.keep())
   }
 
   static async open(connection: NatsConnection, store: MetricStore, log: Log): Promise<Keeper> {
@@ -70,7 +69,7 @@ export class Keeper {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task.stop()
     await this.keep()
   }
 

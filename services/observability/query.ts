@@ -1,5 +1,5 @@
 import type { Input, Output } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
+import { notAccepted } from '../../subjects/errors.ts'
 import { type Aggregate, aggregatesOf, type MetricKind } from '../../subjects/metric-model.ts'
 import {
   defaultWindow,
@@ -38,21 +38,24 @@ export interface QueryContext {
 
 /**
  * Answers a query from the series that match it, of which there is at least one.
- * @throws GantryError INVALID_INPUT that names the field and what to do
+ * @throws GantryError NOT_ACCEPTED that names the field and what to do
  */
 export function query(input: Input<Query>, series: readonly Series[], context: QueryContext): Output<Query> {
   const kind = kindOf(series, input.name)
   const { aggregate = aggregatesOf[kind][0]!, combine = false } = input
   if (!aggregatesOf[kind].includes(aggregate)) {
     const may = aggregatesOf[kind].join(', ')
-    throw refuse('aggregate', `must be one of ${may} for ${input.name}, which is a ${kind}`)
+    throw notAccepted('aggregate', `must be one of ${may} for ${input.name}, which is a ${kind}`)
   }
   const window = windowOf(input, context)
   const groups = combine ? [series] : series.map((one) => [one])
   const steps = (window.toMs - window.fromMs) / window.stepMs
   if (steps > maxPointsOfSeries || steps * groups.length > maxPoints) {
     const series = `${groups.length} series of ${Math.ceil(steps)} steps`
-    throw refuse('step', `is too short, ${series} are too much for one reply: ask for fewer, or with combine`)
+    throw notAccepted(
+      'step',
+      `is too short, ${series} are too much for one reply: ask for fewer, or with combine`,
+    )
   }
   return {
     name: input.name,
@@ -79,7 +82,7 @@ function kindOf(series: readonly Series[], name: string): MetricKind {
   const kinds = new Map(series.map(({ key }) => [key.kind, key.source]))
   if (kinds.size === 1) return series[0]!.key.kind
   const each = [...kinds].map(([kind, source]) => `a ${kind} of ${source}`).join(', ')
-  throw refuse('source', `must be given: ${name} is ${each}`)
+  throw notAccepted('source', `must be given: ${name} is ${each}`)
 }
 
 const commonSource = (group: readonly Series[]): string =>
@@ -89,10 +92,10 @@ function windowOf({ since = defaultWindow, until, step }: Input<Query>, context:
   const { nowMs, finestSinceMs } = context
   const sinceMs = durationMs(since)
   if (sinceMs === 0 || sinceMs > durationMs(longestWindow))
-    throw refuse('since', `must be between 1s and ${longestWindow}`)
+    throw notAccepted('since', `must be between 1s and ${longestWindow}`)
   const endMs = Math.min(nowMs, until === undefined ? nowMs : Date.parse(until))
   const wantedMs = step === undefined ? sinceMs / defaultSteps : durationMs(step)
-  if (wantedMs === 0) throw refuse('step', 'must be 1s at least')
+  if (wantedMs === 0) throw notAccepted('step', 'must be 1s at least')
   const tier =
     tiers.find(
       (one) => endMs - sinceMs >= nowMs - reachMs(one) && (one.isStored || endMs - sinceMs >= finestSinceMs),
@@ -203,6 +206,3 @@ function overall(
   const totals = group.map((series) => totalAt(series, window))
   return valueAt({ kind, aggregate, slots, seconds, totals, wasThere: true })
 }
-
-const refuse = (field: string, problem: string): GantryError =>
-  new GantryError('INVALID_INPUT', `input: ${field} ${problem}`, { details: [{ field, problem }] })

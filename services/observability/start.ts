@@ -2,6 +2,7 @@ import type { NatsConnection } from '../../broker/connection.ts'
 import type { Log } from '../../broker/log.ts'
 import type { OtlpConfig } from '../../broker/otlp-config.ts'
 import { storageUse } from '../../broker/storage.ts'
+import { every } from '../../broker/tasks.ts'
 import { platformSource } from '../../subjects/metric-model.ts'
 import type { MetricRegistry } from '../../subjects/metric-registry.ts'
 import { observabilityHandlers, observabilityInternalHandlers } from './index.ts'
@@ -61,7 +62,7 @@ export async function startObservability({
     }
   }
   const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
-  const timer = setInterval(() => void collect(), tiers[0].seconds * 1_000).unref()
+  const task = every('observability.collect', collect, tiers[0].seconds * 1_000)
   const dependencies = { connection, store, keeper, loaded, collect }
   const series = async () => {
     await collect()
@@ -75,7 +76,7 @@ export async function startObservability({
     loggingHandlers: loggingHandlers(log),
     internalHandlers: observabilityInternalHandlers(dependencies),
     stop: async () => {
-      clearInterval(timer)
+      task.stop()
       await collect()
       await exporter?.stop()
       own.stop()

@@ -1,7 +1,9 @@
+import { tasksHere } from '../../broker/tasks.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
 import { title } from '../../subjects/names.ts'
 import type { platform } from '../../subjects/platform.ts'
 
+type Loss = Output<(typeof platform)['losses']>[number]
 type Info = Output<(typeof platform)['info']>
 export type Component = Output<(typeof platform)['health']>['components'][number]
 
@@ -12,6 +14,8 @@ export interface PlatformDependencies {
   readonly components: () => Promise<Component[]>
   /** The same for what work goes on without, which load balancers need not know of. */
   readonly others: () => Promise<Component[]>
+  /** Damage to stored state that nobody has accepted yet. */
+  readonly losses: { all(): readonly Loss[]; accept(): readonly Loss[] }
 }
 
 /** What the platform says of itself. */
@@ -20,10 +24,12 @@ export function platformHandlers({
   about,
   components,
   others,
+  losses,
 }: PlatformDependencies): Handlers<typeof platform> {
   return {
     info: () => ({ name: title, version, ...about }),
     ping: () => ({ message: 'pong' as const }),
+    tasks: () => tasksHere(),
     health: async (_, call) => {
       const seen = (await Promise.all([components(), others()])).flat()
       const broken = seen.filter((component) => !component.healthy)
@@ -35,6 +41,8 @@ export function platformHandlers({
       if (broken.length === 0) return health
       throw call.fail('UNAVAILABLE', `degraded: ${broken.map(({ name }) => name).join(', ')}`, health)
     },
+    losses: () => [...losses.all()],
+    'accept-losses': () => [...losses.accept()],
     ready: async (_, call) => {
       const broken = (await components()).filter((component) => !component.healthy)
       if (broken.length === 0) return { ready: true as const }

@@ -1,5 +1,5 @@
 import { call } from '../../broker/client.ts'
-import { nuid, type NatsConnection } from '../../broker/connection.ts'
+import type { NatsConnection } from '../../broker/connection.ts'
 import type { Ledger, LedgerEntry } from '../../broker/ledger.ts'
 import type { Caller, Handlers, Input, Output } from '../../subjects/contract.ts'
 import { GantryError } from '../../subjects/errors.ts'
@@ -7,7 +7,9 @@ import { extensionsInternal } from '../../subjects/extensions.ts'
 import { keysInternal } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { tablePart } from '../../subjects/table.ts'
+import { unguessable } from '../../subjects/unguessable.ts'
 import { maxSummed, type usage, UsageRecord } from '../../subjects/usage.ts'
+import { OwnerRecords } from './owner-records.ts'
 
 /** What is stored of a record; its number is that of the ledger's entry. */
 export interface RecordedUsage {
@@ -40,6 +42,7 @@ export function usageHandlers({
   readonly connection: NatsConnection
   readonly ledger: Pick<Ledger<RecordedUsage>, 'tryAppend' | 'page'>
 }): Handlers<typeof usage> {
+  const records = new OwnerRecords(connection)
   const permissionsOf = (id: string) => call(connection, keysInternal.permissions, { id })
 
   /** Whether somebody may see a record. */
@@ -85,11 +88,12 @@ export function usageHandlers({
   }
 
   return {
-    record: async ({ prefix, id = nuid.next(), dimension, quantity, owner }, { caller }) => {
+    record: async ({ prefix, id = unguessable(), dimension, quantity, owner }, { caller }) => {
       if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself is no extension')
       const key = caller.keyId
       await call(connection, extensionsInternal.own, { key, prefix })
       const { owner: by } = await permissionsOf(key)
+      await records.charge(key, by)
       const entry = { timeMs: Date.now(), prefix, dimension, quantity, owner: owner ?? by, key, by }
       return { id: await ledger.tryAppend(prefix, entry, `${prefix} ${id}`) }
     },

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { Kvm } from '@nats-io/kv'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { Collection, type CollectionOptions } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { type Emission, emission, Events } from '../../broker/events.ts'
 import { namesSetAside } from '../../broker/set-aside.ts'
 import { events as eventContracts } from '../../subjects/contract.ts'
+import { commonCodes, errors } from '../../subjects/errors.ts'
 import { smallLimits, startTestBroker } from '../support/broker.ts'
 import { followFacts } from '../support/facts.ts'
 import { until } from '../support/until.ts'
@@ -111,6 +113,58 @@ test('a list is ordered by id and comes in pages', async () => {
   expect((await things.list({ after: 'a', limit: 2 })).map(({ id }) => id)).toEqual(['b', 'c'])
 })
 
+test('a page of many values, or of a large group, is read without the others', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const things = await open(connection, { groupOf: ({ n }) => (n % 2 === 0 ? 'even' : 'odd') })
+  const by = ['x'.repeat(4_000)]
+  const ids = upTo(1_500).map((n) => `thing ${n}`)
+  await Promise.all(ids.map((id, n) => things.create(id, { id, n, by })))
+  await things.delete('thing 1')
+  const isThere = (id: string) => id !== 'thing 1'
+  const sorted = ids.filter(isThere).toSorted()
+  const bytesFor = async (read: () => Promise<readonly { id: string }[]>, expected: readonly string[]) => {
+    const before = connection.stats().inBytes
+    expect((await read()).map(({ id }) => id)).toEqual(expected)
+    return connection.stats().inBytes - before
+  }
+  const page = { after: 'thing 1', limit: 10 }
+  const after = (list: readonly string[]) => list.filter((id) => id > 'thing 1').slice(0, 10)
+  const odd = ids.filter((id, n) => n % 2 === 1 && isThere(id)).toSorted()
+  // All of them together have six megabytes.
+  expect(await bytesFor(() => things.list(page), after(sorted))).toBeLessThan(1_500_000)
+  expect(await bytesFor(() => things.listGroup('odd', page), after(odd))).toBeLessThan(1_500_000)
+  expect((await things.list({ limit: 5_000 })).map(({ id }) => id)).toEqual(sorted)
+  const where = ({ n }: { n: number }) => n >= 1_490
+  const last = upTo(10).map((n) => `thing ${1_490 + n}`)
+  expect((await things.list({ where, limit: 20 })).map(({ id }) => id)).toEqual(last)
+  expect((await things.list({ where, limit: 3 })).map(({ id }) => id)).toEqual(last.slice(0, 3))
+  expect(await idsIn(things)).toEqual(sorted)
+})
+
+test('there are no more values than there may be; what is deleted makes room, and what is there can be changed', async () => {
+  await using broker = await startTestBroker()
+  let count = 3
+  const most = { count: () => Promise.resolve(count), what: 'things', fix: 'delete some' }
+  const things = await open(await broker.connect('PLATFORM'), { most })
+  const limited = expect.objectContaining({
+    code: 'LIMIT_REACHED',
+    message: 'there are 3 things, the most there may be: delete some',
+  })
+  for (const id of ['a', 'b', 'c']) await things.create(id, { id, n: 0 })
+  for (let n = 0; n < 5; n++) {
+    await expect(things.create('d', { id: 'd', n })).rejects.toEqual(limited)
+    await expect(things.put('d', { id: 'd', n })).rejects.toEqual(limited)
+    await things.put('a', { id: 'a', n })
+    await things.update('b', (current) => ({ ...current, n }))
+    await things.delete('c')
+    await things.create('c', { id: 'c', n })
+  }
+  count = 4
+  await things.create('d', { id: 'd', n: 0 })
+  expect(await idsIn(things)).toEqual(['a', 'b', 'c', 'd'])
+})
+
 test('writers of one value lose no update of each other', async () => {
   await using broker = await startTestBroker()
   const both = await Promise.all([1, 2].map(async () => open(await broker.connect('PLATFORM'))))
@@ -120,6 +174,15 @@ test('writers of one value lose no update of each other', async () => {
   })
   await Promise.all(increments)
   expect(await both[0]!.get('a')).toEqual({ id: 'a', n: 100 })
+})
+
+test('many changes of one value at the same time are all made', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  await things.create('a', { id: 'a', n: 0 })
+  const increment = () => things.update('a', (thing) => ({ ...thing, n: thing.n + 1 }))
+  await Promise.all(upTo(300).map(increment))
+  expect(await things.get('a')).toEqual({ id: 'a', n: 300 })
 })
 
 test('a change that is refused, is none, or does not fit leaves the value as it is', async () => {
@@ -383,5 +446,63 @@ test('all values are told, few and many, changed ones as they are, deleted ones 
     await things.delete('deleted')
     if (count > 0) await things.update('000', (thing) => ({ ...thing, n: 1 }))
     expect(await things.all()).toEqual(ids.map((id, index) => ({ id, n: index === 0 ? 1 : 0 })))
+  }
+})
+
+test('changes of one value right after each other are told once and in order, to subscribers as in the stream', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const events = await Events.open(connection, smallLimits)
+  const things = await open(connection, { events })
+  const [writerCount, changesOfEach] = [4, 40]
+  const heard: number[] = []
+  connection.subscribe(factOf('a', 0).subject, {
+    callback: (_, message) => void heard.push(message.json<{ n: number }>().n),
+  })
+  await things.create('a', { id: 'a', n: 0 })
+  // Most changes begin when another is stored, and its fact not told yet.
+  const change = () =>
+    things.update(
+      'a',
+      (thing) => ({ ...thing, n: thing.n + 1 }),
+      ({ n }) => [factOf('a', n)],
+    )
+  const changed = upTo(writerCount).map(async () => {
+    for (const _ of upTo(changesOfEach)) await change()
+  })
+  await Promise.all(changed)
+  await connection.flush()
+  const inOrder = upTo(writerCount * changesOfEach).map((n) => n + 1)
+  expect(heard).toEqual(inOrder)
+  expect(await storedFacts(connection, events)).toEqual(inOrder.map((n) => `a ${n}`))
+})
+
+test('a value that others change all the time is an error that any call may answer, and that can be tried again', async () => {
+  await using broker = await startTestBroker()
+  const things = await open(await broker.connect('PLATFORM'))
+  await things.create('1', { id: '1', n: 0 })
+  const turn = new Int32Array(new SharedArrayBuffer(4)).fill(1)
+  const { fields } = broker.identity
+  const writer = new Worker(new URL('../support/colliding-writer.ts', import.meta.url), {
+    workerData: { url: broker.server.tcpUrl, fields, bucket: 'things', turn },
+  })
+  try {
+    await Atomics.waitAsync(turn, 0, 1).value
+    let times = 0
+    const change = (thing: Static<typeof Thing>) => {
+      times++
+      Atomics.store(turn, 0, 1)
+      Atomics.notify(turn, 0)
+      Atomics.wait(turn, 0, 1)
+      return { ...thing, n: thing.n + 1 }
+    }
+    const failed = await things.update('1', change).catch((error: unknown) => error)
+    expect(times).toBeGreaterThan(10)
+    expect(failed).toMatchObject({ code: 'OVERLOADED', message: expect.stringContaining('try again') })
+    expect(commonCodes).toContain('OVERLOADED')
+    expect(errors.OVERLOADED.retryable).toBe(true)
+    expect(await things.get('1')).toEqual({ id: '1', n: 0 })
+  } finally {
+    await writer.terminate()
   }
 })

@@ -1,6 +1,10 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
+import { givenTwice } from '../../broker/queue-work.ts'
 import { startTestBroker } from '../support/broker.ts'
 import { testLog } from '../support/platform.ts'
 import { until } from '../support/until.ts'
@@ -207,4 +211,66 @@ test('a publication that waits for the broker ends when its caller gives up', as
   const end = new AbortController()
   end.abort(new Error('enough'))
   await expect(queue.publish('small', Buffer.from('a'), 'id', end.signal)).rejects.toThrow('enough')
+})
+
+test('a queue knows its highest sequence, and that the broker gives one out a second time', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const queue = await open(connection)
+  await Promise.all(upTo(3).map((n) => put(queue, `${n}`)))
+  await put(queue, '0')
+  expect([queue.published, await queue.state()]).toMatchObject([3, { messages: 3, lastSequence: 3 }])
+  // What a store does that has lost the end of its last block.
+  await queue.delete()
+  const other = await open(connection)
+  await put(queue, 'another')
+  expect(queue.published).toBe(givenTwice)
+  await put(other, 'one more')
+  expect(other.published).toBe(2)
+})
+
+/** A broker in the folder of another that has ended in order, and whose store was damaged since: a file of the queue's stream. */
+async function damagedBroker(file: RegExp, from: string, to: string) {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-queue-'))
+  const before = await startTestBroker({ home })
+  const { identity } = before
+  const queue = await open(await before.connect('PLATFORM'))
+  for (const name of ['first', 'damaged', 'last']) await put(queue, name)
+  expect(await queue.unreadable()).toBe(0)
+  await before[Symbol.asyncDispose]()
+  const path = readdirSync(home, { recursive: true, encoding: 'utf8' }).find((one) => file.test(one))!
+  const content = readFileSync(join(home, path), 'latin1')
+  writeFileSync(join(home, path), content.replace(from, to), 'latin1')
+  const broker = await startTestBroker({ home, identity })
+  return {
+    connect: () => broker.connect('PLATFORM'),
+    [Symbol.asyncDispose]: async () => {
+      await broker[Symbol.asyncDispose]()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+test('an item that the broker cannot read any more is known to be handed out to nobody', async () => {
+  await using broker = await damagedBroker(/WORK_jobs\/msgs\/1\.blk$/, 'id damaged', 'id damagee')
+  const queue = await open(await broker.connect())
+  const small = working(queue)
+  await until('the others are done', () => small.done.length === 2)
+  expect([small.names, await queue.pending()]).toEqual([['first', 'last'], 1])
+  await until('the broker has passed it over', async () => (await queue.unreadable()) === 1)
+  await small.stop()
+})
+
+test('a queue that the broker cannot read any more is gone, and a new one the next time', async () => {
+  await using broker = await damagedBroker(
+    /WORK_jobs\/obs\/small\/meta\.inf$/,
+    '"filter_subject',
+    '"bilter_subject',
+  )
+  const connection = await broker.connect()
+  await expect(open(connection)).rejects.toThrow(QueueGoneError)
+  const queue = await until('it can be made', () => open(connection).catch(() => undefined))
+  expect([queue.isNew, await queue.pending()]).toEqual([true, 0])
+  await put(queue, 'again')
+  expect(await queue.pending()).toBe(1)
 })

@@ -65,6 +65,7 @@ test('ldap: people by a pattern or a search, with what is usual where nothing is
     url: 'ldaps://directory.example',
     startTls: false,
     nameAttribute: 'uid',
+    files: {},
     connectTimeoutMs: 2_000,
     timeoutMs: 3_000,
   }
@@ -83,6 +84,10 @@ test('ldap: people by a pattern or a search, with what is usual where nothing is
     user: { ...user, filter: '(&(a=b)(cn={0}))' },
     groups: { base: 'ou=groups', filter: '(member={0})' },
     ca: '-----BEGIN CERTIFICATE-----\n',
+    files: {
+      'security.ldap.manager-password-file': join(home, 'password'),
+      'security.ldap.ca-file': join(home, 'ca.pem'),
+    },
   })
   const local = ['type=ldap', 'ldap.url=ldap://127.0.0.1:389', 'ldap.user-dn-pattern=uid={0}']
   expect(load(...local)).toMatchObject({ startTls: false })

@@ -266,11 +266,38 @@ test('more requests at once than it works on are told to come again', async () =
   expect(await callContract(user, trial.run, {})).toEqual({ text: '' })
 })
 
+test('a caller that fills a service does not keep others out of it', async () => {
+  const go = Promise.withResolvers<{ text: string }>()
+  let begun = 0
+  const patient = resource('patient', { run: { ...trial.run, deadlineMs: 60_000 } })
+  const run = () => {
+    begun += 1
+    return go.promise
+  }
+  services.push(serve(inside, patient, { run }, options({ concurrency: 3 })))
+  await inside.flush()
+  const capabilities = { pub: { allow: ['gantry.>'] }, sub: { allow: [] } }
+  const other = await broker.connect('GANTRY', 'k2', capabilities)
+  const ask = (connection: NatsConnection) =>
+    callContract(connection, patient.run, {}).then(
+      ({ text }) => text,
+      (error: GantryError) => error.code,
+    )
+  const filling = [ask(user), ask(user), ask(user)]
+  await until('the service is full', () => begun === 3)
+  const others = [ask(other), ask(inside)]
+  await until('the others are let in', () => begun === 5)
+  expect(await ask(other)).toBe('OVERLOADED')
+  expect(await ask(user)).toBe('OVERLOADED')
+  go.resolve({ text: 'done' })
+  expect(await Promise.all([...filling, ...others])).toEqual(Array.from({ length: 5 }, () => 'done'))
+})
+
 test('the id of a request is made where there is none, and is the same in reply and log', async () => {
   await start(() => Promise.reject(new Error('x')))
   const { body } = await repliesTo('{}')
   const { requestId } = body as { requestId: string }
-  expect(requestId).toMatch(/^\w{22}$/)
+  expect(requestId).toMatch(/^[a-z2-7]{26}$/)
   expect(logged.lines.at(-1)?.details['requestId']).toBe(requestId)
 })
 
@@ -335,4 +362,12 @@ test('inside the platform the caller is the platform, from outside a key', async
   expect(await callContract(inside, trial.run, {})).toEqual({ text: 'platform' })
   // The name of the user, by the broker's word; `connectAs` gave it its public key.
   expect((await callContract(user, trial.run, {})).text).toMatch(/^U[A-Z2-7]{55}$/)
+})
+
+test('who asks is charged for the bytes of each answer', async () => {
+  const charged: number[] = []
+  const floods = { judge: () => 'answer', answered: (_: unknown, bytes: number) => charged.push(bytes) }
+  await start(() => ({ text: 'x'.repeat(1_000) }), { floods })
+  const answer = await callContract(user, trial.run, {})
+  expect(charged).toEqual([JSON.stringify(answer).length])
 })

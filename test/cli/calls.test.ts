@@ -68,14 +68,14 @@ test.for([
   [true, exitCodes.ok.status],
   [false, exitCodes.failed.status],
 ] as const)(
-  'a log that is whole or not, %s, is exit code %d, and the reply is printed',
-  async ([whole, code]) => {
+  'a log that is intact or not, %s, is exit code %d, and the reply is printed',
+  async ([intact, code]) => {
     const env = { GANTRY_HOME: platform.home }
     for (const json of [true, false]) {
       const terminal = testTerminal()
       const context = createContext({ env, cwd: '/', terminal, readStdin: async () => '' })
       const program = new Command().option('--json')
-      const answer = { whole, records: 3, fromFirst: true }
+      const answer = { intact, records: 3, fromFirst: true }
       addContracts(
         program,
         [resources.audit.verify],
@@ -84,7 +84,7 @@ test.for([
       await program.parseAsync(['audit', 'verify', ...(json ? ['--json'] : [])], { from: 'user' })
       expect(context.exitCode).toBe(code)
       if (json) expect(terminal.written.out).toBe(`${JSON.stringify(answer)}\n`)
-      else expect(terminal.written.out).toMatch(whole ? /^whole +yes/ : /^whole +no/)
+      else expect(terminal.written.out).toMatch(intact ? /^intact +yes/ : /^intact +no/)
     }
     expect((await operator('audit', 'verify')).code).toBe(exitCodes.ok.status)
   },

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call } from '../../broker/client.ts'
 import { formatToken, parseToken } from '../../broker/token.ts'
 import { keys } from '../../subjects/keys.ts'
+import { files } from '../../subjects/names.ts'
 import { createClient, createKey, everything, issueInside, overAlready } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { gantry } from './support.ts'
@@ -53,6 +57,17 @@ test('of a narrow key it says what that may do, to whom may know it', async () =
   const elsewhere = await gantry(['doctor'], { env: { GANTRY_TOKEN: token } })
   expect(elsewhere.code).toBe(0)
   expect(elsewhere.out).toContain(`its owner sees it with gantry keys get ${id}`)
+})
+
+test('of an operator key that may do nothing it says how to get another', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'gantry-doctor-'))
+  writeFileSync(join(home, files.credentials), `${tokens['narrow']!}\n`)
+  const { code, out } = await gantry(['doctor', '--json'], { env: { GANTRY_HOME: home } })
+  rmSync(home, { recursive: true })
+  expect(code).toBe(0)
+  expect((JSON.parse(out) as { explanation: string }).explanation).toContain(
+    'if it is the operator key of this host, make it an administrator again with gantry credential recover',
+  )
 })
 
 test('elsewhere than on the platform’s host it says who can say why', async () => {

@@ -90,7 +90,7 @@ test('whatever it answers: it has failed, and no token was refused', async () =>
   }
 })
 
-test('is everywhere within a second, and nowhere a second after it has left', async () => {
+test('is everywhere at the first look, and nowhere at the first look after it has left', async () => {
   const brief = await bareExtension(platform, 'brief')
   const path = '/api/v1/extensions/brief/forecast'
   const where = async () => {
@@ -107,14 +107,10 @@ test('is everywhere within a second, and nowhere a second after it has left', as
       command: command.code === 0,
     }
   }
-  const registeredMs = performance.now()
   await brief.register({ instance: 'one' })
   expect(await where()).toEqual({ rest: true, openApi: true, asyncApi: true, command: true })
-  expect(performance.now() - registeredMs).toBeLessThan(1_000)
-  const leftMs = performance.now()
   await brief.ask('extensions.deregister', { prefix: 'brief', instance: 'one' })
   expect(await where()).toEqual({ rest: false, openApi: false, asyncApi: false, command: false })
-  expect(performance.now() - leftMs).toBeLessThan(1_000)
   await brief.connection.close()
 })
 

@@ -6,6 +6,7 @@ import { connectWithToken } from '../../broker/connection.ts'
 import { logOptions } from '../../cli/log.ts'
 import { connect } from '../../sdk/index.ts'
 import { files, httpServers } from '../../subjects/names.ts'
+import { createFolder } from '../support/migrations.ts'
 import { CookieBrowser, signInAt } from '../support/cookie-browser.ts'
 import { basicHeader } from '../support/passwords.ts'
 import { createHome } from '../support/platform.ts'
@@ -24,6 +25,7 @@ const given = {
 }
 
 let home: string
+const data = createFolder('stores')
 let platform: CliProcess
 let url: string
 let migratorUrl: string
@@ -50,6 +52,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform[Symbol.asyncDispose]()
   rmSync(home, { recursive: true, force: true })
+  data[Symbol.dispose]()
 })
 
 async function start(level: string): Promise<void> {
@@ -156,7 +159,7 @@ async function fullRun(): Promise<string[]> {
     base: migratorUrl,
     body: {
       sharedKey: given.sharedKey,
-      endpoint: '127.0.0.1:9',
+      endpoint: 'store.invalid',
       accountName: 'lake',
       containerName: 'container',
       insecure: true,
@@ -219,7 +222,7 @@ async function fullRun(): Promise<string[]> {
 }
 
 function folder(name: string): string {
-  const path = join(home, name)
+  const path = join(data.stores, name)
   mkdirSync(path)
   writeFileSync(join(path, 'file.txt'), 'a file')
   return path

@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { files, httpServers, loopback } from '../../subjects/names.ts'
 import { createHome } from '../support/platform.ts'
@@ -61,10 +62,18 @@ test('up says what runs where; other processes use it; Ctrl-C stops it in order;
     expect(out).toContain(about.broker.tcp)
     expect(out).toContain(home)
     // What it suggests to try is a command.
-    expect(out).toMatch(/gantry filesystems create-local here --role source --fs-root/)
+    expect(out).toMatch(/gantry filesystems create-local here --role source --fs-root \/usr\/share\n/)
     // Elsewhere than on a terminal the log is a JSON object in each line.
     for (const line of err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
-    const made = await run('filesystems', 'create-local', 'here', '--role', 'source', '--fs-root', home)
+    const made = await run(
+      'filesystems',
+      'create-local',
+      'here',
+      '--role',
+      'source',
+      '--fs-root',
+      '/usr/share',
+    )
     expect(made.code).toBe(0)
     const server = brokerPid()
     platform.child.kill('SIGINT')
@@ -91,7 +100,7 @@ test('told to end together with its nats-server, as systemd does, it starts none
     await using platform = up('--log-level', 'warn')
     await platform.said(ready)
     expect(
-      (await run('filesystems', 'create-local', 'here', '--role', 'source', '--fs-root', home)).code,
+      (await run('filesystems', 'create-local', 'here', '--role', 'source', '--fs-root', '/usr/share')).code,
     ).toBe(0)
     const server = brokerPid()
     process.kill(server, 'SIGTERM')
@@ -125,6 +134,55 @@ test('a second one on the same folder is refused, and the first one stays', asyn
   await platform.said(ready)
   expect(await refuses()).toContain(String(platform.child.pid))
   expect((await run('info')).code).toBe(0)
+})
+
+test('one with the same store in another folder is refused, and told who uses it since when', async () => {
+  const store_dir = join(home, 'store')
+  const first = await createHome({ store_dir })
+  const second = await createHome({ store_dir })
+  try {
+    await using platform = spawnGantry(['up'], environment(first))
+    await platform.said(ready)
+    expect(await refuses(second)).toMatch(
+      new RegExp(`another Gantry uses this store \\(process ${platform.child.pid} on .+, since \\d{4}-`),
+    )
+  } finally {
+    for (const folder of [first, second]) rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('one that was paused for longer than its lease ends by itself; the next one starts at once', async () => {
+  const leaseSeconds = 2
+  {
+    await using platform = spawnGantry(['up', '--log-level', 'silent'], {
+      ...environment(),
+      GANTRY_LEASE_SECONDS: String(leaseSeconds),
+    })
+    await platform.said(ready)
+    const server = brokerPid()
+    platform.child.kill('SIGSTOP')
+    // Time that passes is the test.
+    await delay(2 * leaseSeconds * 1_000)
+    platform.child.kill('SIGCONT')
+    expect(await platform.ended).toBe(1)
+    expect(platform.written.err).toMatch(
+      /^error: Gantry has ended, as its lease on the store is over: [^\n]+\n$/,
+    )
+    await until('nats-server is gone', () => !isAlive(server))
+  }
+  await using platform = up()
+  await platform.said(ready)
+})
+
+test('a lease of a time that makes no sense is refused', async () => {
+  await using process = spawnGantry(['up', '--log-level', 'silent'], {
+    ...environment(),
+    GANTRY_LEASE_SECONDS: '0.1',
+  })
+  expect(await process.ended).toBe(1)
+  expect(process.written.err).toMatch(
+    /^error: GANTRY_LEASE_SECONDS must be a number from 2 to 600, not "0.1"\n$/,
+  )
 })
 
 test('a taken port of the broker is named with the file that sets it', async () => {

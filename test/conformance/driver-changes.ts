@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, type Suite } from './driver-store.ts'
+import { failureOf, never, type Suite } from './driver-store.ts'
 
 export function entriesAreRemoved({ driver, missing, folder }: Suite): void {
   describe('remove', () => {
@@ -67,6 +67,18 @@ export function entriesAreRemoved({ driver, missing, folder }: Suite): void {
       expect(await driver().stat(at('file'))).toBeUndefined()
       const gone = driver().removeVersion(at('file'), now!)
       expect([false, 'changed']).toContain(await gone.catch(() => failureOf(gone)))
+    })
+
+    test('what was written is flushed, where the store has something to flush, also above what is not there', async () => {
+      const { at, content, put, path } = await folder()
+      await put('file', 'x')
+      await driver().flush?.([path, at('nothing', 'below'), Buffer.alloc(0)], never)
+      expect(await content('file')).toEqual(Buffer.from('x'))
+      const flushed = missing().flush?.([path], never)
+      if (flushed !== undefined) expect(await failureOf(flushed)).toBe('gone')
+      const reason = new Error('stopped')
+      const stopped = driver().flush?.([path], AbortSignal.abort(reason))
+      if (stopped !== undefined) await expect(stopped).rejects.toBe(reason)
     })
 
     test('nothing and a folder have no version, a link has its own', async () => {

@@ -31,6 +31,8 @@ export async function checkEvents(victim: Victim, migrationIds: readonly string[
     const events = told.get(migrationId) ?? []
     const story = events.map(({ event, previous, state }) => `${event} ${previous ?? ''}>${state}`)
     expect(events[0]?.event, `${migrationId}: ${story.join(', ')}`).toBe('created')
+    // Of what a killed process has written nothing is lost.
+    expect(story.filter((one) => one.startsWith('work-lost'))).toEqual([])
     let state = beforeStart
     for (const { previous, state: next } of events.slice(1)) {
       if (previous === undefined) continue
@@ -47,7 +49,8 @@ export async function checkEvents(victim: Victim, migrationIds: readonly string[
   }
 }
 
-async function migrationEventsOf(victim: Victim): Promise<Told[]> {
+/** All events about migrations that are kept. */
+export async function migrationEventsOf(victim: Victim): Promise<Told[]> {
   const connection = await connectAsPlatform(victim)
   try {
     const manager = await jetstreamManager(connection)
@@ -66,11 +69,11 @@ async function migrationEventsOf(victim: Victim): Promise<Told[]> {
   }
 }
 
-/** That the audit log is whole, and has each of these creations. */
+/** That the audit log is intact, and has each of these creations. */
 export async function checkAudit(victim: Victim, created: readonly string[]): Promise<void> {
   for (let after: number | undefined; ;) {
-    const { whole, problem, next } = await victim.call(audit.verify, after === undefined ? {} : { after })
-    expect(whole, problem).toBe(true)
+    const { intact, problem, next } = await victim.call(audit.verify, after === undefined ? {} : { after })
+    expect(intact, problem).toBe(true)
     if (next === undefined) break
     after = next
   }

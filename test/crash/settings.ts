@@ -11,4 +11,14 @@ export type CaseName = keyof typeof shares
 /** Kills of a case at least. */
 export const killsOf = (name: CaseName): number => Math.ceil(wantedKills * shares[name])
 
+/** Damages to the broker's store in all cases together. */
+const wantedDamages = Number(process.env['CRASH_DAMAGES'] ?? 200)
+
+/** Part of the damages that a case does. */
+const damageShares = { queues: 0.5, records: 0.5 } as const
+
+/** Damages of a case at least. */
+export const damagesOf = (name: keyof typeof damageShares): number =>
+  Math.ceil(wantedDamages * damageShares[name])
+
 export const filesInTree = 20_000

@@ -19,7 +19,7 @@ const port = (of = platform) => new URL(of.httpUrls.migrator).port
 
 test('a program on this host needs no token, to read and to change', async () => {
   expect(await ask()).toMatchObject({ status: 200, text: '[]' })
-  const body = '{"fsRoot":"/tmp"}'
+  const body = '{"fsRoot":"/usr/share"}'
   expect((await ask({ method: 'POST', path: '/fs/targets/local/here', headers: json, body })).status).toBe(
     201,
   )

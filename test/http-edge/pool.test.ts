@@ -99,6 +99,35 @@ test('the one that was used longest ago makes room, and ends its calls first', a
   await pool.close()
 })
 
+test('an owner has no more connections than it may: its own make room, and nobody else loses one', async () => {
+  const owners = new Map<string, string>()
+  const limitsOf = (keyId: string) => Promise.resolve({ owner: owners.get(keyId)!, maxConnections: 2 })
+  const pool = new ConnectionPool(platform.tcpUrl, { limitsOf, retireMs: 500 })
+  const made = await Promise.all([1, 2, 3, 4].map(() => createKey(platform, everything)))
+  const [one, two, three, other] = made.map(({ token }) => token)
+  made.forEach(({ id }, index) => owners.set(id, index === 3 ? 'bob' : 'ada'))
+  const ofOther = await pool.get(other!)
+  const oldest = await pool.get(one!)
+  await pool.get(two!)
+  await expect(pool.get(three!)).rejects.toMatchObject({
+    code: 'OVERLOADED',
+    message: expect.stringContaining('ada uses 2 keys at the same time') as string,
+  })
+  await until('the oldest is idle', async () => {
+    try {
+      return await pool.get(three!)
+    } catch {
+      await pool.get(two!)
+      return undefined
+    }
+  })
+  expect(pool.size).toBe(3)
+  await oldest.closed()
+  expect(ofOther.isClosed()).toBe(false)
+  expect(pool.get(other!)).toBe(ofOther)
+  await pool.close()
+})
+
 test('one that nobody uses is closed', async () => {
   const pool = new ConnectionPool(platform.tcpUrl, { idleMs: 50, sweepMs: 20 })
   const { token } = await createKey(platform, everything)

@@ -6,16 +6,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keys } from '../../subjects/keys.ts'
 import { createKey } from '../support/keys.ts'
 import { rawRequest, type RawRequest } from '../support/http.ts'
+import { createFolder } from '../support/migrations.ts'
 import { recordingLog } from '../support/log.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 const logged = recordingLog()
+const folder = createFolder()
 let platform: TestPlatform
 beforeAll(async () => {
   platform = await startTestPlatform({ log: logged.log })
 })
-afterAll(() => platform[Symbol.asyncDispose]())
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
 
 const bearer = () => ({ authorization: `Bearer ${platform.operatorToken}` })
 const json = { 'content-type': 'application/json' }
@@ -40,6 +45,9 @@ describe('a body', () => {
     ['[]', 'must be a JSON object'],
     ['"x"', 'must be a JSON object'],
     ['7', 'must be a JSON object'],
+    ['null', 'must be a JSON object'],
+    [JSON.stringify({ ...key, name: 'a\0b' }), 'name must be a name without'],
+    ['{"name":"a\\ud800","capabilities":{"pub":{"allow":[]},"sub":{"allow":[]}}}', 'lone surrogate'],
     ['{"__proto__":{"admin":true},"name":"x"}', '__proto__'],
     ['{"constructor":{"prototype":{"admin":true}},"name":"x"}', 'constructor'],
     [JSON.stringify({ ...key, admin: true }), 'admin is not a field here'],
@@ -54,6 +62,40 @@ describe('a body', () => {
     expect(reply.status).toBe(400)
     expect(invalid(reply.body)).toContain(named)
     expect((await platform.call(keys.list, {})).length).toBe(before)
+  })
+
+  test.each(['9007199254740993', '1e400', '-2', '1.5', '"1"'])(
+    'with the number %s where an integer that is exact is wanted is refused by its field',
+    async (number) => {
+      const reply = await ask({
+        method: 'PUT',
+        path: '/api/v1/bandwidth/global',
+        headers: json,
+        body: `{"limit":1,"requests":${number}}`,
+      })
+      expect(reply.status).toBe(400)
+      expect(invalid(reply.body)).toContain('requests')
+    },
+  )
+
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('with 10,000 %s in each other is refused, wherever they are', async (_, open, close) => {
+    const deep = `${open.repeat(10_000)}1${close.repeat(10_000)}`
+    for (const body of [deep, `{"name":${deep}}`, `{"unknown":${deep}}`]) {
+      const reply = await post(body)
+      expect(reply.status).toBe(400)
+      invalid(reply.body)
+    }
+  })
+
+  test('with a pair of surrogates, or a text of backslashes that looks like one, is taken as it is', async () => {
+    const { capabilities } = key
+    const reply = await post(
+      `{"name":"\\ud83d\\ude00","notes":"\\\\ud800","capabilities":${JSON.stringify(capabilities)}}`,
+    )
+    expect(reply).toMatchObject({ status: 201, body: { name: '😀', notes: '\\ud800' } })
   })
 
   test('of another type is refused with the type to send', async () => {
@@ -135,6 +177,55 @@ describe('a body', () => {
   })
 })
 
+describe('many unknown fields', () => {
+  const fields = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, index])))
+
+  test.each([
+    ['/api/v1/sign-in/device', 'is not a body field of this call, which has none'],
+    ['/api/v1/sign-in', 'is not a field here'],
+  ])('on %s, which anybody may call: twenty are told', async (path, problem) => {
+    const answer = await rawRequest(platform, 'platform', {
+      method: 'POST',
+      path,
+      headers: json,
+      body: fields(900),
+    })
+    expect(answer.status).toBe(400)
+    expect(invalid(answer.body)).toContain(problem)
+    expect(answer.body['details']).toHaveLength(20)
+  })
+
+  test('in a body of more than 16 KiB are not read where anybody may call', async () => {
+    for (const path of ['/api/v1/sign-in/device', '/api/v1/sign-in', '/api/v1/sign-in/complete']) {
+      const answer = await rawRequest(platform, 'platform', {
+        method: 'POST',
+        path,
+        headers: json,
+        body: fields(90_000).slice(0, 2 ** 20),
+      })
+      expect(answer.status, path).toBe(413)
+      expect(answer.body['message']).toContain('16384 bytes')
+    }
+  })
+
+  test('of somebody who is known: twenty are told', async () => {
+    for (const path of ['/api/v1/keys', '/api/v1/migrations/nothing/start']) {
+      const answer = await ask({ method: 'POST', path, headers: json, body: fields(50_000) })
+      expect(answer.status, path).toBe(400)
+      expect(answer.body['details']).toHaveLength(20)
+      expect(answer.text.length).toBeLessThan(16_384)
+    }
+  })
+
+  test('in a query: twenty are told', async () => {
+    const query = Array.from({ length: 1_000 }, (_, index) => `field${index}=1`).join('&')
+    const answer = await rawRequest(platform, 'platform', { path: `/api/v1/ping?${query}` })
+    expect(answer.status).toBe(400)
+    expect(answer.body['details']).toHaveLength(20)
+  })
+})
+
 test.each(['{"a":', '['])('a body of %s without end is a 400', async (open) => {
   const levels = 100_000
   const close = open === '[' ? ']' : '}'
@@ -181,6 +272,41 @@ describe('a query', () => {
   })
 })
 
+test.each([
+  '/api/v1/admin/audit/verify?after=0',
+  '/api/v1/admin/audit?after=0',
+  '/api/v1/admin/audit?after=0&order=oldest',
+  `/api/v1/admin/audit/verify?after=${Number.MAX_SAFE_INTEGER}`,
+])('%s: any place to go on at is one', async (path) => {
+  expect((await ask({ path })).status).toBe(200)
+})
+
+test.each([
+  ['host:0', 400],
+  ['host:65536', 400],
+  ['host:99999', 400],
+  ['host:080', 400],
+  ['host:65535', 'as a host that nobody has'],
+])('an endpoint %s: %s', async (endpoint, expected) => {
+  const reply = await ask({
+    method: 'POST',
+    path: '/api/v1/filesystems/adls2/shared-key',
+    headers: json,
+    body: JSON.stringify({
+      fileSystemId: 'port',
+      role: 'target',
+      accountName: 'account',
+      containerName: 'container',
+      sharedKey: Buffer.alloc(64).toString('base64'),
+      endpoint,
+    }),
+  })
+  if (expected === 400) {
+    expect(reply.status).toBe(400)
+    expect(invalid(reply.body)).toContain('a port from 1 to 65535')
+  } else expect(reply).toMatchObject({ status: 409, body: { code: 'STORE_UNREACHABLE' } })
+})
+
 describe('a path', () => {
   test.each([
     '/nowhere',
@@ -208,9 +334,22 @@ describe('a path', () => {
     },
   )
 
-  test('another method is a 404', async () => {
-    for (const method of ['PATCH', 'PUT', 'DELETE'])
-      expect((await ask({ method, path: '/api/v1/gantryinfo' })).status).toBe(404)
+  test.each([
+    ['PATCH', '/api/v1/gantryinfo', 'GET, HEAD'],
+    ['DELETE', '/api/v1/keys', 'GET, HEAD, POST'],
+    ['DELETE', '/api/v1/keys/', 'GET, HEAD, POST'],
+    ['POST', '/api/v1/keys/k0', 'DELETE, GET, HEAD, PUT'],
+    ['TRACE', '/api/v1/ping', 'GET, HEAD'],
+    ['PROPFIND', '/api/v1/ping?x=1', 'GET, HEAD'],
+    ['POST', '/docs', 'GET, HEAD'],
+    // A name in its place could be deleted.
+    ['OPTIONS', '/api/v1/migrations/stop', 'POST'],
+    ['OPTIONS', '/api/v1/migrations/m/exclusions/test', 'GET, HEAD'],
+  ])('with another method, %s %s, is a 405 that says which there are', async (method, path, allow) => {
+    const reply = await ask({ method, path })
+    expect(reply.status).toBe(405)
+    expect(reply.headers['allow']).toBe(allow)
+    expect(reply.body).toMatchObject({ code: 'METHOD_NOT_ALLOWED', requestId: expect.any(String) })
   })
 
   test.each(['..%2f..', 'a%2fb', 'a%5cb', '%00', 'a%0ab', '%2e%2e%2f', 'x'.repeat(129)])(
@@ -239,7 +378,7 @@ describe('a path', () => {
       method: 'POST',
       path: '/api/v1/filesystems/local',
       headers: json,
-      body: JSON.stringify({ fileSystemId: name, role: 'target', fsRoot: '/tmp' }),
+      body: JSON.stringify({ fileSystemId: name, role: 'target', fsRoot: folder.root }),
     })
     expect(made.status).toBe(201)
     expect((await ask({ path })).body).toMatchObject({ fileSystemId: name })
@@ -262,6 +401,18 @@ describe('headers', () => {
     }
   })
 
+  test.each(['Host', 'Authorization'])('two of %s are a 400', async (name) => {
+    const { hostname, port, host } = new URL(platform.httpUrls.platform)
+    const own = { Host: host, Authorization: bearer().authorization }
+    const lines = [...Object.entries(own), [name.toUpperCase(), own[name as keyof typeof own]]]
+    const head = ['GET /api/v1/keys HTTP/1.1', ...lines.map(([key, value]) => `${key}: ${value}`)]
+    const socket = connect(Number(port), hostname)
+    socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n`)
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1.1 400 /)
+    expect(answer).toContain(`the header ${name.toLowerCase()} is there twice`)
+  })
+
   test('the id reaches the service', async () => {
     const reply = await ask({ path: '/api/v1/keys/k0', headers: { 'x-request-id': 'through' } })
     expect(reply.body).toMatchObject({ code: 'NOT_FOUND', requestId: 'through' })
@@ -282,7 +433,7 @@ describe('headers', () => {
       path: '/api/v1/keys',
       headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' },
     })
-    expect(options.status).toBe(404)
+    expect(options.status).toBe(405)
     expect(Object.keys(options.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
@@ -330,10 +481,17 @@ describe('what never becomes a request has the same error', () => {
     ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_INPUT', 'no HTTP request'],
     [
       'headers without end',
-      `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
-      413,
-      'TOO_LARGE',
-      '16384 bytes',
+      `GET / HTTP/1.1\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+      400,
+      'INVALID_INPUT',
+      '65536 bytes',
+    ],
+    [
+      'a URL without end',
+      `GET /?x=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      400,
+      'INVALID_INPUT',
+      'the URL and headers are larger than 65536 bytes',
     ],
   ])('%s', async (_, sent, status, code, message) => {
     const { hostname, port } = new URL(platform.httpUrls.platform)

@@ -206,6 +206,19 @@ test('a token that is none, one that is wrong, and one of a person are refused w
   await using notAnAgent = new AgentChild(person.token)
   expect(await notAnAgent.exitCode()).toBe(4)
   expect(notAnAgent.printed).toContain('gantry agents register')
+  // A share must not expose Gantry's own folders on the agent's host.
+  using own = createFolder('home', 'cache')
+  const environment = { GANTRY_HOME: own.home, GANTRY_CACHE: own.cache }
+  for (const [path, problem] of [
+    [own.home, `--share ${own.home} is the configuration folder of Gantry`],
+    [own.cache, 'is the cache folder of Gantry'],
+    [own.root, 'contains the configuration folder of Gantry'],
+    ['/', 'contains the configuration folder of Gantry'],
+  ] as const) {
+    await using refused = new AgentChild(token, ['--share', path], environment)
+    expect(await refused.exitCode(), path).not.toBe(0)
+    expect(refused.printed).toContain(problem)
+  }
   await using noFolder = new AgentChild(token, ['--share', join(folder.root, 'nowhere')])
   expect(await noFolder.exitCode()).toBe(1)
   expect(noFolder.printed).toContain('nowhere cannot be used (ENOENT)')

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Cleanup, cleanups } from '../../subjects/cleanups.ts'
@@ -58,6 +58,27 @@ const refusal = async (call: Promise<unknown>): Promise<string> =>
     () => 'nothing was refused',
     (error: Error) => error.message,
   )
+
+test('nothing is removed from a folder that took the place of the source, until it is accepted', async () => {
+  fill('replaced')
+  await migrated('replaced')
+  const source = join(folder.from, 'replaced')
+  renameSync(source, join(folder.from, 'kept'))
+  cpSync(join(folder.from, 'kept'), source, { recursive: true, preserveTimestamps: true })
+  const { id: refused } = await platform.call(cleanups.create, { migrationId: 'replaced' })
+  expect(await untilEnded(refused)).toMatchObject({
+    status: 'CANCELLED',
+    message: expect.stringContaining(`source: its folder ${source} is a different folder`),
+  })
+  expect(isThere('replaced/deep/file0')).toBe(true)
+
+  await platform.call(migrations['accept-source'], { migrationId: 'replaced' })
+  const { id } = await platform.call(cleanups.create, { migrationId: 'replaced' })
+  expect(await untilEnded(id)).toMatchObject({ status: 'COMPLETE', filesRemoved: 3 })
+  expect(isThere('replaced/deep/file0')).toBe(false)
+  expect(isThere('kept/deep/file0')).toBe(true)
+  await platform.call(migrations['delete-with-assets'], { migrationId: 'replaced' })
+})
 
 test('a look, a cleanup and its reports, on the command line', async () => {
   fill('first')
@@ -172,7 +193,7 @@ test('by itself: at once, later, and not when somebody thought better of it; a r
   expect(isThere('never/deep/file0')).toBe(true)
 })
 
-test('what a cleanup does not go with is refused, and says what is in the way', async () => {
+test('what a cleanup cannot be combined with is refused, and says what is in the way', async () => {
   fill('shared')
   await migrated('shared')
   const create = (migrationId: string) => refusal(platform.call(cleanups.create, { migrationId }))
@@ -181,7 +202,7 @@ test('what a cleanup does not go with is refused, and says what is in the way', 
     return ((await platform.rest('migrator', 'PUT', path)).body as { message: string }).message
   }
   expect(await put('deletionMode=IMMEDIATE_DELETION&scanOnlyMigration=false')).toContain(
-    'deletionMode goes with one-time migrations; one that is live',
+    'deletionMode is only for one-time migrations; one that is live',
   )
   expect(await put('deletionMode=IMMEDIATE_DELETION&recurringMigration=true')).toContain(
     'one-time migrations',
@@ -189,9 +210,9 @@ test('what a cleanup does not go with is refused, and says what is in the way', 
   expect(await put('deletionMode=IMMEDIATE_DELETION&targetMatch=true')).toContain('targetMatch')
   expect(await put('deletionMode=IMMEDIATE_DELETION&links=follow')).toContain('links=follow')
   expect(await put('deletionMode=DELAYED_DELETION')).toContain('delayedDeletionPeriod is required')
-  expect(await put('delayedDeletionPeriod=5')).toContain('goes with deletionMode=DELAYED_DELETION')
+  expect(await put('delayedDeletionPeriod=5')).toContain('is only for deletionMode=DELAYED_DELETION')
   expect(await put('deletionMode=IMMEDIATE_DELETION&autoSourceCleanupEnabled=false')).toContain(
-    'autoSourceCleanupEnabled does not go with deletionMode',
+    'autoSourceCleanupEnabled cannot be combined with deletionMode',
   )
 
   // Another one reads a folder above it, as another filesystem.

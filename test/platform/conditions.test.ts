@@ -66,7 +66,7 @@ test('why a migration does not move is in its view, in its progress, and an even
   expect(await slowed).toEqual([
     {
       reason: 'BANDWIDTH_LIMITED',
-      message: 'Limits hold at the moment: target/there 1 bytes a second',
+      message: 'Limits are in force: target/there 1 bytes a second',
       since: expect.any(String),
     },
   ])

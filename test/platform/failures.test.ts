@@ -70,7 +70,7 @@ test('failures are told, listed, exported, tried again, and leave the list when 
   expect(pathsOf(first.failures)).toEqual(['/a/blocked', '/a/file', '/pipe "x"'])
   expect(await platform.call(migrations.get, { migrationId })).toMatchObject({
     state: 'COMPLETED',
-    stateText: 'all was done, but 3 paths did not arrive',
+    stateText: 'completed, but 3 paths were not copied',
   })
 
   await until('three are told', () => told.at(-1)?.failedPathCount === 3)
@@ -168,4 +168,58 @@ test('a migration goes with what was kept for it, and the reply tells what that 
   expect((await platform.rest('migrator', 'DELETE', `/migrations/${migrationId}/withAssets`)).status).toBe(
     404,
   )
+})
+
+test('a path that fails again in a rescan stays in the list once, and leaves it when a rescan brings it', async () => {
+  const name = 'rescanned'
+  using own = createFolder('from', 'to')
+  mkdirSync(join(own.from, 'in/folder'), { recursive: true })
+  mkdirSync(join(own.from, 'beside'))
+  for (const path of ['in/one', 'in/two', 'in/folder/below', 'beside/three'])
+    writeFileSync(join(own.from, path), path)
+  // In the way of files and of a folder.
+  for (const path of ['in/one', 'in/two', 'beside/three'])
+    mkdirSync(join(own.to, path, 'full'), { recursive: true })
+  writeFileSync(join(own.to, 'in/folder'), 'no folder')
+  await addLocal(platform, 'own-from', 'source', own.from)
+  await addLocal(platform, 'own-to', 'target', own.to)
+  const listed = async () => (await platform.call(migrations.failures, { migrationId: name })).failedPaths
+  const rescan = async (path: string) => {
+    const completed = await nextEvent(platform, 'completed', name)
+    await platform.call(migrations['add-pending-region'], { migrationId: name, path })
+    await completed.payload
+    const { failedPathCount } = await platform.call(migrations.get, { migrationId: name })
+    const paths = pathsOf(await listed())
+    expect(failedPathCount).toBe(paths.length)
+    return paths
+  }
+  await migrate(platform, { source: 'own-from', target: 'own-to', migrationId: name })
+  const first = await listed()
+  const all = ['/beside/three', '/in/folder', '/in/one', '/in/two']
+  expect(pathsOf(first)).toEqual(all)
+  // As it was.
+  expect(await rescan('/in')).toEqual(all)
+  const latest = (path: string) => async () => (await listed()).find((one) => one.path === path)?.id
+  expect(await latest('/in/one')()).toBeGreaterThan(Math.max(...first.map(({ id }) => id)))
+  expect(await latest('/beside/three')()).toBe(first.find(({ path }) => path === '/beside/three')?.id)
+  // One is mended, one is gone at the source, and what is beside was not looked at.
+  rmSync(join(own.to, 'in/one'), { recursive: true })
+  rmSync(join(own.from, 'in/two'))
+  rmSync(join(own.to, 'beside/three'), { recursive: true })
+  expect(await rescan('/in')).toEqual(['/beside/three', '/in/folder'])
+  expect(readFileSync(join(own.to, 'in/one'), 'utf8')).toBe('in/one')
+  // What is below a folder that fails nobody looks at.
+  rmSync(join(own.to, 'in/folder'))
+  mkdirSync(join(own.to, 'in/folder/below/full'), { recursive: true })
+  expect(await rescan('/')).toEqual(['/in/folder/below'])
+  rmSync(join(own.to, 'in/folder'), { recursive: true })
+  writeFileSync(join(own.to, 'in/folder'), 'no folder')
+  expect(await rescan('/')).toEqual(['/in/folder', '/in/folder/below'])
+  rmSync(join(own.to, 'in/folder'))
+  expect(await rescan('/')).toEqual([])
+  await until('the condition has gone', async () => {
+    const { conditions } = await platform.call(migrations.get, { migrationId: name })
+    return conditions.every(({ reason }) => reason !== 'PATHS_FAILED')
+  })
+  await platform.call(migrations.delete, { migrationId: name })
 })

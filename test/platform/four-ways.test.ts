@@ -6,10 +6,12 @@ import { filesystems } from '../../subjects/filesystems.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { platform as platformContracts } from '../../subjects/platform.ts'
 import { createKey, everything } from '../support/keys.ts'
+import { createFolder } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { type Answer, type Way, type WayName, wayNames, ways } from '../support/ways.ts'
 
 // The same call over REST, two generations of NATS clients and WebSocket: one answer, one refusal.
+const folder = createFolder()
 let platform: TestPlatform
 let id: string
 const open = {} as Record<WayName, Way>
@@ -33,6 +35,7 @@ afterAll(async () => {
     await narrow[name][Symbol.asyncDispose]()
   }
   await platform[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
 })
 
 /** The answers of all ways, without what must differ: ids of requests and moments. */
@@ -63,7 +66,7 @@ describe('the same answer', () => {
       .call(filesystems['create-local'], {
         fileSystemId: 'näme with %25?',
         role: 'source',
-        fsRoot: '/tmp',
+        fsRoot: folder.root,
       } as never)
       .catch(() => undefined)
   })
@@ -99,7 +102,7 @@ describe('the same refusal', () => {
     [migrations.get, { migrationId: 'nothing' }, 404, 'NOT_FOUND'],
     [migrations.start, { migrationId: 'nothing' }, 404, 'NOT_FOUND'],
     [filesystems.get, { fileSystemId: 'nothing' }, 404, 'NOT_FOUND'],
-    [filesystems['list-paths'], { fileSystemId: 'nothing', path: '/../etc' }, 404, 'NOT_FOUND'],
+    [filesystems['list-paths'], { fileSystemId: 'nothing', path: '/etc' }, 404, 'NOT_FOUND'],
     [
       filesystems['create-local'],
       { fileSystemId: 'x', role: 'target', fsRoot: 'relative' },
@@ -109,7 +112,7 @@ describe('the same refusal', () => {
     [
       filesystems['create-local'],
       { fileSystemId: 'x', role: 'target', fsRoot: '/nowhere/at/all' },
-      422,
+      409,
       'STORE_REFUSED',
     ],
   ])('$0.subject $1: $3', async (contract, input, status, code) => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Queue } from '../../broker/queue.ts'
@@ -14,7 +15,7 @@ import { createHome, startTestPlatform, testLog, type TestPlatform } from '../su
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
 
-const folder = createFolder('small', 'many')
+const folder = createFolder('small', 'many', 'large')
 let platform: TestPlatform
 let targets = 0
 beforeAll(async () => {
@@ -23,6 +24,7 @@ beforeAll(async () => {
   platform = await startTestPlatform()
   await addLocal(platform, 'small', 'source', folder.small)
   await addLocal(platform, 'many', 'source', folder.many)
+  await addLocal(platform, 'large', 'source', folder.large)
 }, 60_000)
 afterAll(async () => {
   await platform[Symbol.asyncDispose]()
@@ -81,6 +83,46 @@ test('stopped in the middle and resumed, again and again: all arrives, and is co
   expect(progress.migratedPercentage).toBe(100)
   expect(progress.totalMigratedBytes).toBe(progress.totalBytes)
 })
+
+test(
+  'stopped in the middle of a large file, it keeps the parts for whoever resumes it, and for nobody else',
+  { timeout: 60_000 },
+  async () => {
+    const migrationId = 'large'
+    writeFileSync(join(folder.large, 'file'), randomBytes(300 * 2 ** 20))
+    const { target, path } = await newTarget()
+    await platform.call(migrations.create, { migrationId, path: '/', source: 'large', target })
+    // The file under construction keeps its inode when another thread goes on with it.
+    const inodes = () =>
+      readdirSync(path)
+        .filter((name) => !name.endsWith('.parts'))
+        .map((name) => statSync(join(path, name)).ino)
+    const stopHalfway = async (options: { resumable?: boolean } = {}) => {
+      await until('a part is written', () => hasParts(path))
+      const stopped = await nextEvent(platform, 'stopped', migrationId)
+      await platform.call(migrations.stop, { migrationId, ...options })
+      await stopped.payload
+    }
+    await platform.call(migrations.start, { migrationId })
+    await stopHalfway()
+    const [begun] = inodes()
+    expect(begun).toBeDefined()
+    const completed = await nextEvent(platform, 'completed', migrationId)
+    await platform.call(migrations.resume, { migrationId })
+    expect(await completed.payload).toMatchObject({ failedPathCount: 0 })
+    expect(inodes()).toEqual([begun])
+    expect(compareTrees(folder.large, path)).toEqual([])
+
+    rmSync(join(path, 'file'))
+    await platform.call(migrations.reset, { migrationId })
+    await stopHalfway({ resumable: false })
+    await until('nothing is left', () => readdirSync(path).length === 0)
+  },
+)
+
+/** Whether a part of a file under construction is written. */
+const hasParts = (path: string): boolean =>
+  readdirSync(path).some((name) => name.endsWith('.parts') && readFileSync(join(path, name)).includes(0x77))
 
 test('stopped for good, it cannot be started, and nothing is kept but its record', async () => {
   const migrationId = 'for good'
@@ -239,4 +281,16 @@ test('the broker is killed when all is done: the next scan counts that no second
   await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
   await again.payload
   expect((await progressOf(migrationId)).filesScanned).toBe(2 * once.filesScanned)
+})
+
+test('many commands for one migration at the same time are all done', async () => {
+  const migrationId = 'busy'
+  const { target } = await newTarget()
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'many', target })
+  const commands = Array.from({ length: 200 }, (_, n) =>
+    platform.rest('migrator', 'PUT', `/migrations/${migrationId}/maxPendingRegions/${(n % 50) + 1}`),
+  )
+  const failed = (await Promise.all(commands)).filter(({ status }) => status !== 200)
+  expect(failed).toEqual([])
+  await platform.call(migrations.delete, { migrationId })
 })

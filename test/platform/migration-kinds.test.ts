@@ -4,6 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Collection } from '../../broker/collection.ts'
 import { MigrationRecord, recordVersion } from '../../services/migrations/record.ts'
+import { migrationEvents } from '../../subjects/migration-events.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import type { Migration, MigrationState } from '../../subjects/migration-model.ts'
 import { roots } from '../../subjects/names.ts'
@@ -19,7 +20,7 @@ import { until } from '../support/until.ts'
 const folder = createFolder('home', 'small', 'many')
 let platform: TestPlatform
 let targets = 0
-/** Every state that was entered, as the events tell: `<migration> <state>`. */
+/** Every state that was entered, as the events of states tell: `<migration> <state>`. */
 const entered: string[] = []
 
 beforeAll(async () => {
@@ -36,9 +37,17 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 }, 60_000)
 
+/** Other events say in which state the migration was when what they tell of was seen. */
+const stateEvents = new Set(
+  Object.entries(migrationEvents)
+    .filter(([name, { payload }]) => name === 'created' || 'previous' in payload.properties)
+    .map(([name]) => name),
+)
+
 function follow(): void {
   platform.operator.subscribe(`${roots.events}.migrations.*.*`, {
     callback: (_, message) => {
+      if (!stateEvents.has(message.subject.split('.').at(-2)!)) return
       const { migrationId, state } = message.json<{ migrationId: string; state: string }>()
       const text = `${migrationId} ${state}`
       if (entered.at(-1) !== text) entered.push(text)
@@ -59,14 +68,21 @@ async function newTarget(): Promise<{ target: string; path: string }> {
 
 const get = (migrationId: string) => platform.call(migrations.get, { migrationId })
 
+/** Waits until a migration is in a state, and that is told: a moment after whoever asks can see it. */
 const reaches = (migrationId: string, state: MigrationState) =>
-  until(`${migrationId} is ${state}`, async () => (await get(migrationId)).state === state)
+  until(`${migrationId} is ${state}`, async () => {
+    const isTold = statesOf(migrationId).at(-1) === `${migrationId} ${state}`
+    return isTold && (await get(migrationId)).state === state
+  })
 
 const someArrived = (migrationId: string) =>
   until('some files have arrived', async () => {
     const { progress } = await platform.call(migrations.progress, { migrationId })
     return progress.filesMigrated > 0
   })
+
+/** What is kept of a migration whatever its generation is: its record, and what it had done when, if a minute has ended. */
+const keptOfAll = new Set(['KV_migrations', 'KV_migration-history'])
 
 /** As when the broker's machine went down before its writes were on disk. */
 async function loseQueue(internalId: string): Promise<void> {
@@ -237,9 +253,9 @@ test('reset while it runs, it begins from the start under another generation, an
   const { progress } = await outcomeOf(platform, 'reset')
   expect(progress.filesMigrated).toBe(progress.filesScanned)
   const connection = await connectAsPlatform(platform)
-  await until('nothing is left but its record', async () => {
-    const { EVENTS: _events, ...kept } = await keptFor(connection, internalId)
-    return Object.keys(kept).every((stream) => stream === 'KV_migrations')
+  await until('nothing is left but what all its generations have', async () => {
+    const kept = Object.keys(await keptFor(connection, internalId))
+    return kept.every((stream) => keptOfAll.has(stream))
   })
   await connection.close()
 })
@@ -364,8 +380,14 @@ test('all are stopped, and all are forgotten', async () => {
   })
   await reaches('again', 'STOPPED')
   await reaches('live', 'STOPPED')
+  // Its history was written when the platform stopped.
+  const { internalId } = await get('again')
+  const connection = await connectAsPlatform(platform)
+  expect(await keptFor(connection, internalId)).toHaveProperty('KV_migration-history')
   const deleted = (await rest('DELETE', '/migrations')) as { done: boolean }[]
   expect(deleted.length).toBeGreaterThan(3)
   expect(deleted.every(({ done }) => done)).toBe(true)
   expect(await rest('GET', '/migrations')).toEqual([])
+  expect(await keptFor(connection, internalId)).toEqual({})
+  await connection.close()
 })

@@ -148,10 +148,10 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
   const elsewhere = `${live.at('')}-elsewhere`
   const vanishedMs = Date.now()
   renameSync(live.at(''), elsewhere)
-  const said = /^does not get on: .*source: its folder \/.* is not there: .* \(ENOENT in statfs\)/
+  const said = /^Live, blocked: the source has changed: source: its folder \/.* is not there\. To accept/
   await until('it says so', async () => said.test((await live.get()).stateText))
   const away = await live.get()
-  expect(away).toMatchObject({ state: 'LIVE', conditions: [{ reason: 'CANNOT_GO_ON' }] })
+  expect(away).toMatchObject({ state: 'LIVE', conditions: [{ reason: 'SOURCE_CHANGED' }] })
   // Between two tries too, and none of them begins to count anew.
   expect(away.changeLagSeconds).toBeGreaterThan((Date.now() - vanishedMs) / 1_000 - 1)
   writeFileSync(join(elsewhere, 'later'), 'x')

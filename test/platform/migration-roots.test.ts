@@ -54,12 +54,12 @@ async function createMoved(migrationId: string, options: { scanOnlyMigration: bo
       }),
     untilHeld: (side: string) =>
       until('it says so', async () =>
-        (await get()).conditions.some(({ message }) => message.includes(`${side}: its folder is`)),
+        (await get()).conditions.some(({ message }) => message.includes(`${side}: its folder`)),
       ),
   }
 }
 
-test('a live migration follows the path of its source to another folder, and waits for that of its target', async () => {
+test('a live migration waits for its source until another folder is accepted in its place, and for its target', async () => {
   using live = await createMoved('live', { scanOnlyMigration: false })
   const { from, to, source, target } = live
   mkdirSync(join(source, 'a/b'), { recursive: true })
@@ -77,12 +77,28 @@ test('a live migration follows the path of its source to another folder, and wai
   renameSync(`${from}-away`, from)
   await live.untilEqual()
 
-  // Another version of all, behind a link that is switched.
+  // Another folder takes its place.
+  const copied = readdirSync(target)
+  expect(copied.length).toBeGreaterThan(1)
+  renameSync(source, `${source}-before`)
+  mkdirSync(source)
+  writeFileSync(join(source, 'x'), 'x')
+  await live.untilHeld('source')
+  expect((await live.get()).conditions).toMatchObject([{ reason: 'SOURCE_CHANGED' }])
+  expect(readdirSync(target)).toEqual(copied)
+  rmSync(source, { recursive: true })
+  renameSync(`${source}-before`, source)
+  await live.untilEqual()
+
+  // Another version of all, behind a link that is switched: this time it is meant.
   const next = join(live.root, 'next')
   mkdirSync(next)
   writeFileSync(join(next, '3'), 'the next version')
   renameSync(source, `${source}-before`)
   symlinkSync(next, source)
+  await live.untilHeld('source')
+  expect(readdirSync(target)).toEqual(copied)
+  await platform.call(migrations['accept-source'], { migrationId: 'live' })
   await live.untilEqual()
   expect(readdirSync(target)).toEqual(['3'])
 

@@ -6,10 +6,13 @@ import { exclusions } from '../../subjects/exclusions.ts'
 import { inclusions } from '../../subjects/inclusions.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { pathMappings } from '../../subjects/path-mappings.ts'
+import { isGantryError } from '../../subjects/errors.ts'
+import { settings } from '../../subjects/settings.ts'
 import { textFromPath } from '../../services/drivers/path-text.ts'
 import { walkTree } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { until } from '../support/until.ts'
 
 const folder = createFolder('from', 'to', 'mapped', 'deep')
 let platform: TestPlatform
@@ -89,12 +92,12 @@ test('the existing product’s calls make, list, show and delete exclusions', as
 
 test('what is no rule is refused by its field, and of many none is made', async () => {
   const lookahead = await migrator('PUT', '/exclusions/regex/bad?regex=a(%3F%3Db)')
-  expect(lookahead).toMatchObject({ status: 400, body: { details: [{ field: 'regex' }] } })
+  expect(lookahead).toMatchObject({ status: 409, body: { details: [{ field: 'regex' }] } })
   expect((lookahead.body as { message: string }).message).toContain('lookahead, (?=…)')
   const many = (rules: unknown[]) => migrator('POST', '/exclusions', { rules })
   const fine = { id: 'fine', type: 'regex', patternType: 'GLOB', regex: '*.x' }
   expect(await many([fine, { id: 'bad', type: 'regex', regex: '(' }])).toMatchObject({
-    status: 400,
+    status: 409,
     body: { details: [{ field: 'rules[1].regex' }] },
   })
   expect((await many([fine, { ...fine, id: 'temporary' }])).status).toBe(409)
@@ -275,7 +278,7 @@ test('a mapping must not lead into the source', async () => {
       source: 'from',
       target: 'same',
     })
-  await expect(create()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(create()).rejects.toMatchObject({ code: 'NOT_ACCEPTED' })
   await platform.call(pathMappings.delete, { pathMappingId: 'inside' })
   await platform.call(pathMappings.create, { pathMappingId: 'beside', ...mapping, targetPath: '/copy' })
   expect((await create()).pathMappings).toHaveLength(1)
@@ -296,7 +299,41 @@ test('a migration has no more patterns than can be matched', async () => {
     exclusions: rules.map(({ id }) => id),
   })
   await expect(created).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
+    code: 'NOT_ACCEPTED',
     message: expect.stringContaining('at most 30000 steps') as string,
   })
+})
+
+test('there are as many rules as the settings say; all are listed, a page at a time', async () => {
+  const rules = Array.from({ length: 300 }, (_, index) => ({
+    id: `counted ${1_000 + index}`,
+    type: 'regex' as const,
+    regex: `${index}`,
+  }))
+  await platform.call(inclusions['create-many'], { rules })
+  const there = (await platform.call(inclusions.list, {})).length
+  await platform.call(settings.put, { maxRules: there })
+  // A count holds for a second.
+  const message = await until('the limit is known', async () => {
+    try {
+      await platform.call(inclusions['create-regex'], { id: 'one more', regex: 'x' })
+    } catch (error) {
+      if (isGantryError(error, 'LIMIT_REACHED')) return error.message
+      throw error
+    }
+    await platform.call(inclusions.delete, { id: 'one more' })
+    return undefined
+  })
+  expect(message).toContain(`there are ${there} inclusions`)
+  expect(message).toContain('gantry inclusions delete')
+  const listed: string[] = []
+  for (let after: string | undefined; ; after = listed.at(-1)) {
+    const page = await platform.call(inclusions.list, {
+      limit: 70,
+      ...(after === undefined ? {} : { after }),
+    })
+    if (page.length === 0) break
+    listed.push(...page.map(({ id }) => id))
+  }
+  expect(listed.filter((id) => id.startsWith('counted'))).toEqual(rules.map(({ id }) => id))
 })

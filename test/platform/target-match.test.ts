@@ -108,7 +108,7 @@ test('a migration deletes nothing that another one brings to the same place', as
     return { status, message: (body as { message?: string }).message }
   }
   const refused = {
-    status: 400,
+    status: 409,
     message:
       'input: target must be apart from that of matched, which deletes what its own source has not; choose another folder of a target or the source of matched, or delete matched first',
   }
@@ -117,19 +117,19 @@ test('a migration deletes nothing that another one brings to the same place', as
   await platform.call(migrations.delete, { migrationId })
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toMatchObject({ status: 201 })
   expect(await put(migrationId, 'path=/data&source=from&target=to&targetMatch=true')).toEqual({
-    status: 400,
+    status: 409,
     message: 'input: targetMatch would delete what second brings to the same place',
   })
   const live = 'path=/data&source=from&target=to&scanOnlyMigration=false'
   expect(await put('live', live)).toEqual({
-    status: 400,
+    status: 409,
     message:
       'input: target must be apart from that of second: a live migration deletes what its own source has not; choose another folder of a target or the source of second, or delete second first',
   })
   await platform.call(migrations.delete, { migrationId: 'second' })
   expect(await put('live', live)).toMatchObject({ status: 201 })
   expect(await put('second', 'path=/data&source=elsewhere&target=to')).toEqual({
-    status: 400,
+    status: 409,
     message: refused.message.replaceAll(migrationId, 'live'),
   })
   await platform.call(migrations.delete, { migrationId: 'live' })
@@ -172,8 +172,8 @@ test('settings without a match, or without a place for the trash, are refused wi
     return { status, message: (body as { message: string }).message }
   }
   expect(await put('maxDeletions=3')).toEqual({
-    status: 400,
-    message: 'input: maxDeletions goes with targetMatch=true, or with a live migration',
+    status: 409,
+    message: 'input: maxDeletions is only for targetMatch=true, or for a live migration',
   })
   expect(await put('targetMatch=true&maxDeletionPercent=101')).toMatchObject({ status: 400 })
   expect((await platform.rest('migrator', 'GET', '/migrations/whole/plan?planId=none')).status).toBe(404)

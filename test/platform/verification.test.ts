@@ -168,10 +168,10 @@ test('paths that make no sense are refused with the field', async () => {
     return { status, message: (body as { message: string }).message }
   }
   expect(await refused({ originalPaths: ['/a', '/a/b'] })).toEqual({
-    status: 400,
+    status: 409,
     message: 'input: originalPaths has /a/b, which is part of /a; leave one of them out',
   })
-  expect(await refused({ originalPaths: ['/a', '/a/'] })).toMatchObject({ status: 400 })
+  expect(await refused({ originalPaths: ['/a', '/a/'] })).toMatchObject({ status: 409 })
   expect(await refused({ originalPaths: ['a'] })).toMatchObject({ status: 400 })
   expect(await refused({ verificationDepth: 0 })).toMatchObject({ status: 400 })
   expect(await refused({ migrationId: 'nobody' })).toMatchObject({ status: 404 })

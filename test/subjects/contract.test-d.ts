@@ -116,7 +116,9 @@ resource('things', {
 expectTypeOf<Input<Get>>().toEqualTypeOf<{ id: string; verbose?: boolean }>()
 expectTypeOf<Output<Get>>().toEqualTypeOf<{ id: string; size: number }>()
 expectTypeOf<Get['errors'][number]>().toEqualTypeOf<'NOT_FOUND'>()
-expectTypeOf<(typeof keys)['create']['errors'][number]>().toEqualTypeOf<'EXCEEDS_ROLE'>()
+expectTypeOf<(typeof keys)['rotate']['errors'][number]>().toEqualTypeOf<
+  'NOT_FOUND' | 'EXCEEDS_ROLE' | 'NOT_ALLOWED_IN_STATE'
+>()
 expectTypeOf<Input<(typeof keys)['revoke']>>().toEqualTypeOf<{ id: string }>()
 expectTypeOf<Input<(typeof filesystems)['create-local']>['role']>().toEqualTypeOf<'source' | 'target'>()
 expectTypeOf<Input<(typeof filesystems)['create-adls2-shared-key']>['accountName']>().toEqualTypeOf<string>()

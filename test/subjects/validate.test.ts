@@ -113,10 +113,10 @@ test.each([
   [{ const: null }, 'must be null'],
   [{ enum: [{ b: 1 }, [1, 2], 'x', null] }, 'must be one of {"b":1}, [1,2], x, null'],
   [{ enum: [[]] }, 'must be one of []'],
-  [{ const: { b: 'x'.repeat(5_000) } }, `must be {"b":"${'x'.repeat(994)}…`],
+  [{ const: { b: 'x'.repeat(5_000) } }, `must be {"b":"${'x'.repeat(993)}…`],
   [
     { enum: Array.from({ length: 500 }, () => ['x']) },
-    `must be one of ${'["x"], '.repeat(500).slice(0, 1_000)}…`,
+    `must be one of ${'["x"], '.repeat(500).slice(0, 999)}…`,
   ],
 ])('values of any kind are shown, and cut', (schema, text) => {
   expect(problemsOf(schema, 7)).toEqual([{ field: '', problem: text }])
@@ -148,6 +148,55 @@ test('many problems are cut at twenty', () => {
   expect(problems).toHaveLength(20)
   expect(problems[0]).toEqual({ field: 'name', problem: 'is required' })
   expect(problems[19]).toMatchObject({ field: 'field18' })
+})
+
+describe('problems are told without looking at', () => {
+  /** A value that counts how often something in it was read. */
+  const counted = (target: object) => {
+    const reads = { count: 0 }
+    const value = new Proxy(target, {
+      get: (inside, name) => {
+        reads.count += 1
+        return Reflect.get(inside, name) as unknown
+      },
+    })
+    return { value, reads }
+  }
+  const many = 90_000
+
+  test('each of many unknown fields', () => {
+    const fields = Array.from({ length: many }, (_, index): [string, number] => [`field${index}`, index])
+    const { value, reads } = counted(Object.fromEntries(fields))
+    const problems = problemsOf(Schema, value)
+    expect(problems).toHaveLength(20)
+    expect(reads.count).toBeLessThan(1_000)
+  })
+
+  test('each of too many items', () => {
+    const { value, reads } = counted(Array.from({ length: many }, () => 0))
+    const problems = problemsOf(strict({ items: list(Type.String(), 100) }), { items: value })
+    expect(problems).toHaveLength(20)
+    expect(reads.count).toBeLessThan(1_000)
+  })
+
+  test('the one that is wrong, where all the others are right', () => {
+    const { value } = counted(Array.from({ length: many }, (_, index) => (index === many - 1 ? 0 : 'x')))
+    const schema = strict({ items: Type.Array(Type.String()) })
+    expect(problemsOf(schema, { items: value })).toEqual([
+      { field: `items[${many - 1}]`, problem: 'must be string' },
+    ])
+  })
+
+  test('a value nested deeper than a stack can follow', () => {
+    let deep: unknown = 0
+    for (let level = 0; level < 100_000; level++) deep = { deep }
+    expect(problemsOf(Schema, { name: 'one', deep })).toMatchObject([{ field: 'deep' }])
+  })
+})
+
+test('a long name of an unknown field is cut', () => {
+  const [problem] = problemsOf(strict({}), { ['x'.repeat(100_000)]: 1 })
+  expect(problem?.field).toBe(`${'x'.repeat(399)}…`)
 })
 
 test('the length of a text is that of its characters, not of its UTF-16 form', () => {

@@ -14,9 +14,9 @@ export class AgentChild implements AsyncDisposable {
   readonly #exit: Promise<unknown[]>
   readonly #lines: string[] = []
 
-  constructor(token: string, args: readonly string[] = []) {
+  constructor(token: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     this.#process = spawn(process.execPath, [entry, 'agent', '--log-level', 'debug', ...args], {
-      env: { ...process.env, GANTRY_TOKEN: token },
+      env: { ...process.env, ...env, GANTRY_TOKEN: token },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#exit = once(this.#process, 'exit')

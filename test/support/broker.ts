@@ -9,7 +9,7 @@ import type { MessagingConfig } from '../../broker/messaging-config.ts'
 import { type BrokerServer, startBroker } from '../../broker/server.ts'
 import type { Capabilities } from '../../broker/user-jwt.ts'
 import type { AccountName } from '../../subjects/names.ts'
-import { natsServerPath, testLog } from './platform.ts'
+import { freePort, natsServerPath, testLog } from './platform.ts'
 import { until } from './until.ts'
 
 /** A real nats-server with the platform's accounts and nothing else. */
@@ -28,6 +28,8 @@ export interface TestBrokerOptions {
   readonly identity?: Identity
   readonly messaging?: Partial<MessagingConfig>
   readonly log?: Log
+  /** Path of nats-server. */
+  readonly binary?: string
 }
 
 export const smallLimits = { maxMemBytes: 64 * 2 ** 20, maxFileBytes: 2 ** 30 }
@@ -47,10 +49,12 @@ export const messagingIn = (home: string, changes: Partial<MessagingConfig> = {}
 /** Starts a broker in a folder of its own. */
 export async function startTestBroker(options: TestBrokerOptions = {}): Promise<TestBroker> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'gantry-broker-'))
-  const messaging = messagingIn(home, options.messaging)
+  // One that the system gives to clients could be taken while the server is down.
+  const ports = { port: await freePort(), websocketPort: await freePort() }
+  const messaging = messagingIn(home, { ...ports, ...options.messaging })
   const identity = options.identity ?? (await createIdentity(messaging))
   const server = await startBroker({
-    binary: await natsServerPath(),
+    binary: options.binary ?? (await natsServerPath()),
     runDir: join(home, 'run'),
     identity,
     messaging,

@@ -7,7 +7,8 @@ import type { Output } from '../../subjects/contract.ts'
 import { filesystems } from '../../subjects/filesystems.ts'
 import type { migrationEvents } from '../../subjects/migration-events.ts'
 import { migrations } from '../../subjects/migrations.ts'
-import { eventSubject, subjectToken } from '../../subjects/names.ts'
+import { settings } from '../../subjects/settings.ts'
+import { eventSubject, loopback, subjectToken } from '../../subjects/names.ts'
 import type { Azurite } from './azurite.ts'
 import { walkTree } from './compare-trees.ts'
 import type { TestPlatform } from './platform.ts'
@@ -59,6 +60,7 @@ export async function addAzurite(
   azurite: Azurite,
   containerName: string,
 ): Promise<void> {
+  await platform.call(settings.put, { storeHosts: [loopback] })
   await platform.call(filesystems['create-adls2-shared-key'], {
     fileSystemId,
     role,

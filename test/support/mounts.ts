@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -51,5 +51,41 @@ export function whyNoMount(): string | undefined {
     return undefined
   } catch {
     return 'this container may not mount'
+  }
+}
+
+/** Mounts a disk of its own with an ext4 file system, gone with the scope. Throws when this process may not. */
+export function mountLoop(sizeBytes: number): Pick<Mount, 'path'> & Disposable {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-disk-'))
+  const [image, path] = [join(folder, 'image'), join(folder, 'mounted')]
+  const remove = () => rmSync(folder, { recursive: true })
+  try {
+    mkdirSync(path)
+    writeFileSync(image, '')
+    truncateSync(image, sizeBytes)
+    execFileSync('mkfs.ext4', ['-q', '-F', image], { stdio: 'pipe' })
+    execFileSync('mount', ['-o', 'loop', image, path], { stdio: 'pipe' })
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return {
+    path,
+    [Symbol.dispose]: () => {
+      execFileSync('umount', ['--lazy', path], { stdio: 'pipe' })
+      remove()
+    },
+  }
+}
+
+/** Why this process cannot mount a disk of its own, or undefined when it can. */
+export function whyNoLoop(): string | undefined {
+  const why = whyNoMount()
+  if (why !== undefined) return why
+  try {
+    mountLoop(16 * 1024 * 1024)[Symbol.dispose]()
+    return undefined
+  } catch {
+    return 'there are no loop devices, or no mkfs.ext4'
   }
 }

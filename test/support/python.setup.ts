@@ -3,24 +3,39 @@ import { join } from 'node:path'
 import { cacheFolder } from '../../broker/nats-server.ts'
 import { runProgram } from '../../broker/run-program.ts'
 
-const requirements = ['nats-py==2.16.0', 'opentelemetry-proto==1.45.2']
-const modules = 'nats, opentelemetry.proto.collector.trace.v1.trace_service_pb2'
+interface Environment {
+  /** Begins the names of the variables in which tests find its Python, or why there is none. */
+  readonly name: string
+  readonly requirements: readonly string[]
+  readonly modules: string
+}
+
+const environments: readonly Environment[] = [
+  {
+    name: 'PYTHON',
+    requirements: ['nats-py==2.16.0', 'opentelemetry-proto==1.45.2'],
+    modules: 'nats, opentelemetry.proto.collector.trace.v1.trace_service_pb2',
+  },
+  { name: 'SCHEMATHESIS', requirements: ['schemathesis==4.32.5'], modules: 'schemathesis' },
+]
 const probeTimeoutMs = 20_000
 const installTimeoutMs = 3 * 60_000
 
 /**
- * Gets nats-py and the schema of OpenTelemetry from PyPI into a virtual environment in the cache folder. Tests find its
- * Python in `PYTHON_FOR_PEERS`, or why it cannot run here in `PYTHON_MISSING`.
+ * Gets packages from PyPI into virtual environments in the cache folder. Tests find the Python of one in
+ * `<name>_FOR_PEERS`, or why it cannot run here in `<name>_MISSING`.
  */
 export async function setup(): Promise<void> {
-  try {
-    process.env['PYTHON_FOR_PEERS'] = await environment()
-  } catch (error) {
-    process.env['PYTHON_MISSING'] = (error as Error).message
+  for (const environment of environments) {
+    try {
+      process.env[`${environment.name}_FOR_PEERS`] = await pythonOf(environment)
+    } catch (error) {
+      process.env[`${environment.name}_MISSING`] = (error as Error).message
+    }
   }
 }
 
-async function environment(): Promise<string> {
+async function pythonOf({ requirements, modules }: Environment): Promise<string> {
   const folder = join(cacheFolder(process.env), 'peers', requirements.join('+'))
   const python = join(folder, 'bin', 'python')
   const isInstalled = () =>

@@ -1,8 +1,15 @@
 import { testUnless } from './unless.ts'
 
-const program = process.env['PYTHON_FOR_PEERS']
-const missing = process.env['PYTHON_MISSING'] ?? 'it was not looked for'
+/** A test with a Python that `python.setup.ts` has made ready. @param work is given its path */
+const testWith =
+  (environment: string) =>
+  (name: string, work: (python: string) => Promise<void>, timeoutMs?: number): void => {
+    const python = process.env[`${environment}_FOR_PEERS`]
+    const missing = process.env[`${environment}_MISSING`] ?? 'it was not looked for'
+    testUnless(python === undefined ? missing : undefined, name, () => work(python!), timeoutMs)
+  }
 
-/** A test with a real Python that has what `python.setup.ts` installs. @param work is given its path */
-export const pythonTest = (name: string, work: (program: string) => Promise<void>): void =>
-  testUnless(program === undefined ? missing : undefined, name, () => work(program!))
+/** With nats-py and the schema of OpenTelemetry. */
+export const pythonTest = testWith('PYTHON')
+/** With schemathesis. */
+export const schemathesisTest = testWith('SCHEMATHESIS')

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 const pollMs = 10
-/** Far longer than anything here takes, even on a machine that does a lot beside. */
-const patienceMs = 15_000
+/** Ends what hangs: far longer than anything here takes, even on half a core. */
+const patienceMs = 60_000
 
 /** Waits until a condition holds, and gives its value. @throws when it does not come to hold */
 export async function until<T>(

@@ -1,7 +1,10 @@
 import type { Log } from '../../../broker/log.ts'
 import type { Sealer } from '../../../broker/seal.ts'
+import { whenDue } from '../../../broker/tasks.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { maxTextLength } from '../../../subjects/schemas.ts'
+import { shortened } from '../../../subjects/shortened.ts'
+import { unguessable } from '../../../subjects/unguessable.ts'
 import {
   type AlertState,
   type Delivery,
@@ -17,8 +20,6 @@ const pausesMs = [1, 5, 30, 300, 1_800, 7_200, 28_800, 86_400].map((seconds) => 
 const jitter = 0.2
 /** Messages that wait for one webhook: more than a person reads, and the oldest say the least. */
 const maxWaiting = 1_000
-/** Node's timers take no more; a later time is looked for again. */
-const maxTimerMs = 2 ** 31 - 1
 
 export interface DeliveriesOptions {
   readonly state: Pick<AlertState, 'webhooks' | 'deliveries'>
@@ -42,7 +43,7 @@ export class Deliveries {
   /** By webhook: what is being sent. */
   readonly #sending = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
-  #timer: NodeJS.Timeout | undefined
+  readonly #task = whenDue('alerts.webhooks', () => this.#next())
 
   constructor(options: DeliveriesOptions) {
     this.#options = options
@@ -57,7 +58,7 @@ export class Deliveries {
   /** What is being sent is given up, and sent again at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    clearTimeout(this.#timer)
+    this.#task.stop()
     await Promise.all(this.#sending.values())
   }
 
@@ -98,7 +99,7 @@ export class Deliveries {
   async test(webhook: StoredWebhook): Promise<Attempt> {
     const now = new Date().toISOString()
     const body = JSON.stringify({ type: 'alert.test', timestamp: now, data: { webhook: webhook.name } })
-    return this.#post(webhook, `msg_test_${Date.now()}`, body)
+    return this.#post(webhook, `msg_test_${unguessable()}`, body)
   }
 
   /** Forgets what waits for a webhook. */
@@ -116,7 +117,7 @@ export class Deliveries {
 
   /** Sends what is due, and sets the timer for what is due next. */
   #next(): void {
-    clearTimeout(this.#timer)
+    this.#task.notDue()
     if (this.#stopping.signal.aborted) return
     let nextMs = Infinity
     const nowMs = Date.now()
@@ -138,8 +139,7 @@ export class Deliveries {
         })
       this.#sending.set(webhook, sending)
     }
-    if (nextMs < Infinity)
-      this.#timer = setTimeout(() => this.#next(), Math.min(nextMs - nowMs, maxTimerMs)).unref()
+    if (nextMs < Infinity) this.#task.due(nextMs - nowMs)
   }
 
   /** Of each webhook what is due first. */
@@ -187,7 +187,7 @@ export class Deliveries {
     const { signal } = this.#stopping
     const problem = await post(message, { innerHosts, signal }).then(
       () => undefined,
-      (error: Error) => error.message.slice(0, maxTextLength),
+      (error: Error) => shortened(error.message, maxTextLength),
     )
     if (signal.aborted) return { time, ...(problem === undefined ? {} : { problem }) }
     const outcome = problem === undefined ? { lastSuccess: { time } } : { lastFailure: { time, problem } }

@@ -3,9 +3,9 @@ import type { Sealer } from '../../../broker/seal.ts'
 import { type AlertWebhook, maxWebhooks } from '../../../subjects/alert-model.ts'
 import type { alerts } from '../../../subjects/alerts.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { GantryError, notAccepted } from '../../../subjects/errors.ts'
 import type { AlertState, StoredWebhook } from '../record.ts'
-import { InnerAddressError } from './addresses.ts'
+import { InnerAddressError } from '../../../broker/inner-addresses.ts'
 import type { Deliveries } from './deliveries.ts'
 import { requireOuter, secretOf } from './post.ts'
 
@@ -43,7 +43,8 @@ export function webhookHandlers({
     'put-webhook': async ({ name, url, secret, rules, enabled }, call) => {
       if (url !== undefined) requireSafe(url, innerHosts)
       const known = await webhooks.get(name)
-      if (known === undefined && url === undefined) throw refuse('url', 'is missing: a new webhook needs one')
+      if (known === undefined && url === undefined)
+        throw notAccepted('url', 'is missing: a new webhook needs one')
       if (known === undefined && (await webhooks.list()).length >= maxWebhooks)
         throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxWebhooks} webhooks: delete one first`)
       const made = secret ?? secretOf(randomBytes(secretBytes))
@@ -88,17 +89,14 @@ function masked(text: string): string {
   return url.href === `${url.origin}/` ? url.origin : `${url.origin}/…`
 }
 
-/** @throws GantryError INVALID_INPUT */
+/** @throws GantryError NOT_ACCEPTED */
 function requireSafe(text: string, innerHosts: ReadonlySet<string>): void {
   const url = URL.parse(text)
-  if (url === null) throw refuse('url', 'must be an address such as https://alerts.example/gantry')
+  if (url === null) throw notAccepted('url', 'must be an address such as https://alerts.example/gantry')
   try {
     requireOuter(url, innerHosts)
   } catch (error) {
-    if (error instanceof InnerAddressError) throw refuse('url', `cannot be used: ${error.message}`)
+    if (error instanceof InnerAddressError) throw notAccepted('url', `cannot be used: ${error.message}`)
     throw error
   }
 }
-
-const refuse = (field: string, problem: string): GantryError =>
-  new GantryError('INVALID_INPUT', `input: ${field} ${problem}`, { details: [{ field, problem }] })

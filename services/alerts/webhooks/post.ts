@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { http } from '../../../broker/http.ts'
-import { product } from '../../../subjects/names.ts'
-import { bareHost, InnerAddressError, isInner, outerLookup } from './addresses.ts'
+import { files, product } from '../../../subjects/names.ts'
+import { bareHost, InnerAddressError, isInner, outerLookup } from '../../../broker/inner-addresses.ts'
 
 /** A receiver takes a message and works on it later; one that is slower is tried again. */
 const defaultTimeoutMs = 10_000
@@ -38,8 +38,13 @@ export interface PostOptions {
 /** @throws InnerAddressError for an address, not for a name: that is resolved when it is used */
 export function requireOuter(url: URL, innerHosts: ReadonlySet<string>): void {
   const host = bareHost(url)
-  if (!isNamed(url, innerHosts) && isIP(host) !== 0 && isInner(host)) throw new InnerAddressError(host)
+  if (!isNamed(url, innerHosts) && isIP(host) !== 0 && isInner(host)) throw refused(host)
 }
+
+const refused = (host: string) =>
+  new InnerAddressError(host, `an administrator names it in alerts.webhook_hosts of ${files.config}`)
+
+const outerOnly = outerLookup(() => false, refused)
 
 const isNamed = (url: URL, innerHosts: ReadonlySet<string>): boolean =>
   innerHosts.has(bareHost(url)) || innerHosts.has(url.host)
@@ -61,7 +66,7 @@ export async function post(
     // A connection of its own for each message: one that was kept may be to an address that was right before.
     agent: false,
     signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-    ...(isNamed(target, innerHosts) ? {} : { lookup: outerLookup }),
+    ...(isNamed(target, innerHosts) ? {} : { lookup: outerOnly }),
     headers: {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

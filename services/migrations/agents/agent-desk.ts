@@ -79,8 +79,8 @@ export class AgentDesk {
     const book = crypto.randomUUID()
     return {
       look: (sequence) => this.askOn(agentWork.look, { migration, sequence }, signal),
-      store: async ({ counts, counted, early }) => {
-        const content = { counts: counts as Counts, counted, early: Object.values(early).flat() }
+      store: async ({ counts, counted, early, published }) => {
+        const content = { counts: counts as Counts, counted, early: Object.values(early).flat(), published }
         const input = { instance, migration, book, ...content }
         return (await this.askOn(agentWork['store-book'], input, signal)).refused
       },

@@ -6,11 +6,15 @@ import { QueueWork } from '../../../broker/queue-work.ts'
 import type { SealedBox } from '../../../broker/sealed-box.ts'
 import { type Assignment, agentWork } from '../../../subjects/agent-work.ts'
 import type { Bucket } from '../engine/run/bucket.ts'
-import type { Mover } from '../engine/mover.ts'
+import type { Mover, MoveSpec } from '../engine/mover.ts'
+import { flushTarget } from '../flush-target.ts'
 import { failureNotes } from '../failures.ts'
 import type { Flights } from '../flights.ts'
+import { markOf, requireMark, type SourceMark } from '../engine/run/source-mark.ts'
 import { ItemLoop } from '../item-loop.ts'
 import { firstLanesOf } from '../lanes.ts'
+import { RegularLook } from '../regular-look.ts'
+import { sourceFolder } from '../roots.ts'
 import { type CountListener, WorkerBook } from '../worker-book.ts'
 import type { AgentDesk } from './agent-desk.ts'
 import { isSameFolder } from './same-folder.ts'
@@ -24,6 +28,8 @@ export interface AgentMigrationOptions {
   readonly mover: Mover
   readonly threads: number
   readonly shares: readonly string[]
+  /** Told which inner hosts the platform allows stores to be at; undefined when it does not say so. */
+  readonly onHosts: (hosts: readonly string[] | undefined) => void
   readonly assignment: Assignment
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
@@ -33,19 +39,27 @@ export interface AgentMigrationOptions {
   readonly log: Log
 }
 
+/** An agent that ends makes safe what it has written as well. */
+const neverAborted = new AbortController().signal
+
 /** An agent's part of the work on one migration. */
 export class AgentMigration {
   #assignment: Assignment
   /** Resolves when it has nothing in hand any more. Never rejects. */
   readonly ended: Promise<void>
+  /** Resolves when what it has written is safe as well, or cannot be made so. Never rejects. */
+  readonly flushed: Promise<void>
   readonly #options: AgentMigrationOptions
   readonly #end = new AbortController()
   readonly #inHand = new Set<number>()
+  /** Once it may have written something. */
+  #spec: MoveSpec | undefined
 
   constructor(options: AgentMigrationOptions) {
     this.#assignment = options.assignment
     this.#options = options
     this.ended = this.#keepWorking()
+    this.flushed = this.ended.then(() => this.#flush())
   }
 
   get fingerprint(): string {
@@ -83,23 +97,43 @@ export class AgentMigration {
     }
   }
 
+  /** Once for all that it has done, as each flush may take long. */
+  async #flush(): Promise<void> {
+    const { log, assignment } = this.#options
+    try {
+      if (this.#spec !== undefined) await flushTarget(this.#spec, neverAborted)
+    } catch (error) {
+      log.error(
+        { err: error, migration: assignment.migration },
+        'What the agent has written may not be on disk yet: check the target, and verify the migration.',
+      )
+    }
+  }
+
   async #work(): Promise<void> {
     const { connection, desk, mover, threads, assignment, limits, taking, onCount, flights, log } =
       this.#options
     const { migration } = assignment
     const { signal } = this.#end
     const { spec, queueCreated } = await this.#open()
+    this.#spec = spec
+    const source = await sourceFolder(spec)
+    const sourceMark = source && markOf(source)
+    const changed = new AbortController()
+    await using _looks = looking(sourceMark, (reason) => changed.abort(reason))
     const office = desk.officeOf(migration, signal)
+    const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
     const loop = new ItemLoop({
       workId: migration,
-      spec: { ...spec, limits },
+      spec: { ...spec, limits, ...(sourceMark === undefined ? {} : { sourceMark }) },
       mover,
       threads,
-      queue: new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox }),
+      queue,
       queueCreated,
       book: new WorkerBook({
         keeper: desk.keeperOf(migration, signal),
         asksAlways: true,
+        published: () => queue.published,
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
         onCount,
       }),
@@ -113,12 +147,13 @@ export class AgentMigration {
       log,
     })
     log.info({ migration }, 'The agent works on a migration.')
-    await loop.run(firstLanesOf(false), AbortSignal.any([signal, taking]))
+    await loop.run(firstLanesOf(false), AbortSignal.any([signal, taking, changed.signal]))
+    changed.signal.throwIfAborted()
   }
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
   async #open(): Promise<SentMigration> {
-    const { desk, box, assignment, shares } = this.#options
+    const { desk, box, assignment, shares, onHosts } = this.#options
     const { migration } = assignment
     const { sealed, publicKey } = await desk.askOn(
       agentWork.open,
@@ -126,6 +161,7 @@ export class AgentMigration {
       this.#end.signal,
     )
     const opened = migrationOfBytes(box.open(sealed, publicKey))
+    onHosts(opened.storeHosts)
     for (const { path, witness } of opened.folders) {
       if (!isShared(shareOf(path), shares))
         throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
@@ -136,4 +172,11 @@ export class AgentMigration {
     }
     return opened
   }
+}
+
+/** Looks once a second whether the source is what it was when the work began: if not, it is to be opened anew. */
+function looking(mark: SourceMark | undefined, onChange: (reason: unknown) => void): AsyncDisposable {
+  const looks = new RegularLook('migrations.roots', async () => requireMark(mark), onChange)
+  looks.start()
+  return { [Symbol.asyncDispose]: () => looks.stop() }
 }

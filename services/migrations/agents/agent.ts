@@ -8,6 +8,8 @@ import { version } from '../../../broker/version.ts'
 import { agentProtocol, agentWork, type Assignment } from '../../../subjects/agent-work.ts'
 import type { Output } from '../../../subjects/contract.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
+import { allow, createBounds, type OwnFolder, type StoreBounds } from '../../drivers/bounds.ts'
+import { LocalGuard } from '../../drivers/local-guard.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
 import { movedOf } from '../engine/run/counts.ts'
 import { Mover } from '../engine/mover.ts'
@@ -19,6 +21,8 @@ import { MovedSoFar } from './throughput.ts'
 
 /** What an agent that ends has in hand may take so long; then it is handed back. */
 const drainMs = 20_000
+/** A flush that takes no longer is waited for, so that the platform learns at once; the next question tells of a longer one. */
+const promptFlushMs = 1_000
 /** Name of the agent's own limit among those of the platform, whose names have no blank. */
 const ownLimit = 'own limit'
 
@@ -30,6 +34,8 @@ export interface AgentOptions {
   readonly name?: string | undefined
   /** Folders of this host that it may read and write. */
   readonly shares: readonly string[]
+  /** Folders of Gantry itself on this host, which no share may be, be in or contain. */
+  readonly ownFolders: readonly OwnFolder[]
   readonly threads: number
   /** What it moves in a second at most; undefined for no limit of its own. */
   readonly bytesPerSecond?: number | undefined
@@ -42,22 +48,32 @@ export class Agent {
   readonly #desk: AgentDesk
   readonly #box = createSealedBox()
   readonly #mover: Mover
+  /** What is shared is checked with each folder that is opened. */
+  readonly #bounds: StoreBounds
   readonly #buckets = new Buckets()
   readonly #moved = new MovedSoFar()
   readonly #flights = new Flights((moved) => this.#moved.add(moved))
   readonly #shares: string[]
   /** By work id. */
   readonly #migrations = new Map<string, AgentMigration>()
+  /** What is being made safe of migrations that are let go, by work id. */
+  readonly #flushing = new Map<string, Promise<unknown>>()
   /** Aborts when nothing more is to be taken. */
   readonly #taking = new AbortController()
 
-  /** Throws system errors when a folder that is to be shared is not there. */
+  /**
+   * Throws system errors when a folder that is to be shared is not there, GantryError NOT_ACCEPTED for one that may not be
+   * shared.
+   */
   constructor(options: AgentOptions) {
-    const { connection, keyId, shares, threads, bytesPerSecond, log } = options
+    const { connection, keyId, shares, ownFolders, threads, bytesPerSecond, log } = options
     this.#options = options
     this.#desk = new AgentDesk(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
-    this.#mover = new Mover({ threads, log })
+    const anywhere = createBounds(ownFolders)
+    for (const share of shares) new LocalGuard(Buffer.from(share), anywhere, '--share').requireRoot()
+    this.#bounds = createBounds(ownFolders, { roots: this.#shares, hosts: undefined })
+    this.#mover = new Mover({ threads, bounds: this.#bounds, log })
     this.#buckets.set(ownLimit, { bytesPerSecond, requestsPerSecond: undefined })
   }
 
@@ -123,7 +139,7 @@ export class Agent {
       ...(bytesPerSecond === undefined ? {} : { limitBytesPerSecond: bytesPerSecond }),
       publicKey: this.#box.publicKey,
       revision,
-      holding: [...this.#migrations.keys()],
+      holding: [...new Set([...this.#migrations.keys(), ...this.#flushing.keys()])],
       itemsInHand: migrations.reduce((sum, { itemsInHand }) => sum + itemsInHand, 0),
       moved: this.#moved.all,
       underWay: [...this.#migrations.keys()].map((migration) => ({
@@ -143,13 +159,30 @@ export class Agent {
     )
     for (const [, migration] of ending) migration.end()
     await Promise.all(ending.map(([, { ended }]) => ended))
-    for (const [workId] of ending) this.#migrations.delete(workId)
+    for (const [workId, migration] of ending) {
+      this.#migrations.delete(workId)
+      this.#letGo(workId, migration)
+    }
+    await Promise.race([
+      Promise.all(this.#flushing.values()),
+      delay(promptFlushMs, undefined, { ref: false }),
+    ])
     if (this.#taking.signal.aborted) return
     for (const [workId, assignment] of wanted) {
       const known = this.#migrations.get(workId)
       if (known === undefined) this.#migrations.set(workId, this.#begin(assignment))
       else known.update(assignment)
     }
+  }
+
+  /** What it has written of one is made safe, which may take long, before the platform is told that it is let go. */
+  #letGo(workId: string, { flushed }: AgentMigration): void {
+    const known = this.#flushing.get(workId)
+    const all = Promise.all([known, flushed])
+    this.#flushing.set(workId, all)
+    void all.then(() => {
+      if (this.#flushing.get(workId) === all) this.#flushing.delete(workId)
+    })
   }
 
   #begin(assignment: Assignment): AgentMigration {
@@ -159,6 +192,7 @@ export class Agent {
       box: this.#box,
       mover: this.#mover,
       shares: this.#shares,
+      onHosts: (hosts) => allow(this.#bounds, { roots: this.#shares, hosts }),
       assignment,
       limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
       taking: this.#taking.signal,
@@ -175,6 +209,8 @@ export class Agent {
     if (!connection.isClosed()) await Promise.race([ended, delay(drainMs, undefined, { ref: false })])
     for (const migration of this.#migrations.values()) migration.end()
     await ended
+    await Promise.all([...this.#migrations.values()].map(({ flushed }) => flushed))
+    await Promise.all(this.#flushing.values())
     if (connection.isClosed()) return
     await this.#desk.ask(agentWork.leave, { instance: this.#desk.instance }).catch(() => undefined)
   }

@@ -23,9 +23,10 @@ type Answer = Output<(typeof agentWork)['attend']>
 /** Answers transfer agents. */
 export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): Handlers<typeof agentWork> {
   const box = createSealedBox()
-  const find = (workId: string) => {
-    const offer = offers.find(workId)
-    if (offer === undefined) throw new GantryError('NOT_FOUND', 'this migration is not worked on')
+  /** Another migration does not exist for it: nobody ends the work of others. */
+  const find = (caller: Caller, workId: string) => {
+    const offer = offers.find(keyOf(caller), workId)
+    if (offer === undefined) throw notForThis()
     return offer
   }
   const agentOf = (caller: Caller, instance: string) => {
@@ -63,32 +64,34 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     open: ({ instance, migration }, { caller }) => {
       const agent = agentOf(caller, instance)
       const bytes = offers.bytesFor(agent, migration)
-      if (bytes === undefined) throw new GantryError('NOT_FOUND', 'this migration is not for this agent')
+      if (bytes === undefined) throw notForThis()
       return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
     },
-    look: async ({ migration, sequence }) => {
-      const { counted, early } = await find(migration).shelf.look(sequence)
+    look: async ({ migration, sequence }, { caller }) => {
+      const { counted, early } = await find(caller, migration).shelf.look(sequence)
       return { counted, early: [...early] }
     },
-    has: async ({ migration, sequence }) => ({ has: await find(migration).queue.has(sequence) }),
-    remove: async ({ migration, sequence }) => {
-      await find(migration).queue.remove(sequence)
+    has: async ({ migration, sequence }, { caller }) => ({
+      has: await find(caller, migration).queue.has(sequence),
+    }),
+    remove: async ({ migration, sequence }, { caller }) => {
+      await find(caller, migration).queue.remove(sequence)
       return {}
     },
-    room: async ({ migration }) => {
+    room: async ({ migration }, { caller }) => {
       const signal = AbortSignal.timeout(attendMs)
       try {
-        return { room: await find(migration).room(signal) }
+        return { room: await find(caller, migration).room(signal) }
       } catch (error) {
         if (signal.aborted) return {}
         throw error
       }
     },
-    'store-book': async ({ instance, migration, book, counts, counted, early }, { caller }) => {
+    'store-book': async ({ instance, migration, book, counts, counted, early, published }, { caller }) => {
       const { throughput, flights } = agentOf(caller, instance)
-      const { shelf } = find(migration)
+      const { shelf } = find(caller, migration)
       const before = shelf.of(book)?.counts
-      const refused = await shelf.store(book, { counts, counted, early: byParent(early) })
+      const refused = await shelf.store(book, { counts, counted, early: byParent(early), published })
       if (refused.length === 0) {
         const more = subtract(all(counts), all(before))
         throughput.add(more)
@@ -97,8 +100,8 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       }
       return { refused: [...refused] }
     },
-    'forget-failure': async ({ migration, sequence }) => {
-      await find(migration).failures.forget(sequence)
+    'forget-failure': async ({ migration, sequence }, { caller }) => {
+      await find(caller, migration).failures.forget(sequence, migration)
       return {}
     },
     leave: ({ instance }, { caller }) => {
@@ -113,6 +116,8 @@ function keyOf(caller: Caller): string {
   if (caller.kind === 'key') return caller.keyId
   throw new GantryError('DENIED', 'this is for transfer agents')
 }
+
+const notForThis = () => new GantryError('NOT_FOUND', 'this migration is not for this agent')
 
 const leaving = (reason: string): Answer => ({ revision: '', leave: reason, assignments: [], limits: [] })
 

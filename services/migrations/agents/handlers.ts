@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import { type agents, movedBy, type Movers } from '../../../subjects/agents.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
@@ -14,8 +15,11 @@ export type AgentSettings = Collection<typeof Settings>
 /** There is one. */
 const settingsId = 'settings'
 
-export const openAgentSettings = (connection: NatsConnection): Promise<AgentSettings> =>
-  Collection.open(connection, { bucket: 'agent-settings', schema: Settings, version: 1 })
+export const openAgentSettings = (
+  connection: NatsConnection,
+  journals: RecordJournals,
+): Promise<AgentSettings> =>
+  Collection.open(connection, { bucket: 'agent-settings', schema: Settings, version: 1, journals })
 
 /** Who moves the files of migrations that do not say it. */
 export async function defaultMovers(settings: AgentSettings): Promise<Movers> {

@@ -1,7 +1,10 @@
 import type { Log } from '../../../broker/log.ts'
 import type { Queue } from '../../../broker/queue.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
 import type { Assignment } from '../../../subjects/agent-work.ts'
 import type { Movers } from '../../../subjects/agents.ts'
+import { AllowedView, type StoreBounds } from '../../drivers/bounds.ts'
+import { LocalGuard } from '../../drivers/local-guard.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { Shelf } from '../books.ts'
 import type { MoveSpec } from '../engine/mover.ts'
@@ -9,11 +12,9 @@ import type { FailureLedger } from '../failures.ts'
 import type { Room } from '../frontier.ts'
 import type { LiveAgent, Roster } from './roster.ts'
 import { witnessOf } from './same-folder.ts'
-import { isShared, localRootOf } from './shares.ts'
+import { mountedBelow } from '../engine/run/source-mark.ts'
+import { isShared, localRootOf, textOf } from './shares.ts'
 import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
-
-/** A migration that waits for an agent that can do it is told so often. */
-const tellEveryMs = 60_000
 
 /** What of a migration agents need that work on it. */
 export interface Offer {
@@ -38,16 +39,28 @@ interface OpenOffer extends Offer {
   isClosing: boolean
 }
 
+export interface OffersOptions {
+  readonly roster: Roster
+  readonly limits: Limits
+  /** Where stores may be; undefined for anywhere. */
+  readonly bounds?: StoreBounds
+  readonly log: Log
+}
+
 /** The migrations that agents work on, and which agent on which. */
 export class Offers {
   readonly #roster: Roster
   readonly #limits: Limits
+  readonly #bounds: StoreBounds | undefined
+  readonly #allowed: AllowedView | undefined
   readonly #log: Log
   readonly #offers = new Map<string, OpenOffer>()
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
   #isStopped = false
 
-  constructor({ roster, limits, log }: { roster: Roster; limits: Limits; log: Log }) {
+  constructor({ roster, limits, bounds, log }: OffersOptions) {
+    this.#bounds = bounds
+    this.#allowed = bounds && new AllowedView(bounds)
     this.#roster = roster
     this.#limits = limits
     this.#log = log
@@ -59,48 +72,52 @@ export class Offers {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#tellOfWaiting(), tellEveryMs).unref()
+    this.#task = every('agents.waiting', () => this.#tellOfWaiting())
   }
 
   /** Nothing is waited for any more: what agents have is handed back by them, or comes back by itself. */
   stop(): void {
     this.#isStopped = true
-    clearInterval(this.#timer)
+    this.#task?.stop()
     this.#roster.changed()
   }
 
   async offer(offer: Offer): Promise<void> {
-    const roots = await Promise.all([localRootOf(offer.spec.source), localRootOf(offer.spec.target)])
-    this.#offers.set(offer.workId, {
+    const roots = await Promise.all(
+      [offer.spec.source, offer.spec.target].map((spec) => localRootOf(spec, this.#bounds)),
+    )
+    const open = {
       ...offer,
       fingerprint: fingerprintOf(offer.spec),
       localRoots: roots.filter((root) => root !== undefined),
       isClosing: false,
-    })
+    }
+    this.#offers.set(offer.workId, open)
+    for (const agent of this.#roster.live()) takeUp(agent, open)
     this.#roster.changed()
     this.#tellOfWaiting()
   }
 
   /**
-   * Nobody is to work on it any more; resolves when nobody does.
-   * @param waits whether agents may have something in hand: not when all is done
+   * Nobody is to work on it any more; resolves when nobody does, and what agents have written is safe from a loss of power.
    */
-  async withdraw(workId: string, { waits }: { waits: boolean }): Promise<void> {
+  async withdraw(workId: string): Promise<void> {
     const offer = this.#offers.get(workId)
     if (offer === undefined) return
     offer.isClosing = true
     this.#roster.changed()
-    if (waits) await this.#letGo(workId)
+    await this.#letGo(workId)
     this.#offers.delete(workId)
+    for (const { assigned } of this.#roster.live()) assigned.delete(workId)
   }
 
   async #letGo(workId: string): Promise<void> {
     while (!this.#isStopped && this.#roster.holdersOf(workId) > 0) await this.#roster.nextChange()
   }
 
-  /** A migration that an agent may ask about; undefined for one that is over. */
-  find(workId: string): OpenOffer | undefined {
-    return this.#offers.get(workId)
+  /** A migration that the agents with a key may ask about: one of them was told to work on it, and it is not over. */
+  find(keyId: string, workId: string): OpenOffer | undefined {
+    return this.#roster.isAssigned(keyId, workId) ? this.#offers.get(workId) : undefined
   }
 
   /** Whether a migration is left to agents, and none is there that can do it. */
@@ -113,13 +130,23 @@ export class Offers {
   bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
     const offer = this.#offers.get(workId)
     if (offer === undefined || !this.#canDo(agent, offer)) return undefined
-    const folders = offer.localRoots.map((path) => ({ path, witness: witnessOf(path) }))
-    return bytesOfMigration({ spec: sentSpec(offer.spec), queueCreated: offer.queue.created, folders })
+    const { spec, queue } = offer
+    const { sourceMark } = spec
+    const mounted = sourceMark === undefined ? [] : mountedBelow(sourceMark).map(textOf)
+    const folders = [...offer.localRoots, ...mounted].map((path) => {
+      // The path may lead elsewhere since the migration was offered.
+      if (this.#bounds !== undefined) new LocalGuard(Buffer.from(path), this.#bounds).requireRoot()
+      return { path, witness: witnessOf(path) }
+    })
+    const storeHosts = this.#allowed?.allowed.hosts
+    return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, storeHosts, folders })
   }
 
-  /** What there is to do for an agent, and the limits that hold for it. */
+  /** What there is to do for an agent, and the limits that hold for it; it may ask about that from then on. */
   assignmentsOf(agent: LiveAgent) {
     const mine = [...this.#offers.values()].filter((offer) => this.#canDo(agent, offer))
+    for (const { workId } of mine) agent.assigned.add(workId)
+    for (const offer of this.#offers.values()) takeUp(agent, offer)
     const own = this.#limits.tokenOfAgent(agent.report.name)
     const assignments = mine.map((offer): Assignment => ({
       migration: offer.workId,
@@ -166,13 +193,8 @@ export class Offers {
   }
 
   /** Whether an agent is to work on a migration. */
-  #canDo(agent: LiveAgent, { movedBy, isClosing, localRoots }: OpenOffer): boolean {
-    return (
-      movedBy !== 'SERVER' &&
-      !isClosing &&
-      this.#roster.problemOf(agent) === undefined &&
-      localRoots.every((root) => isShared(root, agent.report.shares))
-    )
+  #canDo(agent: LiveAgent, offer: OpenOffer): boolean {
+    return !offer.isClosing && this.#roster.problemOf(agent) === undefined && isFor(agent, offer)
   }
 
   #isWaiting(offer: OpenOffer): boolean {
@@ -190,4 +212,13 @@ export class Offers {
       )
     }
   }
+}
+
+/** Whether a migration is one that agents move, and an agent reaches both of its stores. */
+const isFor = (agent: LiveAgent, { movedBy, localRoots }: OpenOffer): boolean =>
+  movedBy !== 'SERVER' && localRoots.every((root) => isShared(root, agent.report.shares))
+
+/** Whoever holds a migration was told to work on it before the platform started, or before it was lost sight of. */
+function takeUp(agent: LiveAgent, offer: OpenOffer): void {
+  if (agent.report.holding.includes(offer.workId) && isFor(agent, offer)) agent.assigned.add(offer.workId)
 }

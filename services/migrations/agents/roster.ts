@@ -1,6 +1,7 @@
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
 import { agentProtocol, type agentWork, attendMs } from '../../../subjects/agent-work.ts'
 import { Agent } from '../../../subjects/agents.ts'
 import type { Input } from '../../../subjects/contract.ts'
@@ -9,9 +10,14 @@ import { Throughput } from './throughput.ts'
 
 /** Who was not heard of for so long after an answer is gone: an agent asks again at once. */
 const goneAfterMs = 2 * attendMs
-const checkMs = 1_000
 /** Agents that were told to end: an agent that missed it is told once more when it asks again. */
-const maxDismissed = 1_000
+export const maxDismissed = 1_000
+
+/**
+ * Agents of one key at once, for hosts that are started from one image. Each has its part of every limit and a place in the
+ * list, so a key that brought names without end would leave nothing to others.
+ */
+export const maxAgentsOfKey = 100
 
 /** What an agent says, and what it is called. */
 export type Report = Input<(typeof agentWork)['attend']> & { readonly name: string }
@@ -23,6 +29,8 @@ export interface LiveAgent {
   readonly throughput: Throughput
   /** What it has under way, by work id. */
   readonly flights: Map<string, SaidFlight>
+  /** Work ids of the migrations that it was told to work on, until these are withdrawn: it may ask about no others. */
+  readonly assigned: Set<string>
   report: Report
   /** When it was answered last. */
   answeredMs: number
@@ -47,7 +55,7 @@ export class Roster {
   readonly #dismissed = new Map<string, string>()
   readonly #listeners: (() => void)[] = []
   #change = Promise.withResolvers<void>()
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
   private constructor(seen: Seen, { flights, log }: RosterOptions) {
     this.#seen = seen
@@ -61,11 +69,11 @@ export class Roster {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#dropSilent(), checkMs).unref()
+    this.#task = every('agents.silent', () => this.#dropSilent())
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     this.changed()
   }
 
@@ -90,7 +98,9 @@ export class Roster {
   }
 
   holdersOf(workId: string): number {
-    return this.live().filter(({ report }) => report.holding.includes(workId)).length
+    return this.live().filter(
+      ({ assigned, report }) => assigned.has(workId) && report.holding.includes(workId),
+    ).length
   }
 
   /** Why an agent is given nothing to do; undefined for one that can work. */
@@ -105,6 +115,11 @@ export class Roster {
   /** The agent of this life; undefined when it is not known, as it was silent or the platform has just started. */
   find(keyId: string, instance: string): LiveAgent | undefined {
     return this.live().find((agent) => agent.keyId === keyId && agent.report.instance === instance)
+  }
+
+  /** Whether one of the agents with a key was told to work on a migration. */
+  isAssigned(keyId: string, workId: string): boolean {
+    return this.live().some((agent) => agent.keyId === keyId && agent.assigned.has(workId))
   }
 
   /** Why an agent that was admitted is to end; undefined for one that is there. */
@@ -127,6 +142,8 @@ export class Roster {
       if (!isSame) this.changed()
       return known
     }
+    if (known === undefined && this.live().filter((one) => one.keyId === keyId).length >= maxAgentsOfKey)
+      return `${maxAgentsOfKey} agents with this key are there, the most there may be: give each host a key of its own`
     // A process that was killed and started again is not to wait until it was missed.
     if (known !== undefined) {
       endAll(known)
@@ -140,6 +157,7 @@ export class Roster {
       connected: new Date().toISOString(),
       throughput: new Throughput(),
       flights: new Map(),
+      assigned: new Set(),
       report,
       answeredMs: Date.now(),
       asking: 0,
@@ -185,7 +203,7 @@ export class Roster {
   }
 
   /** Takes what it says of its progress. */
-  #says({ report, throughput, flights }: LiveAgent): void {
+  #says({ report, throughput, flights, assigned }: LiveAgent): void {
     throughput.says(report.moved)
     for (const [migration, flight] of flights)
       if (!report.underWay.some((one) => one.migration === migration)) {
@@ -193,6 +211,7 @@ export class Roster {
         flights.delete(migration)
       }
     for (const { migration, ...moved } of report.underWay) {
+      if (!assigned.has(migration)) continue
       const flight = flights.get(migration) ?? this.#flights.beginElsewhere(migration)
       flights.set(migration, flight)
       flight.says(moved)
@@ -200,7 +219,8 @@ export class Roster {
   }
 
   #dismiss(agent: LiveAgent, reason: string): void {
-    if (this.#dismissed.size >= maxDismissed) this.#dismissed.clear()
+    const [oldest] = this.#dismissed.keys()
+    if (oldest !== undefined && this.#dismissed.size >= maxDismissed) this.#dismissed.delete(oldest)
     this.#dismissed.set(agent.report.instance, reason)
   }
 

@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
 import type { FilesystemSpec } from '../../../subjects/filesystem-kinds.ts'
+import type { StoreBounds } from '../../drivers/bounds.ts'
 import { openDriver } from '../../drivers/index.ts'
 import { textFromPath } from '../../drivers/path-text.ts'
 
 /** The folder of a host that a store is, as text; undefined for a store that any host reaches. */
-export async function localRootOf(spec: FilesystemSpec): Promise<string | undefined> {
-  const driver = await openDriver(spec)
+export async function localRootOf(spec: FilesystemSpec, bounds?: StoreBounds): Promise<string | undefined> {
+  const driver = await openDriver(spec, 'source', bounds)
   try {
     const { localRoot } = driver.features
     return localRoot === undefined ? undefined : textOf(localRoot)
@@ -15,7 +16,7 @@ export async function localRootOf(spec: FilesystemSpec): Promise<string | undefi
 }
 
 /** An absolute path of a host as text. */
-const textOf = (absolute: Buffer): string => textFromPath(absolute.subarray(1))
+export const textOf = (absolute: Buffer): string => textFromPath(absolute.subarray(1))
 
 /** A folder of this host as an agent offers it, symbolic links resolved. Throws system errors when it is not there. */
 export const shareOf = (path: string): string => textOf(realpathSync.native(path, { encoding: 'buffer' }))

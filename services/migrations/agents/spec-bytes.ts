@@ -3,11 +3,16 @@ import { deserialize, serialize } from 'node:v8'
 import type { MoveSpec } from '../engine/mover.ts'
 import type { Witness } from './same-folder.ts'
 
-/** What an agent is told of a migration: all but the limits, which are memory of a process. */
+/**
+ * What an agent is told of a migration: all but the limits, which are memory of a process, and what its source is: agents
+ * compare folders by the numbers of their own system, and remove nothing because of what a store has not.
+ */
 export interface SentMigration {
-  readonly spec: Omit<MoveSpec, 'limits'>
+  readonly spec: Omit<MoveSpec, 'limits' | 'sourceMark' | 'storeIdentity'>
   /** When its queue was made. */
   readonly queueCreated: string
+  /** Inner hosts that stores may be at; a platform of an earlier release does not say so. */
+  readonly storeHosts?: readonly string[] | undefined
   /** Of each folder of a host that a store is. */
   readonly folders: readonly { readonly path: string; readonly witness: Witness }[]
 }
@@ -25,7 +30,12 @@ export function migrationOfBytes(bytes: Uint8Array): SentMigration {
 }
 
 /** What of a spec an agent may know of. */
-export const sentSpec = ({ limits: _limits, ...spec }: MoveSpec): SentMigration['spec'] => spec
+export const sentSpec = ({
+  limits: _limits,
+  sourceMark: _mark,
+  storeIdentity: _store,
+  ...spec
+}: MoveSpec): SentMigration['spec'] => spec
 
 /** Equal for equal specs. */
 export const fingerprintOf = (spec: MoveSpec): string =>

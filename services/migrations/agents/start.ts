@@ -1,7 +1,9 @@
 import { call } from '../../../broker/client.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import type { Log } from '../../../broker/log.ts'
 import { keysInternal } from '../../../subjects/keys.ts'
+import type { StoreBounds } from '../../drivers/bounds.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { Flights } from '../flights.ts'
 import type { CountListener } from '../worker-book.ts'
@@ -12,7 +14,9 @@ import { Roster } from './roster.ts'
 
 export interface AgentsOptions {
   readonly connection: NatsConnection
+  readonly journals: RecordJournals
   readonly limits: Limits
+  readonly bounds: StoreBounds
   /** Another agent of the same name is not to inherit its limit. */
   readonly forgetLimit: (name: string) => Promise<void>
   readonly onCount: CountListener
@@ -22,12 +26,12 @@ export interface AgentsOptions {
 
 /** The platform's side of transfer agents: who is there, what is offered to them, and answers to them. */
 export async function startAgents(options: AgentsOptions) {
-  const { connection, limits, forgetLimit, onCount, flights, log } = options
+  const { connection, journals, limits, bounds, forgetLimit, onCount, flights, log } = options
   const [roster, settings] = await Promise.all([
     Roster.open(connection, { flights, log }),
-    openAgentSettings(connection),
+    openAgentSettings(connection, journals),
   ])
-  const offers = new Offers({ roster, limits, log })
+  const offers = new Offers({ roster, limits, bounds, log })
   const nameOf = async (id: string) => (await call(connection, keysInternal.permissions, { id })).name
   return {
     offers,

@@ -1,11 +1,6 @@
-import {
-  type bandwidth,
-  bandwidthUnits,
-  type BandwidthWindow,
-  unlimited,
-} from '../../../subjects/bandwidth.ts'
+import { type bandwidth, bandwidthUnits, unlimited } from '../../../subjects/bandwidth.ts'
 import type { Handlers, Input } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { notAccepted } from '../../../subjects/errors.ts'
 import { idOf, noPolicy, type Place, type Policies, publicPolicy, type StoredPolicy } from './policies.ts'
 import { isTimeZone } from './timetable.ts'
 
@@ -57,18 +52,18 @@ export function bandwidthHandlers(dependencies: BandwidthDependencies): Handlers
 
 function requirePlace({ scope, name }: Place): void {
   if (scope === 'global' && name !== undefined)
-    throw wrong('name', 'must be left out: there is one global limit')
-  if (scope !== 'global' && name === undefined) throw wrong('name', `is required: which ${scope} is meant`)
+    throw notAccepted('name', 'must be left out: there is one global limit')
+  if (scope !== 'global' && name === undefined)
+    throw notAccepted('name', `is required: which ${scope} is meant`)
 }
 
-/** @throws GantryError INVALID_INPUT */
+/** @throws GantryError NOT_ACCEPTED */
 function changesOf({ limit, unit = 'B', requests, schedule }: Asked): Partial<StoredPolicy> {
-  for (const [index, window] of (schedule?.windows ?? []).entries()) requireWindow(window, index)
   if (schedule !== undefined && !isTimeZone(schedule.timeZone))
-    throw wrong('schedule.timeZone', 'must be the name of a time zone, such as Europe/Berlin or UTC')
+    throw notAccepted('schedule.timeZone', 'must be the name of a time zone, such as Europe/Berlin or UTC')
   return {
     ...(limit === undefined ? {} : { limitBytesPerSecond: bytesOf(limit, unit) }),
-    ...(requests === undefined ? {} : { limitRequestsPerSecond: positive('requests', requests) }),
+    ...(requests === undefined ? {} : { limitRequestsPerSecond: requests }),
     ...(schedule === undefined ? {} : { schedule }),
   }
 }
@@ -79,25 +74,8 @@ function withoutEmptySchedule({ schedule, ...policy }: StoredPolicy): StoredPoli
 }
 
 function bytesOf(limit: number, unit: string): number {
-  if (positive('limit', limit) === unlimited) return unlimited
+  if (limit === unlimited) return unlimited
   const bytes = limit * bandwidthUnits[unit]!
   if (Number.isSafeInteger(bytes)) return bytes
-  throw wrong('limit', 'must be less than 8 PiB a second; -1 stands for no limit')
+  throw notAccepted('limit', 'must be less than 8 PiB a second; -1 stands for no limit')
 }
-
-function requireWindow(window: BandwidthWindow, index: number): void {
-  const field = `schedule.windows[${index}]`
-  positive(`${field}.limitBytesPerSecond`, window.limitBytesPerSecond ?? unlimited)
-  positive(`${field}.limitRequestsPerSecond`, window.limitRequestsPerSecond ?? unlimited)
-  if (window.from === '24:00') throw wrong(`${field}.from`, 'must be before 24:00; write 00:00')
-}
-
-/** Nothing at all would be a stop: that is a command of migrations. */
-function positive(field: string, limit: number): number {
-  if (limit === 0)
-    throw wrong(field, 'must be at least 1, or -1 for no limit; to move nothing, stop the migration')
-  return limit
-}
-
-const wrong = (field: string, problem: string) =>
-  new GantryError('INVALID_INPUT', `input: ${field} ${problem}`, { details: [{ field, problem }] })

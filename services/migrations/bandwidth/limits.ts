@@ -1,10 +1,8 @@
+import { every, type Task } from '../../../broker/tasks.ts'
 import { subjectToken } from '../../../subjects/names.ts'
 import { type Bucket, noRates, type Rates } from '../engine/run/bucket.ts'
 import { Buckets } from './buckets.ts'
 import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './policies.ts'
-
-/** How often the time of day is looked at; tables have minutes. */
-const checkMs = 1_000
 
 const tokenOf = (place: Place): string => subjectToken(idOf(place))
 
@@ -14,7 +12,7 @@ export class Limits {
   readonly #buckets = new Buckets()
   #workersUnder: (token: string) => number = () => 1
   #onChange: () => void = () => undefined
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
   #watch: { stop(): Promise<void> } | undefined
 
   /** Begins to follow the policies; resolves when those that are stored hold. */
@@ -22,11 +20,11 @@ export class Limits {
     for (const policy of await policies.all()) this.#policies.set(tokenOf(policy), policy)
     this.refresh()
     this.#watch = await policies.watch((token, policy) => this.#changed(token, policy))
-    this.#timer = setInterval(() => this.#lookAtTime(), checkMs).unref()
+    this.#task = every('bandwidth.timetable', () => this.#lookAtTime())
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     await this.#watch?.stop()
   }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import {
   bandwidth,
   type BandwidthPolicy,
@@ -21,8 +22,8 @@ export type StoredPolicy = Static<typeof StoredPolicy>
 
 export type Policies = Collection<typeof StoredPolicy>
 
-export const openPolicies = (connection: NatsConnection): Promise<Policies> =>
-  Collection.open(connection, { bucket: 'bandwidth', schema: StoredPolicy, version: 1 })
+export const openPolicies = (connection: NatsConnection, journals?: RecordJournals): Promise<Policies> =>
+  Collection.open(connection, { bucket: 'bandwidth', schema: StoredPolicy, version: 1, journals })
 
 /** What a limit is about. */
 export interface Place {

@@ -1,5 +1,6 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { PlaceDependencies } from '../places.ts'
 import type { MigrationRecord } from '../record.ts'
@@ -9,14 +10,21 @@ import { idOf, openPolicies, type Place } from './policies.ts'
 
 export interface BandwidthOptions {
   readonly connection: NatsConnection
+  readonly journals: RecordJournals
   readonly records: Pick<Collection<typeof MigrationRecord>, 'get'>
   readonly place: PlaceDependencies['place']
   readonly requireAgent: BandwidthDependencies['requireAgent']
 }
 
 /** Opens the limits and makes their handlers; `run` sets them, and follows their changes. */
-export async function startBandwidth({ connection, records, place, requireAgent }: BandwidthOptions) {
-  const policies = await openPolicies(connection)
+export async function startBandwidth({
+  connection,
+  journals,
+  records,
+  place,
+  requireAgent,
+}: BandwidthOptions) {
+  const policies = await openPolicies(connection, journals)
   const limits = new Limits()
   return {
     limits,

@@ -1,3 +1,5 @@
+import { steadyMs } from './steady.ts'
+
 /** What the queue tells of an item. */
 interface QueuedItem {
   readonly sequence: number
@@ -14,6 +16,8 @@ export interface Batch {
   readonly onFirst: () => void
   /** Called when all items of it are done. */
   readonly releases: (() => void)[]
+  /** Called with how long an item of it was worked on, when that is done. */
+  readonly onWorked?: (ms: number) => void
 }
 
 interface OpenBatch {
@@ -21,7 +25,10 @@ interface OpenBatch {
   readonly first: string
   /** Message ids of items that are not done. */
   readonly open: Set<string>
-  readonly sequences: number[]
+  /** Sequences of its items, and when the last work on each began (`steadyMs`). */
+  readonly begun: Map<number, number>
+  /** How many batches were in the queue when its first item was; undefined as long as nobody knows that it is there. */
+  queued?: number
 }
 
 /** Knows which changes are in the queue, until nothing is left of them. */
@@ -29,6 +36,12 @@ export class Batches {
   readonly #byId = new Map<string, OpenBatch>()
   readonly #bySequence = new Map<number, OpenBatch>()
   readonly #open = new Set<OpenBatch>()
+  #queued = 0
+
+  /** Batches that were put into the queue so far. */
+  get queued(): number {
+    return this.#queued
+  }
 
   get size(): number {
     return this.#open.size
@@ -49,18 +62,29 @@ export class Batches {
 
   /** An item goes into the queue that begins a batch. */
   begin(messageId: string, batch: Batch): void {
-    const begun: OpenBatch = { batch, first: messageId, open: new Set([messageId]), sequences: [] }
+    const begun: OpenBatch = { batch, first: messageId, open: new Set([messageId]), begun: new Map() }
     this.#byId.set(messageId, begun)
     this.#open.add(begun)
   }
 
+  /** The queue has the item that begins a batch. */
+  isQueued(messageId: string): void {
+    this.#queued += 1
+    const begun = this.#byId.get(messageId)
+    if (begun?.first === messageId) begun.queued = this.#queued
+  }
+
   /** An item is being worked on: what it makes belongs to its batch. */
-  working({ sequence, messageId }: QueuedItem): Batch | undefined {
+  working({ sequence, messageId }: QueuedItem): void {
     const known = this.#byId.get(messageId)
-    if (known === undefined) return undefined
-    if (!this.#bySequence.has(sequence)) known.sequences.push(sequence)
+    if (known === undefined) return
+    known.begun.set(sequence, steadyMs())
     this.#bySequence.set(sequence, known)
-    return known.batch
+  }
+
+  /** That of an item; undefined where it has none. */
+  of({ messageId }: QueuedItem): Batch | undefined {
+    return this.#byId.get(messageId)?.batch
   }
 
   /** An item was made by another. */
@@ -72,18 +96,24 @@ export class Batches {
   }
 
   /** An item is off the queue. */
-  done({ messageId }: QueuedItem): void {
+  done({ sequence, messageId }: QueuedItem): void {
     const known = this.#byId.get(messageId)
     if (known === undefined) return
     this.#byId.delete(messageId)
     known.open.delete(messageId)
+    const begunMs = known.begun.get(sequence)
+    if (begunMs !== undefined) known.batch.onWorked?.(steadyMs() - begunMs)
     if (messageId === known.first) known.batch.onFirst()
     if (known.open.size === 0) this.#end(known)
   }
 
-  /** The queue is empty: items that were made twice were dropped by it, and nobody says of those that they are done. */
-  clear(): void {
+  /**
+   * The queue was empty when so many batches had been put into it: items that were made twice were dropped by it, and nobody
+   * says of those that they are done. An answer about the queue says nothing of batches that were on their way meanwhile.
+   */
+  clear(queued: number): void {
     for (const known of this.#open) {
+      if (known.queued === undefined || known.queued > queued) continue
       if (known.open.has(known.first)) known.batch.onFirst()
       this.#end(known)
     }
@@ -91,7 +121,7 @@ export class Batches {
 
   #end(known: OpenBatch): void {
     for (const id of known.open) this.#byId.delete(id)
-    for (const sequence of known.sequences) this.#bySequence.delete(sequence)
+    for (const sequence of known.begun.keys()) this.#bySequence.delete(sequence)
     this.#open.delete(known)
     for (const release of known.batch.releases) release()
   }

@@ -7,7 +7,7 @@ import { changedFolder, changesIn, type DirtyFolder, DirtyFolders, foldersOf } f
 import type { ChangeFeed } from './feed.ts'
 import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, oldestOf } from './following.ts'
 import type { KnownFailures } from './known-failures.ts'
-import { OnHold } from './on-hold.ts'
+import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
 import { steadyMs, timeOf } from './steady.ts'
 import { WatchError } from './watch-error.ts'
@@ -37,10 +37,16 @@ export class Changes {
   readonly #options: ChangesOptions
   readonly #dirty = new DirtyFolders()
   readonly #batches = new Batches()
-  readonly #held = new HeldNames((...change) => {
-    this.#addName(...change)
-    this.#pump()
-  })
+  readonly #held = new HeldNames(
+    (...change) => {
+      this.#addName(...change)
+      this.#pump()
+    },
+    (folder, scope, sinceMs) => {
+      this.#add({ folder, names: [], trees: [], scope, sinceMs })
+      this.#pump()
+    },
+  )
   readonly #otherNames = new OtherNames((sinceMs) => {
     this.#comparisons.ask(sinceMs)
     this.#pump()
@@ -55,6 +61,8 @@ export class Changes {
   #signal = AbortSignal.abort()
   #items = 0
   #isScanned = false
+  /** Since when removals wait that are being judged. */
+  #judgedSinceMs: number | undefined
   /** Changes are not followed any more, as nobody wants them. */
   #isOff = false
   /** Since when the target was behind when this was closed. */
@@ -73,6 +81,7 @@ export class Changes {
   async start(port: ChangesPort, signal: AbortSignal): Promise<void> {
     this.#port = port
     this.#signal = signal
+    this.#options.countedFirst?.begin()
     signal.addEventListener('abort', () => void this.close(), { once: true })
     try {
       await this.#open()
@@ -97,7 +106,16 @@ export class Changes {
   /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
   async scanned(): Promise<boolean> {
     this.#isScanned = true
-    if (this.#comparisons.isUnderWay || this.#onHold.sinceMs !== undefined) return true
+    // Of what is held outside of a comparison, as by another try of a failure, the next one decides.
+    if (this.#onHold.sinceMs !== undefined && this.#countsFirst && this.#judgedSinceMs === undefined) {
+      if (!this.#comparisons.isUnderWay && this.#port !== undefined) {
+        this.#comparisons.ask(this.#onHold.sinceMs)
+        await this.#compare()
+      }
+      return true
+    }
+    const isHeld = (this.#onHold.sinceMs ?? this.#judgedSinceMs) !== undefined
+    if (this.#comparisons.isUnderWay || isHeld) return true
     if (this.#comparisons.dueMs !== undefined) {
       await this.#compare()
       return true
@@ -122,10 +140,11 @@ export class Changes {
 
   /** An item is off the queue, with what came of it unless that was known before. */
   done(item: QueuedItem, result: ItemResult | undefined): void {
-    const batch = this.#batches.working(item)
+    const batch = this.#batches.of(item)
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
-    if (result?.held !== undefined) this.#onHold.add(result.held, batch?.sinceMs ?? steadyMs())
+    if (result?.held !== undefined)
+      this.#onHold.add(result.held, batch?.sinceMs ?? steadyMs(), this.#countsFirst)
     if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? steadyMs())
     if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
@@ -137,9 +156,20 @@ export class Changes {
     return this.#batches.size > 0
   }
 
-  /** The queue is empty. */
-  emptied(): void {
-    this.#batches.clear()
+  /** How often something was put into the queue so far. */
+  get queued(): number {
+    return this.#batches.queued
+  }
+
+  /** The queue was empty after something was put into it so often; what came later may still be there. */
+  emptied(queued: number): void {
+    this.#batches.clear(queued)
+  }
+
+  /** What is in the queue may be lost: everything is to be compared. */
+  compare(): void {
+    this.#comparisons.ask(this.#batches.oldestMs ?? steadyMs())
+    this.#pump()
   }
 
   /** What did not arrive. */
@@ -169,9 +199,11 @@ export class Changes {
   /** Since when something waits, or nobody knows whether something does. */
   get #oldestMs(): number | undefined {
     const { dueMs, knownMs } = this.#comparisons
-    const unknownMs = this.#feed?.detection === 'comparing' ? knownMs : undefined
+    // Before the first scan is over, most of the source may not be at the target.
+    const isUnknown = this.#feed?.detection === 'comparing' || !this.#isScanned
+    const unknownMs = isUnknown && this.#feed !== undefined ? knownMs : undefined
     const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
-    return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs])
+    return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
   }
 
   #open(): Promise<void> {
@@ -264,7 +296,8 @@ export class Changes {
         this.#publish('change', items, batch).catch((error: unknown) => this.#port?.fail(error))
       }
     }
-    if (this.#isScanned && this.#comparisons.isToBegin && this.#port !== undefined)
+    const isToCompare = this.#comparisons.isToBegin && this.#judgedSinceMs === undefined
+    if (this.#isScanned && isToCompare && this.#port !== undefined)
       this.#compare().catch((error: unknown) => this.#port?.fail(error))
   }
 
@@ -274,13 +307,41 @@ export class Changes {
     const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
     this.failures.compare()
     this.#otherNames.comparing()
-    const batch = { sinceMs, changes: 1, releases: [() => this.#compared()], onFirst: () => undefined }
+    const batch = {
+      sinceMs,
+      changes: 1,
+      releases: [() => this.#compared()],
+      onFirst: () => undefined,
+      onWorked: (ms: number) => this.#otherNames.worked(ms),
+    }
     await this.#publish('region', items, batch)
+  }
+
+  get #countsFirst(): boolean {
+    return this.#options.countedFirst?.isOn() ?? false
+  }
+
+  /** What the comparison would have removed is counted by now: the next one removes it, or the migration stops. */
+  async #judgeCounted(): Promise<void> {
+    const { countedFirst } = this.#options
+    countedFirst?.end()
+    const taken = this.#countsFirst ? this.#onHold.take() : undefined
+    if (taken === undefined) return
+    this.#judgedSinceMs = taken.sinceMs
+    try {
+      if ((await countedFirst?.allows(entriesIn(taken.held), this.#signal)) === true)
+        this.#comparisons.ask(taken.sinceMs)
+      else this.#port?.fail(new RemovalsHeld(taken.held))
+    } finally {
+      this.#judgedSinceMs = undefined
+    }
+    this.#pump()
   }
 
   #compared(): void {
     const { failures, log, migration } = this.#options
     this.#comparisons.end()
+    this.#judgeCounted().catch((error: unknown) => this.#port?.fail(error))
     this.#otherNames.compared()
     failures.compared().catch((err: unknown) => {
       log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
@@ -293,6 +354,7 @@ export class Changes {
       const messageId = `change-${this.#id}.${this.#count++}`
       this.#batches.begin(messageId, batch)
       await this.#port?.publish(lane, item, messageId)
+      this.#batches.isQueued(messageId)
     }
   }
 }

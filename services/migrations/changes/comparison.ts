@@ -1,3 +1,4 @@
+import { every, type Task } from '../../../broker/tasks.ts'
 import { defaultComparisonSeconds } from '../../../subjects/migration-changes.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 import type { ChangeFeed } from './feed.ts'
@@ -7,18 +8,18 @@ import { steadyMs } from './steady.ts'
 export class Comparison implements ChangeFeed {
   readonly detection = 'comparing'
   readonly #seconds: number
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
   constructor(seconds = defaultComparisonSeconds) {
     this.#seconds = seconds
   }
 
   async open(onChange: (folders: readonly DirtyFolder[]) => void): Promise<void> {
-    this.#timer = setInterval(() => onChange([everything()]), this.#seconds * 1_000)
+    this.#task = every('migrations.comparisons', () => onChange([everything()]), this.#seconds * 1_000)
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
   }
 }
 

@@ -1,9 +1,12 @@
 import { lstatSync, realpathSync, watch } from 'node:fs'
 import { isErrno } from '../../drivers/local-errors.ts'
+import type { StoreBounds } from '../../drivers/bounds.ts'
+import { StoreError } from '../../drivers/driver.ts'
+import { LocalGuard } from '../../drivers/local-guard.ts'
 import { openFolder, rawName } from '../../drivers/local-list.ts'
 import { LocalRoot } from '../../drivers/local-root.ts'
 import { DirtyFolders } from './dirty-folders.ts'
-import { EventCount } from './event-count.ts'
+import type { EventCount } from './event-count.ts'
 import {
   childOf,
   detach,
@@ -34,8 +37,10 @@ export interface FolderWatchOptions {
   readonly root: Buffer
   /** Folders that may be watched. */
   readonly maxWatches: number
-  /** Events that the system keeps for us; what comes beyond them is lost. */
-  readonly maxQueuedEvents: number
+  /** Where it may be; undefined for anywhere. */
+  readonly bounds?: StoreBounds | undefined
+  /** Of the kernel queue that the watches share with all others of this thread. */
+  readonly events: EventCount
   /** There are dirty folders. */
   readonly onDirty: () => void
   /** Nothing is told any more. */
@@ -58,7 +63,8 @@ export class FolderWatch {
   readonly #options: FolderWatchOptions
   readonly #root = newNode('')
   readonly #work: Generator<void>[] = []
-  readonly #events: EventCount
+  readonly #endSuspicion: () => void
+  readonly #guard: LocalGuard | undefined
   #local: LocalRoot
   #watches = 0
   #isWorking = false
@@ -70,8 +76,9 @@ export class FolderWatch {
 
   constructor(options: FolderWatchOptions) {
     this.#options = options
-    this.#events = new EventCount(options.maxQueuedEvents, () => this.#rescanSoon())
+    this.#endSuspicion = options.events.onSuspect(() => this.#rescanSoon())
     this.#local = new LocalRoot(options.root)
+    this.#guard = options.bounds && new LocalGuard(options.root, options.bounds, 'source')
   }
 
   /** Folders that are watched. */
@@ -84,7 +91,10 @@ export class FolderWatch {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#fail = reject
     try {
-      this.#local = new LocalRoot(realpathSync.native(this.#options.root, { encoding: 'buffer' }))
+      this.#guard?.requireRoot()
+      const real = realpathSync.native(this.#options.root, { encoding: 'buffer' })
+      this.#guard?.requireRootAt(real)
+      this.#local = new LocalRoot(real)
       this.#openTree(this.#root, resolve)
       await promise
     } catch (error) {
@@ -108,15 +118,18 @@ export class FolderWatch {
     })
   }
 
+  /** Nothing is told from now on. The watches end in slices of time, as the events of others must be read meanwhile. */
   close(): void {
+    if (this.#isClosed) return
     this.#isClosed = true
+    this.#endSuspicion()
     clearTimeout(this.#rescanTimer)
     for (const work of this.#work.splice(0)) work.return(undefined)
-    for (const _ of this.#closing(this.#root));
+    this.#begin(this.#closing(this.#root))
   }
 
   #onEvent(node: FolderNode, type: string, filename: Buffer | null): void {
-    this.#events.add()
+    this.#options.events.add()
     const folder = pathOf(this.#root, node)
     if (folder === undefined || this.#isClosed) return
     const name = filename?.toString('latin1')
@@ -216,7 +229,9 @@ export class FolderWatch {
     if (node.watcher === undefined && this.#watches >= maxWatches)
       throw new WatchError(`more than ${maxWatches} folders are not watched`, true)
     // Before it is watched: whatever takes its place from now on is told, and is another then.
-    node.identity = identityOf(lstatSync(absolute))
+    const found = lstatSync(absolute)
+    this.#guard?.requireEnterable(found)
+    node.identity = identityOf(found)
     // Another folder may stand here than the one that was watched: a watch belongs to a folder and not to its name.
     // What is told of the folder itself comes under the last segment of this path, and no child has an empty name.
     const path = Buffer.concat([absolute, Buffer.from('/')])
@@ -231,7 +246,8 @@ export class FolderWatch {
     const isGone = isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')
     if (isGone && node !== this.#root) return this.#forget(node)
     // It cannot be listed either, which the scan reports.
-    if (isErrno(error, 'EACCES') || isErrno(error, 'EPERM')) return markGap(node)
+    const isDenied = isErrno(error, 'EACCES') || isErrno(error, 'EPERM')
+    if (isDenied || (error instanceof StoreError && error.failure === 'permission')) return markGap(node)
     this.#fail(watchError(error))
   }
 
@@ -241,6 +257,8 @@ export class FolderWatch {
       if (at.children !== undefined) for (const child of at.children.values()) left.push(child)
       if (at.watcher === undefined) continue
       at.watcher.close()
+      // The queue gets an event for the end of each watch, which nobody is told of.
+      this.#options.events.add()
       at.watcher = undefined
       this.#watches--
       yield

@@ -1,6 +1,7 @@
 import type { Log } from '../../../broker/log.ts'
 import type { ChangeDetection, ChangeFeed } from './feed.ts'
 import type { KnownFailures } from './known-failures.ts'
+import type { CountedFirst } from './on-hold.ts'
 import { steadyMs } from './steady.ts'
 
 /** What changes need of the migration that is worked on. */
@@ -23,6 +24,8 @@ export interface ChangesOptions {
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures
+  /** Removals are counted first, by whom; undefined for a source that is watched, or a folder of this host. */
+  readonly countedFirst?: CountedFirst | undefined
   /** Name of the migration, for the log. */
   readonly migration: string
   readonly log: Log
@@ -34,7 +37,7 @@ export interface ChangesView {
   readonly reason: string | undefined
   /**
    * Age of the oldest change that is not at the target yet, in seconds; 0 when there is none. Where nobody tells of changes,
-   * or follows them, since the last moment of which it is known that all was found.
+   * or follows them, and until the first scan is over, since the last moment of which it is known that all was found.
    */
   readonly lagSeconds: number
   /** Changes that are not in the queue yet. */

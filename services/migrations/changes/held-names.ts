@@ -8,6 +8,19 @@ const maxTimerMs = 2 ** 31 - 1
 /** What is put off again comes back within this; it is no more written to when it does not. */
 const toldForMs = 5_000
 
+/**
+ * Names that are held at once, some 250 bytes each, and folders in place of more of them. They are looked through whenever
+ * one is added; usually there are as many as files that are being written to.
+ */
+const usualLimits = { names: 20_000, folders: 1_000 } as const
+
+/** A folder whose names there is no room for: all in it is looked at. */
+interface HeldFolder {
+  readonly untilMs: number
+  readonly scope: 'folder' | 'tree'
+  readonly sinceMs: number
+}
+
 interface Held {
   readonly folder: string
   readonly name: string
@@ -17,28 +30,46 @@ interface Held {
   change: { isTree: boolean; sinceMs: number } | undefined
 }
 
-/** Names that are not to be looked at for a while: changes of them are kept until then. */
+/**
+ * Names that are not to be looked at for a while: changes of them are kept until then. Where there is no room for a name,
+ * its folder is kept in its place, and where there is none for a folder, everything.
+ */
 export class HeldNames {
   readonly #held = new Map<string, Held>()
+  readonly #folders = new Map<string, HeldFolder>()
   readonly #onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void
+  readonly #onFolder: (folder: string, scope: HeldFolder['scope'], sinceMs: number) => void
+  readonly #limits: { readonly names: number; readonly folders: number }
   #timer: NodeJS.Timeout | undefined
   /** The name that was put off last of those that have waited for long, and when that was. */
   #late: { readonly key: string; readonly atMs: number } | undefined
 
-  /** @param onRelease called with what is dirty after all */
-  constructor(onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void) {
+  /**
+   * @param onRelease called with what is dirty after all
+   * @param onFolder the same of a folder; of the root with scope `tree` it is everything
+   */
+  constructor(
+    onRelease: (folder: string, name: string, isTree: boolean, sinceMs: number) => void,
+    onFolder: (folder: string, scope: 'folder' | 'tree', sinceMs: number) => void,
+    limits: { readonly names: number; readonly folders: number } = usualLimits,
+  ) {
     this.#onRelease = onRelease
+    this.#onFolder = onFolder
+    this.#limits = limits
   }
 
   /** Changes that are kept back. */
   get changes(): number {
-    return this.#held.values().reduce((sum, { change }) => sum + (change === undefined ? 0 : 1), 0)
+    return this.#held
+      .values()
+      .reduce((sum, { change }) => sum + (change === undefined ? 0 : 1), this.#folders.size)
   }
 
   /** When the oldest of them was seen; undefined without any. */
   get oldestMs(): number | undefined {
     const times = this.#held.values().flatMap(({ change }) => (change === undefined ? [] : [change.sinceMs]))
-    return times.reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
+    const all = [...times, ...this.#folders.values().map(({ sinceMs }) => sinceMs)]
+    return all.reduce((oldest: number | undefined, time) => Math.min(oldest ?? time, time), undefined)
   }
 
   /**
@@ -59,6 +90,11 @@ export class HeldNames {
       for (const name of names) {
         const key = keyOf(folder.folder, name)
         const held = this.#held.get(key)
+        if (held === undefined && this.#held.size >= this.#limits.names) {
+          // Without a time it has no change, and one that comes is looked at as any other.
+          if (Number.isFinite(untilMs)) this.#holdFolder(folder, isTree ? 'tree' : 'folder', untilMs)
+          continue
+        }
         const untilThen = Math.max(untilMs, held?.untilMs ?? 0)
         const change = Number.isFinite(untilMs)
           ? earlier(held?.change, { isTree, sinceMs: folder.sinceMs })
@@ -74,6 +110,18 @@ export class HeldNames {
       }
     }
     this.#wait()
+  }
+
+  #holdFolder({ folder, sinceMs }: DirtyFolder, scope: HeldFolder['scope'], untilMs: number): void {
+    const hasRoom = this.#folders.has(folder) || this.#folders.size < this.#limits.folders
+    const key = hasRoom ? folder : ''
+    const held = this.#folders.get(key)
+    this.#folders.set(key, {
+      // The first of its names decides: others that are put off all the time would keep it for ever.
+      untilMs: Math.min(untilMs, held?.untilMs ?? untilMs),
+      scope: !hasRoom || held?.scope === 'tree' ? 'tree' : scope,
+      sinceMs: Math.min(sinceMs, held?.sinceMs ?? sinceMs),
+    })
   }
 
   /** Keeps the change of a name that is held; false when it is not. */
@@ -96,6 +144,7 @@ export class HeldNames {
   close(): void {
     clearTimeout(this.#timer)
     this.#held.clear()
+    this.#folders.clear()
   }
 
   #free(held: Held): void {
@@ -106,13 +155,18 @@ export class HeldNames {
 
   #wait(): void {
     clearTimeout(this.#timer)
-    const next = this.#held
-      .values()
-      .reduce((earliest, { untilMs }) => Math.min(earliest, untilMs), Number.POSITIVE_INFINITY)
+    let next = Number.POSITIVE_INFINITY
+    for (const { untilMs } of this.#held.values()) next = Math.min(next, untilMs)
+    for (const { untilMs } of this.#folders.values()) next = Math.min(next, untilMs)
     if (!Number.isFinite(next)) return
     const waitMs = Math.min(Math.max(0, next - steadyMs()), maxTimerMs)
     this.#timer = setTimeout(() => {
       for (const held of [...this.#held.values()]) if (held.untilMs <= steadyMs()) this.#free(held)
+      for (const [folder, { untilMs, scope, sinceMs }] of [...this.#folders]) {
+        if (untilMs > steadyMs()) continue
+        this.#folders.delete(folder)
+        this.#onFolder(folder, scope, sinceMs)
+      }
       this.#wait()
     }, waitMs)
   }

@@ -1,5 +1,7 @@
-import { readFileSync, statfsSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { every, type Task } from '../../../broker/tasks.ts'
+import type { StoreBounds } from '../../drivers/bounds.ts'
 import { StoreError } from '../../drivers/driver.ts'
 import { localError } from '../../drivers/local-errors.ts'
 import { textFromPath } from '../../drivers/path-text.ts'
@@ -13,15 +15,6 @@ import type { FromWatchThread, ToWatchThread } from './watch-messages.ts'
  * (fs.inotify.max_user_watches) comes first.
  */
 export const maxWatches = 300_000
-
-/** What Linux has unless it is told otherwise. */
-const usualQueuedEvents = 16_384
-
-/**
- * How often everything is compared although changes are told, in milliseconds: writes through mapped memory and changes
- * below a mount point tell nothing.
- */
-export const rescanMs = 3_600_000
 
 /** File systems of other hosts or programs, by the number that the system knows them by: their changes tell us nothing. */
 const remoteFilesystems: Readonly<Record<number, string>> = {
@@ -69,14 +62,16 @@ export class LocalWatch implements ChangeFeed {
   readonly detection = 'watching'
   readonly #root: Buffer
   readonly #maxWatches: number
+  readonly #bounds: StoreBounds | undefined
   #thread: WatchThread | undefined
   #id = 0
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
-  /** @param root absolute */
-  constructor(root: Buffer, limit = maxWatches) {
+  /** @param root absolute @param bounds where it may be; undefined for anywhere */
+  constructor(root: Buffer, limit = maxWatches, bounds?: StoreBounds) {
     this.#root = root
     this.#maxWatches = limit
+    this.#bounds = bounds
   }
 
   async open(
@@ -91,7 +86,7 @@ export class LocalWatch implements ChangeFeed {
     signal.addEventListener('abort', abort, { once: true })
     this.#thread = WatchThread.share()
     this.#id = this.#thread.watch(
-      { root: this.#root, maxWatches: this.#maxWatches, maxQueuedEvents: maxQueuedEvents() },
+      { root: this.#root, maxWatches: this.#maxWatches, bounds: this.#bounds },
       {
         open: resolve,
         dirty: onChange,
@@ -101,7 +96,8 @@ export class LocalWatch implements ChangeFeed {
     try {
       await promise
       isOpen = true
-      this.#timer = setInterval(() => this.#thread?.rescan(this.#id), rescanMs)
+      // Writes through mapped memory and changes below a mount point are not reported.
+      this.#task = every('migrations.rescans', () => this.#thread?.rescan(this.#id))
     } catch (error) {
       await this.close()
       throw error
@@ -111,7 +107,7 @@ export class LocalWatch implements ChangeFeed {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     const thread = this.#thread
     this.#thread = undefined
     await thread?.unwatch(this.#id)
@@ -151,7 +147,7 @@ class WatchThread {
   }
 
   watch(
-    options: Pick<Extract<ToWatchThread, { type: 'watch' }>, 'root' | 'maxWatches' | 'maxQueuedEvents'>,
+    options: Pick<Extract<ToWatchThread, { type: 'watch' }>, 'root' | 'maxWatches' | 'bounds'>,
     listener: Listener,
   ): number {
     const id = ++this.#lastId
@@ -190,15 +186,5 @@ class WatchThread {
 
   #post(message: ToWatchThread): void {
     this.#worker.postMessage(message, [])
-  }
-}
-
-/** How many events the system keeps for a reader. */
-function maxQueuedEvents(): number {
-  try {
-    const limit = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
-    return limit > 0 ? limit : usualQueuedEvents
-  } catch {
-    return usualQueuedEvents
   }
 }

@@ -15,6 +15,19 @@ export interface Held extends Omit<HeldRemoval, 'path'> {
   readonly samples: readonly string[]
 }
 
+/**
+ * Decides about removals that a comparison of everything has counted before any of them is made: the next one makes those
+ * that are allowed.
+ */
+export interface CountedFirst {
+  begin(): void
+  /** Whether that is how it goes; limits that somebody has set are used up as removals are made. */
+  isOn(): boolean
+  allows(count: number, signal: AbortSignal): Promise<boolean>
+  /** What was allowed is made, or not to be made any more. */
+  end(): void
+}
+
 /** A live migration stops, as somebody has to approve of what it would remove. */
 export class RemovalsHeld extends Error {
   readonly held: Held
@@ -30,6 +43,8 @@ export class OnHold {
   readonly #fail: (error: RemovalsHeld) => void
   /** By path. */
   readonly #held = new Map<string, HeldRemoval>()
+  /** Of those for which there was no room: counted more than once rather than not at all. */
+  #rest = { files: 0, folders: 0, bytes: 0 }
   #sinceMs: number | undefined
   #endsMs: number | undefined
   #timer: NodeJS.Timeout | undefined
@@ -43,15 +58,34 @@ export class OnHold {
     return this.#sinceMs
   }
 
-  /** @param sinceMs when the change was seen that they came of */
-  add(removals: readonly HeldRemoval[], sinceMs: number): void {
+  /**
+   * @param sinceMs when the change was seen that they came of
+   * @param isCounted somebody decides about them when all are known (`take`); else the work fails soon
+   */
+  add(removals: readonly HeldRemoval[], sinceMs: number, isCounted: boolean): void {
     for (const removal of removals)
       if (this.#held.size < maxHeld || this.#held.has(removal.path)) this.#held.set(removal.path, removal)
+      else {
+        this.#rest.files += removal.files
+        this.#rest.folders += removal.folders
+        this.#rest.bytes += removal.bytes
+      }
     this.#sinceMs = Math.min(this.#sinceMs ?? sinceMs, sinceMs)
+    if (isCounted) return
     this.#endsMs ??= performance.now() + holdingMs
     clearTimeout(this.#timer)
     const leftMs = Math.max(0, Math.min(quietMs, this.#endsMs - performance.now()))
     this.#timer = setTimeout(() => this.#fail(new RemovalsHeld(this.#sum())), leftMs)
+  }
+
+  /** What was counted, and since when the oldest of it waits; undefined when there is nothing. None of it is held any more. */
+  take(): { readonly held: Held; readonly sinceMs: number } | undefined {
+    if (this.#sinceMs === undefined) return undefined
+    const taken = { held: this.#sum(), sinceMs: this.#sinceMs }
+    this.#held.clear()
+    this.#rest = { files: 0, folders: 0, bytes: 0 }
+    this.#sinceMs = undefined
+    return taken
   }
 
   close(): void {
@@ -60,7 +94,7 @@ export class OnHold {
 
   /** A file may be held by itself, and with a folder above it that went after it. */
   #sum(): Held {
-    const sum = { files: 0, folders: 0, bytes: 0 }
+    const sum = { ...this.#rest }
     const apart: HeldRemoval[] = []
     for (const removal of this.#held.values()) {
       const { path, files, folders, bytes } = removal
@@ -75,4 +109,5 @@ export class OnHold {
   }
 }
 
-const entriesIn = ({ files, folders }: HeldRemoval): number => files + folders
+export const entriesIn = ({ files, folders }: Pick<HeldRemoval, 'files' | 'folders'>): number =>
+  files + folders

@@ -2,7 +2,7 @@ import { longMs, steadyMs } from './steady.ts'
 
 /** What is written within so long needs one comparison. */
 const minPauseMs = 1_000
-/** After one there is none for so many times as long as it took. */
+/** After one there is none for so many times as long as it worked. */
 const pauseFactor = 10
 
 /**
@@ -13,6 +13,7 @@ export class OtherNames {
   readonly #compare: (sinceMs: number) => void
   #sinceMs: number | undefined
   #begunMs: number | undefined
+  #workedMs = 0
   #notBeforeMs = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -43,12 +44,18 @@ export class OtherNames {
     this.close()
     this.#sinceMs = undefined
     this.#begunMs = steadyMs()
+    this.#workedMs = 0
   }
 
-  /** Everything was compared. */
+  /** An item of the comparison that is under way was worked on for so long. */
+  worked(ms: number): void {
+    this.#workedMs += ms
+  }
+
+  /** Everything was compared. What of that was waiting, as for another try of a path, kept nobody from other work. */
   compared(): void {
     const now = steadyMs()
-    const tookMs = now - (this.#begunMs ?? now)
+    const tookMs = Math.min(now - (this.#begunMs ?? now), this.#workedMs)
     this.#notBeforeMs = now + Math.max(minPauseMs, pauseFactor * tookMs)
     this.#begunMs = undefined
     this.#schedule()

@@ -1,3 +1,4 @@
+import type { StoreBounds } from '../../drivers/bounds.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 
 /** To the thread that watches. `id` is the watched tree's. */
@@ -7,7 +8,7 @@ export type ToWatchThread =
       readonly id: number
       readonly root: Uint8Array
       readonly maxWatches: number
-      readonly maxQueuedEvents: number
+      readonly bounds: StoreBounds | undefined
     }
   /** What was told is taken over: more may be told. */
   | { readonly type: 'taken'; readonly id: number }

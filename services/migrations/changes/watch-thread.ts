@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { EventCount } from './event-count.ts'
 import { FolderWatch } from './folder-watch.ts'
 import { WatchError } from './watch-error.ts'
 import type { FromWatchThread, ToWatchThread } from './watch-messages.ts'
@@ -17,6 +18,7 @@ const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
 const watched = new Map<number, Watched>()
+const events = new EventCount()
 
 port.on('message', (message: ToWatchThread) => {
   switch (message.type) {
@@ -46,6 +48,7 @@ async function begin({ id, root, ...limits }: Extract<ToWatchThread, { type: 'wa
   const watch = new FolderWatch({
     root: Buffer.from(root),
     ...limits,
+    events,
     onDirty: () => tell(id),
     onEnd: (error) => {
       watched.delete(id)

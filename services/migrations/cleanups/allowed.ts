@@ -1,6 +1,5 @@
 import type { Collection } from '../../../broker/collection.ts'
-import { GantryError } from '../../../subjects/errors.ts'
-import { invalidField } from '../invalid.ts'
+import { GantryError, notAccepted } from '../../../subjects/errors.ts'
 import { targetsOf } from '../mappings/frozen.ts'
 import { areNested, storePlace } from '../overlap.ts'
 import type { PlaceDependencies } from '../places.ts'
@@ -17,16 +16,17 @@ export function whyNotCleaned({
   targetMatch,
 }: Pick<MigrationRecord, 'kind' | 'links' | 'targetMatch'>): string | undefined {
   if (kind !== 'once')
-    return `goes with one-time migrations; one that is ${kind} still needs what it has copied`
+    return `is only for one-time migrations; one that is ${kind} still needs what it has copied`
   if (targetMatch !== undefined)
-    return 'does not go with targetMatch: what is gone from the source would be deleted at the target'
-  if (links === 'follow') return 'does not go with links=follow: what links lead to may be needed elsewhere'
+    return 'cannot be combined with targetMatch: what is gone from the source would be deleted at the target'
+  if (links === 'follow')
+    return 'cannot be combined with links=follow: what links lead to may be needed elsewhere'
   return undefined
 }
 
 /**
  * Asked before a cleanup and all the time while it goes on.
- * @throws GantryError INVALID_INPUT, NOT_ALLOWED_IN_STATE with what is in the way
+ * @throws GantryError NOT_ACCEPTED, NOT_ALLOWED_IN_STATE with what is in the way
  */
 export async function requireCleanable(
   dependencies: CleanablesDependencies,
@@ -34,7 +34,7 @@ export async function requireCleanable(
 ): Promise<void> {
   const { migrationId, state, source, path, target } = record
   const reason = whyNotCleaned(record)
-  if (reason !== undefined) throw invalidField('migrationId', `is ${migrationId}; a cleanup ${reason}`)
+  if (reason !== undefined) throw notAccepted('migrationId', `is ${migrationId}; a cleanup ${reason}`)
   if (state !== 'COMPLETED')
     throw refused(`${migrationId} is ${state}: its source is cleaned up when it is COMPLETED`)
   const from = await storePlace(dependencies, source, path)

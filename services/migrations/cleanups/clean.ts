@@ -1,9 +1,11 @@
 import { GantryError } from '../../../subjects/errors.ts'
 import { plural } from '../../../subjects/plural.ts'
+import type { StoreBounds } from '../../drivers/bounds.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
 import type { CleaningStep } from '../engine/walk/clean.ts'
 import { encodeFolder } from '../engine/walk/walk-folder.ts'
 import type { MigrationRecord } from '../record.ts'
+import { Roots } from '../roots.ts'
 import { walkAll } from '../walks/walk-all.ts'
 import type { JobOutcome, Work } from '../walks/walk-jobs.ts'
 import { type CleanablesDependencies, requireCleanable } from './allowed.ts'
@@ -11,6 +13,7 @@ import type { CleanupRecord } from './record.ts'
 
 export interface CleaningOptions {
   readonly cleanables: CleanablesDependencies
+  readonly bounds: StoreBounds | undefined
   readonly mover: Pick<Mover, 'clean' | 'walksAtOnce'>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   /** See `walkAll`. */
@@ -22,7 +25,7 @@ const lookAgainMs = 1_000
 
 /** All of a cleanup. Throws GantryErrors when it must not begin, or not go on. */
 export async function clean(
-  { cleanables, mover, resolve, folder }: CleaningOptions,
+  { cleanables, mover, bounds, resolve, folder }: CleaningOptions,
   { migrationId, internalId, dryRun, onlyIfAll }: CleanupRecord,
   { take, counts, signal }: Work,
 ): Promise<JobOutcome> {
@@ -39,7 +42,18 @@ export async function clean(
       looked = { atMs: performance.now(), migration: look() }
     return looked.migration
   }
-  const spec = await resolve(await lookAgain())
+  const migration = await lookAgain()
+  const resolved = await resolve(migration)
+  // Nothing goes from a folder that took the place of the source, or because of one that took that of the target.
+  const ended = new AbortController()
+  using roots = await Roots.watch(
+    resolved,
+    migration,
+    { isTorn: false },
+    (reason) => ended.abort(reason),
+    bounds,
+  )
+  const spec = { ...resolved, ...roots.spec }
   const walk = (step: CleaningStep) =>
     walkAll({
       start: [encodeFolder({ path: Buffer.alloc(0), side: 'unknown' })],
@@ -50,7 +64,7 @@ export async function clean(
         await mover.clean(spec, step, folders, tell, stop)
       },
       take,
-      signal,
+      signal: AbortSignal.any([signal, ended.signal]),
     })
   if (dryRun || onlyIfAll) await walk('look')
   if (dryRun) return { status: 'COMPLETE' }

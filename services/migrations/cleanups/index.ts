@@ -1,4 +1,5 @@
 import { type CleanupReport, cleanupReportNames, cleanupReports } from '../../../subjects/cleanup-terms.ts'
+import type { Owners } from '../../../broker/owners.ts'
 import type { cleanups } from '../../../subjects/cleanups.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
@@ -12,6 +13,7 @@ import { type CleanablesDependencies, requireCleanable } from './allowed.ts'
 import { type CleanupRecord, newCleanup, publicCleanup } from './record.ts'
 
 export interface CleanupDependencies {
+  readonly owners: Owners
   readonly records: KeptRecords<CleanupRecord>
   readonly reports: ReportStore<CleanupReport>
   readonly jobs: Pick<WalkJobs<CleanupRecord, CleanupReport>, 'cancel' | 'countsOf' | 'wake'>
@@ -21,17 +23,13 @@ export interface CleanupDependencies {
 }
 
 export function cleanupHandlers(dependencies: CleanupDependencies): Handlers<typeof cleanups> {
-  const { records, jobs, findMigration, cleanables } = dependencies
+  const { records, findMigration, cleanables } = dependencies
   const known = jobHandlers({ name: 'cleanup', ...dependencies, view: publicCleanup })
   return {
-    create: async ({ migrationId, dryRun = false, onlyIfAll = false }) => {
+    create: async ({ migrationId, dryRun = false, onlyIfAll = false }, { caller }) => {
       const migration = await findMigration(migrationId)
       await requireCleanable(cleanables, migration)
-      await known.forgetOldest()
-      const record = newCleanup(migration, { dryRun, onlyIfAll })
-      await records.create(record.id, record)
-      jobs.wake()
-      return known.shown(record)
+      return known.make(caller, newCleanup(migration, { dryRun, onlyIfAll }))
     },
     list: ({ migrationId, ...page }) =>
       known.list(page, (record) => migrationId === undefined || record.migrationId === migrationId),

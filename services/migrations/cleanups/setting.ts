@@ -1,6 +1,6 @@
+import { notAccepted } from '../../../subjects/errors.ts'
 import type { Input } from '../../../subjects/contract.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
-import { invalidField } from '../invalid.ts'
 import type { MigrationRecord } from '../record.ts'
 import { whyNotCleaned } from './allowed.ts'
 
@@ -13,7 +13,7 @@ type Cleanup = MigrationRecord['cleanup']
 /**
  * When the source is to be cleaned up by itself; undefined for never.
  * @param before what held until now, and holds where nothing else is asked
- * @throws GantryError INVALID_INPUT
+ * @throws GantryError NOT_ACCEPTED
  */
 export function cleanupOf(
   asked: Asked,
@@ -23,16 +23,16 @@ export function cleanupOf(
   const { deletionMode, delayedDeletionPeriod, autoSourceCleanupEnabled } = asked
   const mode = deletionMode ?? (autoSourceCleanupEnabled === true ? 'IMMEDIATE_DELETION' : modeOf(before))
   if (autoSourceCleanupEnabled === false && mode !== 'NO_DELETION')
-    throw invalidField('autoSourceCleanupEnabled', `does not go with deletionMode=${mode}`)
+    throw notAccepted('autoSourceCleanupEnabled', `cannot be combined with deletionMode=${mode}`)
   if (mode !== 'DELAYED_DELETION' && delayedDeletionPeriod !== undefined)
-    throw invalidField('delayedDeletionPeriod', 'goes with deletionMode=DELAYED_DELETION')
+    throw notAccepted('delayedDeletionPeriod', 'is only for deletionMode=DELAYED_DELETION')
   if (mode === 'NO_DELETION') return undefined
   const reason = whyNotCleaned(migration)
-  if (reason !== undefined) throw invalidField('deletionMode', reason)
+  if (reason !== undefined) throw notAccepted('deletionMode', reason)
   if (mode === 'IMMEDIATE_DELETION') return { afterSeconds: 0 }
   const afterSeconds = delayedDeletionPeriod ?? before?.afterSeconds
   if (afterSeconds === undefined)
-    throw invalidField('delayedDeletionPeriod', 'is required with deletionMode=DELAYED_DELETION')
+    throw notAccepted('delayedDeletionPeriod', 'is required with deletionMode=DELAYED_DELETION')
   return { afterSeconds }
 }
 

@@ -1,5 +1,7 @@
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Owners } from '../../../broker/owners.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import { emission, type Events } from '../../../broker/events.ts'
 import type { Log } from '../../../broker/log.ts'
 import { cleanupReports } from '../../../subjects/cleanup-terms.ts'
@@ -8,6 +10,7 @@ import { type CleanupRow, cleanupHead, reported } from '../engine/walk/clean.ts'
 import { Collected } from '../engine/walk/findings.ts'
 import type { MigrationRecord } from '../record.ts'
 import { forgetJobsOf } from '../walks/forget-jobs.ts'
+import { hasEnded } from '../walks/job-record.ts'
 import { KeptRecords } from '../walks/kept-records.ts'
 import { ReportStore } from '../walks/reports.ts'
 import { WalkJobs } from '../walks/walk-jobs.ts'
@@ -18,6 +21,8 @@ import { CleanupRecord, publicCleanup } from './record.ts'
 
 export interface CleanupsOptions extends CleaningOptions {
   readonly connection: NatsConnection
+  readonly owners: Owners
+  readonly journals: RecordJournals
   readonly events: Events
   /** @throws GantryError NOT_FOUND */
   readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
@@ -26,8 +31,15 @@ export interface CleanupsOptions extends CleaningOptions {
 
 /** Opens the cleanups; `jobs` works on them, `due` begins those whose time has come, `forgetOf` forgets those of a migration. */
 export async function startCleanups(options: CleanupsOptions) {
-  const { connection, events, folder, cleanables, log } = options
-  const stored = { bucket: 'cleanups', schema: CleanupRecord, version: 1, events }
+  const { connection, journals, events, folder, cleanables, log } = options
+  const stored = {
+    bucket: 'cleanups',
+    schema: CleanupRecord,
+    version: 1,
+    events,
+    journals,
+    inDoubt: cancelled,
+  }
   // Each view of a migration tells of its cleanups.
   const records = new KeptRecords(await Collection.open(connection, stored))
   const reports = new ReportStore(folder, {
@@ -62,6 +74,17 @@ export async function startCleanups(options: CleanupsOptions) {
     forgetOf: (internalId: string) => forgetJobsOf(known, internalId),
   }
 }
+
+/** Nobody knows whether it was cancelled, and it removes files. */
+const cancelled = (record: CleanupRecord): CleanupRecord =>
+  hasEnded(record)
+    ? record
+    : {
+        ...record,
+        status: 'CANCELLED',
+        finished: new Date().toISOString(),
+        message: 'Its stored record may be outdated: start a new cleanup',
+      }
 
 /** What was removed stays removed; what was kept is looked at again. */
 function stillTrue(line: string) {

@@ -1,7 +1,8 @@
 import type { ChildBatch } from './items/children.ts'
 import type { ItemResult } from './run/counts.ts'
 import { kindOf } from './items/items.ts'
-import type { Batch, ItemJob, Job } from './threads/jobs.ts'
+import type { EngineThreadOptions } from './threads/engine-thread.ts'
+import type { Batch, ItemJob, Job, Reply } from './threads/jobs.ts'
 import { LargeFiles, resultOf, type Share, weightOf } from './large-files.ts'
 import { noWeight, ThreadPool, type PoolLog, type Urgency } from './threads/pool.ts'
 import { firstGeneration, type MoveSpec } from './run/run.ts'
@@ -10,13 +11,14 @@ import type { Comparison } from './walk/compare.ts'
 import type { Findings } from './walk/findings.ts'
 import type { Match } from './walk/match.ts'
 import type { PlanBy } from './walk/plan-by.ts'
+import { hasEndedThreads, unlessThreadEnds } from './thread-ends.ts'
 
 export type { ChildBatch, ItemResult, MoveSpec }
 export type { Counts, Failure } from './run/counts.ts'
 export type { Urgency } from './threads/pool.ts'
 export { ComesAgain } from './large-files.ts'
 
-export interface MoverOptions {
+export interface MoverOptions extends EngineThreadOptions {
   readonly threads?: number
   readonly log: PoolLog
 }
@@ -30,9 +32,9 @@ export class Mover implements AsyncDisposable {
   readonly #large: LargeFiles
 
   /** @param options `threads`: default one for each core */
-  constructor({ threads, log }: MoverOptions) {
-    this.#pool = new ThreadPool({ threads, log, entry: new URL('./threads/thread.ts', import.meta.url) })
-    this.#large = new LargeFiles({ pool: this.#pool, log })
+  constructor(options: MoverOptions) {
+    this.#pool = new ThreadPool({ ...options, entry: new URL('./threads/thread.ts', import.meta.url) })
+    this.#large = new LargeFiles({ pool: this.#pool, log: options.log })
   }
 
   /** How urgent the jobs of a migration (a spec's `id`) are from now on; those that wait keep their place. */
@@ -43,8 +45,8 @@ export class Mover implements AsyncDisposable {
   /**
    * Lists the folders of a region item and makes them at the target, or compares those of a reconcile item with it. What is found comes as batches of encoded items,
    * eight batches at once at most; resolves when every `publish` has resolved, rejects when one has rejected. Rejects
-   * also with the signal's reason, when the thread ended, and when a driver cannot be opened (GantryError
-   * INVALID_INPUT); such an item is to come again.
+   * also with the signal's reason, and when a driver cannot be opened (GantryError INVALID_INPUT); such an item is to come
+   * again. Where the thread ended, the result is the same item to be tried again, and after the third time failures.
    * @param redelivered a worker that was killed may have had the item: what it left under temporary names in the item's
    *   folders is removed
    */
@@ -56,17 +58,25 @@ export class Mover implements AsyncDisposable {
     redelivered = false,
   ): Promise<ItemResult> {
     const isScan = kindOf(item) === 'region'
-    const hasLeftovers = redelivered || (isScan && spec.generation > firstGeneration)
+    // It was begun from the start again.
+    if (isScan) await this.#large.forgetOlder(spec)
+    const hasLeftovers = redelivered || hasEndedThreads(item) || (isScan && spec.generation > firstGeneration)
     const kind = isScan ? 'scan' : 'reconcile'
     const job = { kind, ...this.#itemJob(spec, item, hasLeftovers) } as const
-    return resultOf(
-      await this.#pool.run(job, {
+    return this.#surviving(job, (isAlone) =>
+      this.#pool.run(job, {
         signal,
         priority: isScan ? 'scans' : 'changes',
         publish: storing(publish),
         weight: weightOf(spec),
+        isAlone,
       }),
     )
+  }
+
+  /** Has an item done, in a thread of its own if it has ended one before. */
+  #surviving(job: ItemJob, run: (isAlone: boolean) => Promise<Reply>): Promise<ItemResult> {
+    return unlessThreadEnds(job, async () => resultOf(await run(hasEndedThreads(job.item))))
   }
 
   /**
@@ -84,11 +94,15 @@ export class Mover implements AsyncDisposable {
     const kind = kindOf(item)
     if (kind === 'large') {
       const job = this.#itemJob(spec, item, redelivered)
-      return this.#large.transfer(job, signal, share)
+      return unlessThreadEnds(job, () => this.#large.transfer(job, signal, share))
     }
-    if (kind === 'parts') return this.#large.copyParts(spec, item, signal)
-    const job = { kind: 'transfer', ...this.#itemJob(spec, item, redelivered) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec) }))
+    if (kind === 'parts')
+      return unlessThreadEnds({ spec, item }, () => this.#large.copyParts(spec, item, signal))
+    const hasLeftovers = redelivered || hasEndedThreads(item)
+    const job = { kind: 'transfer', ...this.#itemJob(spec, item, hasLeftovers) } as const
+    return this.#surviving(job, (isAlone) =>
+      this.#pool.run(job, { signal, priority: 'files', weight: weightOf(spec), isAlone }),
+    )
   }
 
   /**
@@ -101,13 +115,23 @@ export class Mover implements AsyncDisposable {
     publish: (children: ChildBatch) => Promise<void>,
     signal: AbortSignal,
   ): Promise<ItemResult> {
+    // Another worker had copied what was left of large files here.
+    await this.forget(spec.id)
     const job = { kind: 'folders', ...this.#itemJob(spec, item, false) } as const
-    return resultOf(await this.#pool.run(job, { signal, priority: 'files', publish: storing(publish) }))
+    return this.#surviving(job, (isAlone) =>
+      this.#pool.run(job, { signal, priority: 'files', publish: storing(publish), isAlone }),
+    )
   }
 
   /** Removes what died writers of an item left under construction: nobody will go on with it. Rejects as `scan` does. */
   async sweep(spec: MoveSpec, item: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.forget(spec.id)
     await this.#pool.run({ kind: 'sweep', ...this.#itemJob(spec, item, true) }, { signal, priority: 'files' })
+  }
+
+  /** Removes what was left of large files of a migration (a spec's `id`) when it was stopped: nobody will go on with it. */
+  async forget(id: string): Promise<void> {
+    await this.#large.forget(id)
   }
 
   /** Walks so many folders at once, one in each thread. */

@@ -6,6 +6,13 @@ import { newRemovalBudget, RemovalBudgetView } from '../engine/run/removal-budge
  */
 export const windowMs = 3_600_000
 
+/**
+ * What a comparison with a source of another host removes without asking, where the migration has no limit of its own: such
+ * a source may be emptied, or answer with less than it has, and is still the same store. So few a person can look through;
+ * more than half of a target goes by mistake, most often.
+ */
+export const unasked = { entries: 20, percent: 50 } as const
+
 /** What may be removed within the window without anybody's approval. */
 export interface GuardSettings {
   readonly maxDeletions?: number
@@ -30,6 +37,8 @@ export class RemovalGuard {
   #settings: GuardSettings
   #entries: number | undefined
   #grant: { readonly atMs: number; readonly count: number } | undefined
+  /** What `removed` may come to where removals are counted before they are made. */
+  #counted: number | undefined
 
   constructor(settings: GuardSettings, nowMs: number) {
     this.#settings = settings
@@ -53,11 +62,40 @@ export class RemovalGuard {
     this.look(nowMs)
   }
 
+  /** The target was counted; the settings may have changed meanwhile. */
+  counted(entries: number, nowMs: number): void {
+    this.#entries = entries
+    this.look(nowMs)
+  }
+
   /** Somebody approved of so many: the window begins now, and has room for them. */
   approve(count: number, nowMs: number): void {
     this.#grant = { atMs: nowMs, count }
     this.#samples = []
     this.look(nowMs)
+  }
+
+  /** Without limits in the settings, nothing is removed until it was counted and allowed. */
+  countFirst(nowMs: number): void {
+    this.#counted ??= this.#view.removed
+    this.look(nowMs)
+  }
+
+  get countsFirst(): boolean {
+    const { maxDeletions, maxDeletionPercent } = this.#settings
+    return this.#counted !== undefined && (maxDeletions ?? maxDeletionPercent) === undefined
+  }
+
+  /** So many more may be removed, as they were counted; of those that were allowed before, none. */
+  allow(count: number, nowMs: number): void {
+    this.#counted = this.#view.removed + count
+    this.look(nowMs)
+  }
+
+  /** What somebody approved of that was counted before. */
+  approved(nowMs: number): number {
+    const { atMs, count } = this.#grant ?? { atMs: -Infinity, count: 0 }
+    return atMs > nowMs - windowMs ? count : 0
   }
 
   /** What may still be removed with these settings; Infinity without a limit. */
@@ -72,7 +110,8 @@ export class RemovalGuard {
     const begin = this.#samples.findLastIndex(({ atMs }) => atMs <= nowMs - windowMs)
     if (begin > 0) this.#samples.splice(0, begin)
     const limit = this.#limit(this.#settings, this.#entries, nowMs)
-    this.#view.allow(limit === undefined ? undefined : (this.#samples[0]?.removed ?? 0) + limit)
+    const total = limit === undefined ? undefined : (this.#samples[0]?.removed ?? 0) + limit
+    this.#view.allow(this.countsFirst ? this.#counted : total)
   }
 
   #limit(
@@ -86,7 +125,6 @@ export class RemovalGuard {
         : Math.floor((entries * maxDeletionPercent) / 100)
     const limits = [maxDeletions, share].filter((limit) => limit !== undefined)
     if (limits.length === 0) return undefined
-    const isGranted = this.#grant !== undefined && this.#grant.atMs > nowMs - windowMs
-    return Math.max(Math.min(...limits), isGranted ? (this.#grant?.count ?? 0) : 0)
+    return Math.max(Math.min(...limits), this.approved(nowMs))
   }
 }

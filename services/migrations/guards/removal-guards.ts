@@ -1,6 +1,7 @@
 import type { Collection } from '../../../broker/collection.ts'
 import type { Log } from '../../../broker/log.ts'
-import type { Held } from '../changes/on-hold.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
+import type { CountedFirst, Held } from '../changes/on-hold.ts'
 import type { Live } from '../engine/run/run.ts'
 import type { MoveSpec } from '../engine/mover.ts'
 import { percentOf } from '../plans/guard.ts'
@@ -8,7 +9,7 @@ import { planAll, Planned, type Planning } from '../plans/plan-walk.ts'
 import { trashOf } from '../plans/match-target.ts'
 import { type MigrationRecord, workIdOf } from '../record.ts'
 import { happen } from '../transition.ts'
-import { RemovalGuard, windowMs } from './removal-guard.ts'
+import { RemovalGuard, unasked, windowMs } from './removal-guard.ts'
 
 export interface RemovalGuardsOptions {
   readonly records: Collection<typeof MigrationRecord>
@@ -17,9 +18,6 @@ export interface RemovalGuardsOptions {
   readonly spillFolder: string
   readonly log: Log
 }
-
-/** So often what was removed before the window is let go of. */
-const lookEveryMs = 60_000
 
 interface Guarded {
   readonly workId: string
@@ -33,7 +31,7 @@ export class RemovalGuards {
   readonly #options: RemovalGuardsOptions
   /** By internal id. */
   readonly #guarded = new Map<string, Guarded>()
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
 
   constructor(options: RemovalGuardsOptions) {
     this.#options = options
@@ -43,11 +41,11 @@ export class RemovalGuards {
     const look = () => {
       for (const { guard } of this.#guarded.values()) guard.look(performance.now())
     }
-    this.#timer = setInterval(look, lookEveryMs).unref()
+    this.#task = every('removals.guards', look)
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#task?.stop()
   }
 
   /** How a live migration removes, for the engine. */
@@ -82,6 +80,38 @@ export class RemovalGuards {
     return guard.left(record.removals ?? {}, record.entriesAtTarget, nowMs)
   }
 
+  /** How removals are counted before they are made, for a live migration whose source is compared from another host. */
+  countingFirst(record: MigrationRecord, spec: MoveSpec): CountedFirst {
+    const { guard } = this.#of(record)
+    return {
+      begin: () => guard.countFirst(performance.now()),
+      isOn: () => guard.countsFirst,
+      allows: async (count, signal) => {
+        const isFew = count <= Math.max(unasked.entries, guard.approved(performance.now()) - guard.removed)
+        if (!isFew && !(await this.#isMinorPart(record, spec, count, signal))) return false
+        guard.allow(count, performance.now())
+        return true
+      },
+      end: () => guard.allow(0, performance.now()),
+    }
+  }
+
+  /** Whether so many are not more than the share of the target that goes without asking. */
+  async #isMinorPart(
+    record: MigrationRecord,
+    spec: MoveSpec,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { mover, spillFolder } = this.#options
+    const planned = new Planned()
+    // A match looks into what is at the target only, which is what this is about.
+    await planAll(mover, spec, { by: { as: 'match' }, planned, spillFolder, signal })
+    const { entriesAtTarget } = planned.counts
+    this.#of(record).guard.counted(entriesAtTarget, performance.now())
+    return percentOf(count, entriesAtTarget) <= unasked.percent
+  }
+
   /**
    * Everything was compared: what the target has is counted, if that is due, which a share is of. Resolves when it is
    * noted; never rejects.
@@ -93,12 +123,12 @@ export class RemovalGuards {
     if (guarded.countedMs !== undefined && nowMs < guarded.countedMs + windowMs) return
     guarded.countedMs = nowMs
     const { records, mover, spillFolder, log } = this.#options
-    const { migrationId, removals } = record
+    const { migrationId } = record
     try {
       const planned = new Planned()
       await planAll(mover, spec, { by: { as: 'scan' }, planned, spillFolder, signal })
       const { entriesAtTarget } = planned.counts
-      guarded.guard.set(removals, entriesAtTarget, performance.now())
+      guarded.guard.counted(entriesAtTarget, performance.now())
       await records.update(migrationId, (current) =>
         workIdOf(current) === guarded.workId ? { ...current, entriesAtTarget } : undefined,
       )
@@ -125,7 +155,9 @@ export class RemovalGuards {
       files,
       folders,
       bytes,
-      ...(entries === undefined ? {} : { percent: percentOf(files + folders, entries) }),
+      ...(entries === undefined
+        ? {}
+        : { percent: percentOf(files + folders, entries), entriesAtTarget: entries }),
       removedWithinHour: guard.removed,
       samples: [...samples],
       time: new Date().toISOString(),

@@ -1,25 +1,27 @@
+import type { Owned } from '../../../broker/owners.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { GantryError, notAccepted } from '../../../subjects/errors.ts'
+import { product } from '../../../subjects/names.ts'
 import { maxPathMappings, type PathMapping } from '../../../subjects/path-mapping-model.ts'
 import type { pathMappings as pathMappingContracts } from '../../../subjects/path-mappings.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
-import { invalidField } from '../invalid.ts'
 import { onlySource, requirePlaces } from '../places.ts'
 import type { MigrationRecord } from '../record.ts'
 import { collide, overlapping } from './conflicts.ts'
 import { applicable, type Moved } from './frozen.ts'
+import { publicMapping, type StoredMapping } from './record.ts'
 
 type Asked = Pick<MigrationRecord, 'migrationId'> & Pick<Moved, 'path' | 'source' | 'target'>
 
 /** What would lead a migration, and the other migrations that it would collide with. */
 function checkMappings(
-  mappings: readonly PathMapping[],
+  mappings: readonly StoredMapping[],
   others: readonly MigrationRecord[],
   { migrationId, ...asked }: Asked,
 ): { pathMappings: PathMapping[]; conflicting: string[] } {
-  const pathMappings = applicable(mappings, asked)
+  const pathMappings = applicable(mappings.map(publicMapping), asked)
   const conflicting = others
     .filter((other) => other.migrationId !== migrationId && collide({ ...asked, pathMappings }, other))
     .map((other) => other.migrationId)
@@ -29,17 +31,17 @@ function checkMappings(
 
 /**
  * The mappings that a migration takes over when it is made, or reset with them.
- * @throws GantryError ALREADY_EXISTS when another migration writes to the same place from elsewhere, INVALID_INPUT for more
+ * @throws GantryError ALREADY_EXISTS when another migration writes to the same place from elsewhere, NOT_ACCEPTED for more
  *   than a migration can have
  */
 export function mappingsOfNew(
-  mappings: readonly PathMapping[],
+  mappings: readonly StoredMapping[],
   others: readonly MigrationRecord[],
   asked: Asked,
 ): PathMapping[] {
   const { pathMappings, conflicting } = checkMappings(mappings, others, asked)
   if (pathMappings.length > maxPathMappings) {
-    throw invalidField('path', `has ${pathMappings.length} path mappings; the most are ${maxPathMappings}`)
+    throw notAccepted('path', `has ${pathMappings.length} path mappings; the most are ${maxPathMappings}`)
   }
   if (conflicting.length === 0) return pathMappings
   throw new GantryError(
@@ -50,9 +52,15 @@ export function mappingsOfNew(
 }
 
 export function mappingHandlers(dependencies: MigrationDependencies): Handlers<typeof pathMappingContracts> {
-  const { records, mappings } = dependencies
+  const { records, mappings, owners } = dependencies
+  const owned: Owned = {
+    limit: 'maxMappings',
+    what: 'path mappings',
+    fix: `delete some with "${product} path-mappings delete"`,
+    count: (owner) => mappings.sizeOfGroup(owner),
+  }
   return {
-    create: async (input) => {
+    create: async (input, { caller }) => {
       const { pathMappingId: id = `mapping-${crypto.randomUUID().slice(0, 8)}`, description = '' } = input
       const { sourceFileSystem, targetFileSystem } = input
       await requirePlaces(dependencies, sourceFileSystem, targetFileSystem)
@@ -72,7 +80,9 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
           { details: { pathMappingId: other.id } },
         )
       }
-      await mappings.create(id, mapping)
+      await owners.make(caller, owned, (owner) =>
+        mappings.create(id, { ...mapping, ...(owner === undefined ? {} : { owner }) }),
+      )
       return mapping
     },
     list: async ({
@@ -80,19 +90,21 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
       targetFileSystemName: target,
       limit = maxPageLength,
       after,
-    }) =>
-      (await mappings.all(after))
-        .filter(
-          ({ sourceFileSystem, targetFileSystem }) =>
-            (source === undefined || sourceFileSystem === source) &&
-            (target === undefined || targetFileSystem === target),
-        )
-        .slice(0, limit),
+    }) => {
+      const page = await mappings.list({
+        after,
+        limit,
+        where: ({ sourceFileSystem, targetFileSystem }) =>
+          (source === undefined || sourceFileSystem === source) &&
+          (target === undefined || targetFileSystem === target),
+      })
+      return page.map(publicMapping)
+    },
     get: async ({ pathMappingId }) => {
       const mapping = await mappings.get(pathMappingId)
       if (mapping === undefined)
         throw new GantryError('NOT_FOUND', `there is no path mapping ${pathMappingId}`)
-      return mapping
+      return publicMapping(mapping)
     },
     delete: async ({ pathMappingId }) => {
       await mappings.delete(pathMappingId)

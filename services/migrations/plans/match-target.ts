@@ -44,6 +44,7 @@ export async function matchTarget(
     folders: counts.foldersToDelete,
     bytes: counts.bytesToDelete,
     percent: percentIn(counts),
+    entriesAtTarget: counts.entriesAtTarget,
     time: new Date().toISOString(),
   }
   const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)

@@ -1,13 +1,12 @@
 import { emission } from '../../../broker/events.ts'
 import type { Handlers, Input } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { GantryError, notAccepted } from '../../../subjects/errors.ts'
 import { migrationEvents } from '../../../subjects/migration-events.ts'
 import type { migrations } from '../../../subjects/migrations.ts'
 import type { Planned } from '../creations.ts'
 import type { Figures } from '../figures.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, targetsOf } from '../mappings/frozen.ts'
-import { invalidField } from '../invalid.ts'
 import { areNested, storePlace } from '../overlap.ts'
 import { factOf, type MigrationRecord } from '../record.ts'
 import type { MigrationKind } from '../states.ts'
@@ -17,7 +16,7 @@ type Settings = Pick<Input<(typeof migrations)['create']>, 'maxDeletions' | 'max
 
 /**
  * How a migration deletes at its target, with what is asked changed: in `targetMatch` what is there only, in `removals` what
- * a live one removes as its source does. @throws GantryError INVALID_INPUT
+ * a live one removes as its source does. @throws GantryError NOT_ACCEPTED
  */
 export function deletionsOf(
   { maxDeletions, maxDeletionPercent, trash }: Settings,
@@ -32,18 +31,18 @@ export function deletionsOf(
   if (targetMatch !== undefined) return { targetMatch: { ...targetMatch, ...settings } }
   const [given] = Object.keys(settings)
   if (given === undefined) return {}
-  if (kind !== 'live') throw invalidField(given, 'goes with targetMatch=true, or with a live migration')
+  if (kind !== 'live') throw notAccepted(given, 'is only for targetMatch=true, or for a live migration')
   return { removals: { ...removals, ...settings } }
 }
 
-/** @throws GantryError INVALID_INPUT when a target cannot keep what is deleted */
+/** @throws GantryError NOT_ACCEPTED when a target cannot keep what is deleted */
 export async function requireTrash(
   { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
   target: string,
   { trash = false }: Settings,
 ): Promise<void> {
   if (trash && (await localFolder(target, '/')) === undefined)
-    throw invalidField('trash', `needs a target that is a folder of a host; ${target} would have to copy`)
+    throw notAccepted('trash', `needs a target that is a folder of a host; ${target} would have to copy`)
 }
 
 type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
@@ -53,7 +52,7 @@ const removes = ({ kind, targetMatch }: Planned): boolean => kind === 'live' || 
 
 /**
  * What one migration brings is only at the target for another, which must not delete it.
- * @throws GantryError INVALID_INPUT when a live migration, or one with `targetMatch`, and another one write to the same place
+ * @throws GantryError NOT_ACCEPTED when a live migration, or one with `targetMatch`, and another one write to the same place
  */
 export async function requireOwnTarget(
   dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
@@ -75,34 +74,31 @@ export async function requireOwnTarget(
     if (!own.some((one) => its.some((two) => areNested(one, two)))) continue
     const { migrationId } = other
     if (asked.targetMatch !== undefined)
-      throw invalidField('targetMatch', `would delete what ${migrationId} brings to the same place`)
+      throw notAccepted('targetMatch', `would delete what ${migrationId} brings to the same place`)
     const why = removes(other)
       ? `must be apart from that of ${migrationId}, which deletes what its own source has not`
       : `must be apart from that of ${migrationId}: a live migration deletes what its own source has not`
-    throw invalidField(
+    throw notAccepted(
       'target',
       `${why}; choose another folder of a target or the source of ${migrationId}, or delete ${migrationId} first`,
     )
   }
 }
 
-/** @throws GantryError INVALID_INPUT when what is at the target only cannot be deleted once, for a scan */
+/** @throws GantryError NOT_ACCEPTED when what is at the target only cannot be deleted once, for a scan */
 export async function requireMatchable(dependencies: Matching, record: MigrationRecord): Promise<void> {
   refuseLive(record.kind)
   if (record.cleaned !== undefined)
-    throw invalidField(
-      'targetMatch',
-      'would delete what the migration has brought: its source was cleaned up',
-    )
+    throw notAccepted('targetMatch', 'would delete what the migration has brought: its source was cleaned up')
   const all = await dependencies.records.all()
   await requireOwnTarget(dependencies, all, { ...record, targetMatch: record.targetMatch ?? {} })
 }
 
 function refuseLive(kind: MigrationKind): void {
   if (kind !== 'live') return
-  throw invalidField(
+  throw notAccepted(
     'targetMatch',
-    'does not go with a live migration, which removes what is removed at the source, and leaves what the target had before: a one-time migration with targetMatch, run and deleted before the live one is made, removes that',
+    'cannot be combined with a live migration, which removes what is removed at the source, and leaves what the target had before: a one-time migration with targetMatch, run and deleted before the live one is made, removes that',
   )
 }
 

@@ -1,7 +1,9 @@
-import { Collection } from '../../../broker/collection.ts'
+import { Collection, type PageOptions } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import { GantryError, isGantryError } from '../../../subjects/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystem-kinds.ts'
+import { product } from '../../../subjects/names.ts'
 import { defaultExclusions } from '../../../subjects/default-rules.ts'
 import { maxRules, Rule, type RuleEffect } from '../../../subjects/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../engine/patterns/pattern.ts'
@@ -26,15 +28,31 @@ export class RuleBook {
     this.#made = made
   }
 
-  static async open(connection: NatsConnection): Promise<RuleBook> {
-    const open = (bucket: string) => Collection.open(connection, { bucket, schema: Rule, version: 1 })
+  /** @param maxRules how many exclusions may be made, and how many inclusions */
+  static async open(
+    connection: NatsConnection,
+    maxRules: () => Promise<number>,
+    journals?: RecordJournals,
+  ): Promise<RuleBook> {
+    const open = (what: `${RuleEffect}s`) =>
+      Collection.open(connection, {
+        bucket: what,
+        schema: Rule,
+        version: 1,
+        journals,
+        most: {
+          count: maxRules,
+          what,
+          fix: `delete some with "${product} ${what} delete", or have an administrator raise maxRules with "${product} settings put"`,
+        },
+      })
     const [exclusion, inclusion] = await Promise.all([open('exclusions'), open('inclusions')])
     return new RuleBook({ exclusion, inclusion })
   }
 
-  /** Ordered by id; those after one. */
-  made(effect: RuleEffect, after?: string): Promise<Rule[]> {
-    return this.#made[effect].all(after)
+  /** A page of them, ordered by id. */
+  made(effect: RuleEffect, page: PageOptions<typeof Rule>): Promise<Rule[]> {
+    return this.#made[effect].list(page)
   }
 
   /** @throws GantryError NOT_FOUND */
@@ -44,7 +62,7 @@ export class RuleBook {
     return rule
   }
 
-  /** All or none. @throws GantryError ALREADY_EXISTS */
+  /** All or none. @throws GantryError ALREADY_EXISTS, LIMIT_REACHED */
   async create(effect: RuleEffect, rules: readonly Rule[]): Promise<void> {
     const made: string[] = []
     try {
@@ -118,7 +136,7 @@ export class RuleBook {
   }
 
   /**
-   * @throws GantryError NOT_FOUND for a rule that there is not, INVALID_INPUT for more rules than a migration can have,
+   * @throws GantryError NOT_FOUND for a rule that there is not, NOT_ACCEPTED for more rules than a migration can have,
    *   UNSUPPORTED for one that its kind cannot have
    */
   async requireFit(ids: Required<RuleIds>, kind: MigrationRecord['kind']): Promise<void> {
@@ -127,14 +145,14 @@ export class RuleBook {
     const length = JSON.stringify(all).length
     if (all.length > maxRules || length > maxRulesLength) {
       throw new GantryError(
-        'INVALID_INPUT',
+        'NOT_ACCEPTED',
         `a migration has at most ${maxRules} rules, and ${maxRulesLength} characters in all of them; these are ${all.length} and ${length}`,
       )
     }
     const size = all.reduce((sum, rule) => sum + programSize(rule), 0)
     if (size > maxProgramSizeOfAll) {
       throw new GantryError(
-        'INVALID_INPUT',
+        'NOT_ACCEPTED',
         `the patterns of a migration have at most ${maxProgramSizeOfAll} steps together; these have ${size}`,
       )
     }

@@ -1,5 +1,5 @@
 import type { Handler, Output } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { GantryError, notAccepted } from '../../../subjects/errors.ts'
 import type { exclusions } from '../../../subjects/exclusions.ts'
 import type { Rule, RuleType } from '../../../subjects/rules.ts'
 import { nameOf, parentOf } from '../../drivers/local-root.ts'
@@ -10,7 +10,6 @@ import { type NamedEntry, type RuleLists, Rules } from '../engine/run/rules.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
 import { engineMappings, leading } from '../mappings/frozen.ts'
 import type { MigrationRecord } from '../record.ts'
-import { invalidField } from '../invalid.ts'
 import { judgedOf } from './judged.ts'
 import { ruleView } from './view.ts'
 
@@ -30,7 +29,7 @@ export const explainer =
     if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
     const path = pathFromText(text)
     if (given.modified !== undefined && Number.isNaN(Date.parse(given.modified)))
-      throw invalidField('modified', 'must be a moment such as 2026-01-31T12:00:00Z')
+      throw notAccepted('modified', 'must be a moment such as 2026-01-31T12:00:00Z')
     const elsewhere = outside(record, path)
     if (elsewhere !== undefined) return { path: textFromPath(path), ...elsewhere }
     const judged = await judgedOf(given, () => lookAt(record.source, textFromPath(path)))

@@ -1,11 +1,10 @@
 import type { Handlers } from '../../../subjects/contract.ts'
-import { type exclusions as exclusionContracts, fsTypes } from '../../../subjects/exclusions.ts'
+import { type exclusions as exclusionContracts } from '../../../subjects/exclusions.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { inclusions as inclusionContracts } from '../../../subjects/inclusions.ts'
 import type { Rule, RuleEffect, RuleView } from '../../../subjects/rules.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import type { MigrationDependencies } from '../dependencies.ts'
-import { invalidField } from '../invalid.ts'
 import type { MigrationRecord } from '../record.ts'
 import { explainer } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
@@ -87,11 +86,11 @@ export function exclusionHandlers(dependencies: MigrationDependencies): Handlers
   return {
     ...ruleHandlers('exclusion', dependencies),
     list: async ({ scope, fsType, limit = maxPageLength, after }) => {
-      if (fsType !== undefined && !fsTypes.includes(fsType))
-        throw invalidField('fsType', `must be one of ${fsTypes.join(', ')}`)
       const isAsked = (one: typeof scope) => scope === undefined || scope === one
       const made =
-        isAsked('userDefined') && fsType === undefined ? await dependencies.rules.made('exclusion') : []
+        isAsked('userDefined') && fsType === undefined
+          ? await dependencies.rules.made('exclusion', { after, limit })
+          : []
       return [
         ...made.map((rule) => ruleView('exclusion', rule)),
         ...(isAsked('source') ? defaultViews(fsType) : []),
@@ -108,9 +107,9 @@ export function exclusionHandlers(dependencies: MigrationDependencies): Handlers
 export function inclusionHandlers(dependencies: MigrationDependencies): Handlers<typeof inclusionContracts> {
   return {
     ...ruleHandlers('inclusion', dependencies),
-    list: async ({ limit = maxPageLength, after }) => {
-      const made = await dependencies.rules.made('inclusion', after)
-      return made.slice(0, limit).map((rule) => ruleView('inclusion', rule))
+    list: async (page) => {
+      const made = await dependencies.rules.made('inclusion', page)
+      return made.map((rule) => ruleView('inclusion', rule))
     },
   }
 }

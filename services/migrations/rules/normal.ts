@@ -1,51 +1,47 @@
-import { GantryError, isGantryError, type Problem } from '../../../subjects/errors.ts'
-import { maxListLength, type Rule, sizeUnits } from '../../../subjects/rules.ts'
+import { GantryError, isGantryError, type Problem, notAccepted } from '../../../subjects/errors.ts'
+import { maxListLength, type Rule } from '../../../subjects/rules.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
 import { translate } from '../engine/patterns/pattern.ts'
-import { invalidField } from '../invalid.ts'
 
 /** Words that a route of the product has in the place of an id. */
 const reservedIds = new Set(['global', 'userDefined'])
 
 /**
  * A rule as it is stored: its pattern known to be one, moments in UTC, paths in their one form.
- * @throws GantryError INVALID_INPUT that names the field
+ * @throws GantryError NOT_ACCEPTED that names the field
  */
 export function normalRule(rule: Rule): Rule {
-  if (reservedIds.has(rule.id)) throw invalidField('id', `cannot be ${rule.id}; choose another`)
+  if (reservedIds.has(rule.id)) throw notAccepted('id', `cannot be ${rule.id}; choose another`)
   switch (rule.type) {
     case 'regex':
       translate(rule.patternType ?? 'JAVA_PCRE', rule.regex)
       return rule
     case 'fileSize':
-      if (!Number.isSafeInteger(rule.value * sizeUnits[rule.unit]))
-        throw invalidField('value', 'is too large')
+    case 'age':
       return rule
     case 'date':
       return { ...rule, beforeIsoDateTime: momentOf(rule.beforeIsoDateTime) }
-    case 'age':
-      return rule
     case 'paths':
       return { ...rule, paths: normalPaths(rule.paths) }
   }
 }
 
-/** Several of them; what is wrong with one says which it is. @throws GantryError INVALID_INPUT */
+/** Several of them; what is wrong with one says which it is. @throws GantryError NOT_ACCEPTED */
 export const normalRules = (rules: readonly Rule[]): Rule[] =>
   rules.map((rule, index) => {
     try {
       return normalRule(rule)
     } catch (error) {
-      if (!isGantryError(error, 'INVALID_INPUT')) throw error
+      if (!isGantryError(error, 'NOT_ACCEPTED')) throw error
       const [first] = error.details as Problem[]
-      throw first === undefined ? error : invalidField(`rules[${index}].${first.field}`, first.problem)
+      throw first === undefined ? error : notAccepted(`rules[${index}].${first.field}`, first.problem)
     }
   })
 
 function momentOf(text: string): string {
   const ms = Date.parse(text)
   if (Number.isNaN(ms))
-    throw invalidField('beforeIsoDateTime', 'must be a moment such as 2026-01-31T12:00:00Z')
+    throw notAccepted('beforeIsoDateTime', 'must be a moment such as 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }
 

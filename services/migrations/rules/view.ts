@@ -1,6 +1,6 @@
 import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystem-kinds.ts'
 import { defaultExclusions, restrictions } from '../../../subjects/default-rules.ts'
-import { type Rule, type RuleEffect, type RuleView, sizeUnits } from '../../../subjects/rules.ts'
+import { bytesOf, type Rule, type RuleEffect, type RuleView } from '../../../subjects/rules.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 const defaults = new Map(
@@ -39,7 +39,7 @@ function fieldsOf(rule: Rule, isWhole: boolean): Partial<RuleView> {
       return { patternType: rule.patternType ?? 'JAVA_PCRE', regex: rule.regex }
     case 'fileSize': {
       const { value, unit } = rule
-      return { maxBytes: value * sizeUnits[unit], displayUnit: unit, maxBytesFormatted: `${value} ${unit}` }
+      return { maxBytes: bytesOf(value, unit), displayUnit: unit, maxBytesFormatted: `${value} ${unit}` }
     }
     case 'date': {
       const beforeMs = Date.parse(rule.beforeIsoDateTime)

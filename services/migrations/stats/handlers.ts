@@ -1,5 +1,4 @@
 import type { Handlers } from '../../../subjects/contract.ts'
-import { maxPageLength } from '../../../subjects/schemas.ts'
 import type { stats } from '../../../subjects/stats.ts'
 import { add, noCounts } from '../engine/run/counts.ts'
 import type { Figures } from '../figures.ts'
@@ -25,7 +24,7 @@ export function statsHandlers(
         })),
       ]
     },
-    current: async () => (await figures.all()).slice(0, maxPageLength).map(statsNow),
+    current: async (page) => (await figures.page(page)).map(statsNow),
     'current-one': async ({ migrationId }) => statsNow(await figures.one(migrationId)),
     cumulative: async () => {
       const all = await figures.all()

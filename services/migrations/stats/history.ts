@@ -62,10 +62,15 @@ export class History {
     return samples.map(({ timeMs, counts }) => ({ timeMs, counts: { ...noCounts(), ...counts } }))
   }
 
+  /** Forgets a migration. */
+  forget(internalId: string): Promise<void> {
+    return this.#histories.erase(internalId)
+  }
+
   /** Forgets migrations that are gone. */
   async keepOnly(internalIds: ReadonlySet<string>): Promise<void> {
     for (const { internalId } of await this.#histories.all()) {
-      if (!internalIds.has(internalId)) await this.#histories.erase(internalId)
+      if (!internalIds.has(internalId)) await this.forget(internalId)
     }
   }
 }

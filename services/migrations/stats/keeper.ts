@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
 import { Count, list, strict } from '../../../subjects/schemas.ts'
 import type { Counts } from '../engine/run/counts.ts'
 import type { Figures } from '../figures.ts'
@@ -26,8 +27,6 @@ const StoredBuckets = strict({
   ),
 })
 
-/** Everything moved is in one document; a process that is killed loses what it counted since it was written. */
-const intervalMs = 60_000
 const id = 'all'
 
 /**
@@ -40,7 +39,7 @@ export class StatsKeeper {
   readonly #stored: Collection<typeof StoredBuckets>
   readonly #log: Log
   #figures: Pick<Figures, 'all'> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #task: Task | undefined
   #hasChanged = false
   #keeping: Promise<void> = Promise.resolve()
   /** By internal id, as they were sampled last. */
@@ -73,16 +72,21 @@ export class StatsKeeper {
     this.#figures = figures
     const all = await figures.all()
     await this.history.keepOnly(new Set(all.map(({ record }) => record.internalId)))
-    this.#timer = setInterval(() => {
-      this.#keeping = this.#keeping.then(() => this.keep())
-    }, intervalMs)
-    this.#timer.unref()
+    this.#task = every('stats.keep', () => (this.#keeping = this.#keeping.then(() => this.keep())))
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#task?.stop()
     await this.#keeping
     if (this.#figures !== undefined) await this.keep()
+  }
+
+  /** Forgets the history of a migration that was deleted: after the writes under way, which may know it still. */
+  async forget(internalId: string): Promise<void> {
+    this.#sampled.delete(internalId)
+    const forgotten = this.#keeping.then(() => this.history.forget(internalId))
+    this.#keeping = forgotten.catch(() => undefined)
+    await forgotten
   }
 
   /** Writes what has changed. Never rejects: figures are worth no failure. */

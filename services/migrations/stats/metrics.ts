@@ -1,4 +1,5 @@
 import type { Collection } from '../../../broker/collection.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
 import type { Counter, Gauge, MetricRegistry } from '../../../subjects/metric-registry.ts'
 import { migrationStates } from '../../../subjects/migration-model.ts'
 import type { WorkState } from '../conditions.ts'
@@ -17,11 +18,6 @@ const counted = [
   ['failures', 'migrations.failures.total', 'Files and folders that were given up'],
 ] as const satisfies readonly (readonly [keyof Counts, string, string])[]
 
-/** All records are read for it. */
-const countIntervalMs = 60_000
-/** How often metrics are collected: nothing is read for this one. */
-const lagIntervalMs = 10_000
-
 /** Figures of the engine for whoever watches the whole platform. */
 export class MigrationMetrics {
   readonly #counters: readonly { readonly count: keyof Counts; readonly counter: Counter }[]
@@ -29,7 +25,7 @@ export class MigrationMetrics {
   readonly #registry: MetricRegistry
   /** Those that were set last. */
   readonly #lags = new Set<Gauge>()
-  #timers: readonly NodeJS.Timeout[] = []
+  #tasks: readonly Task[] = []
 
   constructor(registry: MetricRegistry) {
     this.#registry = registry
@@ -60,10 +56,10 @@ export class MigrationMetrics {
       for (const [state, gauge] of this.#states) gauge.set(all.filter((one) => one.state === state).length)
     }
     await count()
-    this.#timers = [
+    this.#tasks = [
       // The broker may be away; then the figures are those of before.
-      setInterval(() => void count().catch(() => undefined), countIntervalMs).unref(),
-      setInterval(() => this.measureLag(works()), lagIntervalMs).unref(),
+      every('migrations.count', () => count().catch(() => undefined)),
+      every('migrations.lag', () => this.measureLag(works())),
     ]
   }
 
@@ -86,6 +82,6 @@ export class MigrationMetrics {
   }
 
   stop(): void {
-    for (const timer of this.#timers) clearInterval(timer)
+    for (const task of this.#tasks) task.stop()
   }
 }

@@ -1,4 +1,5 @@
 import type { Collection } from '../../../broker/collection.ts'
+import type { Owners } from '../../../broker/owners.ts'
 import type { Handlers } from '../../../subjects/contract.ts'
 import { allReports, type VerificationReport } from '../../../subjects/verification-terms.ts'
 import type { verifications } from '../../../subjects/verifications.ts'
@@ -10,6 +11,7 @@ import { pathsWithin } from './paths.ts'
 import { publicVerification, type VerificationRecord } from './record.ts'
 
 export interface VerificationDependencies {
+  readonly owners: Owners
   readonly records: Collection<typeof VerificationRecord>
   readonly reports: ReportStore<VerificationReport>
   readonly jobs: Pick<WalkJobs<VerificationRecord, VerificationReport>, 'cancel' | 'countsOf' | 'wake'>
@@ -18,10 +20,10 @@ export interface VerificationDependencies {
 }
 
 export function verificationHandlers(dependencies: VerificationDependencies): Handlers<typeof verifications> {
-  const { records, jobs, findMigration } = dependencies
+  const { findMigration } = dependencies
   const known = jobHandlers({ name: 'verification', ...dependencies, view: publicVerification })
   return {
-    create: async (input) => {
+    create: async (input, { caller }) => {
       const {
         migrationId,
         originalPaths = [],
@@ -31,7 +33,6 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
       } = input
       const { internalId, path } = await findMigration(migrationId)
       const paths = pathsWithin(path, originalPaths)
-      await known.forgetOldest()
       const record: VerificationRecord = {
         id: crypto.randomUUID(),
         migrationId,
@@ -44,9 +45,7 @@ export function verificationHandlers(dependencies: VerificationDependencies): Ha
         ...(verificationDepth === undefined ? {} : { depth: verificationDepth }),
         ...(ignoreAfterTimestamp === undefined ? {} : { ignoreAfterMs: ignoreAfterTimestamp }),
       }
-      await records.create(record.id, record)
-      jobs.wake()
-      return known.shown(record)
+      return known.make(caller, record)
     },
     list: ({ migrationId, migrationIds, states, ...page }) =>
       known.list(

@@ -1,11 +1,11 @@
+import { notAccepted } from '../../../subjects/errors.ts'
 import type { StorePath } from '../../drivers/driver.ts'
 import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
 import { isWithin, relativePath } from '../engine/items/paths.ts'
-import { invalidField } from '../invalid.ts'
 
 const field = 'originalPaths'
 
-/** A path below the root of a migration, relative to it. @throws GantryError INVALID_INPUT when it is elsewhere */
+/** A path below the root of a migration, relative to it. @throws GantryError NOT_ACCEPTED when it is elsewhere */
 export function pathWithin(root: Uint8Array, text: string): StorePath {
   const path = pathFromText(text, field)
   const folder = Buffer.from(root)
@@ -15,7 +15,7 @@ export function pathWithin(root: Uint8Array, text: string): StorePath {
 
 /**
  * Paths that are to be verified as they are stored, all of the migration when none are given.
- * @throws GantryError INVALID_INPUT when one is elsewhere, or within another
+ * @throws GantryError NOT_ACCEPTED when one is elsewhere, or within another
  */
 export function pathsWithin(migrationPath: string, originalPaths: readonly string[]): string[] {
   const root = pathFromText(migrationPath)
@@ -29,4 +29,4 @@ export function pathsWithin(migrationPath: string, originalPaths: readonly strin
   return originalPaths.map((text) => textFromPath(pathFromText(text, field)))
 }
 
-const refused = (problem: string) => invalidField(field, problem)
+const refused = (problem: string) => notAccepted(field, problem)

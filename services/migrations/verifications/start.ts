@@ -1,5 +1,7 @@
 import { Collection } from '../../../broker/collection.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
+import type { Owners } from '../../../broker/owners.ts'
+import type { RecordJournals } from '../../../broker/record-journal.ts'
 import { emission, type Events } from '../../../broker/events.ts'
 import type { Log } from '../../../broker/log.ts'
 import { verificationReports } from '../../../subjects/verification-terms.ts'
@@ -18,6 +20,8 @@ import { publicVerification, VerificationRecord } from './record.ts'
 
 export interface VerificationsOptions {
   readonly connection: NatsConnection
+  readonly owners: Owners
+  readonly journals: RecordJournals
   readonly events: Events
   readonly mover: Pick<Mover, 'compare' | 'walksAtOnce'>
   /** Reports, and what walks have no room for in memory. */
@@ -31,12 +35,13 @@ export interface VerificationsOptions {
 
 /** Opens the verifications; `jobs` works on them, `forgetOf` forgets those of a migration. */
 export async function startVerifications(options: VerificationsOptions) {
-  const { connection, events, folder, log } = options
+  const { connection, journals, events, folder, log } = options
   const records = await Collection.open(connection, {
     bucket: 'verifications',
     schema: VerificationRecord,
     version: 1,
     events,
+    journals,
   })
   const reports = new ReportStore(folder, {
     ...verificationReports,

@@ -1,17 +1,22 @@
+import type { Owned, Owners } from '../../../broker/owners.ts'
+import type { Caller } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import type { Part } from '../../../subjects/download.ts'
+import { product } from '../../../subjects/names.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import { endJob } from './forget-jobs.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
 import type { ReportStore } from './reports.ts'
-import type { JobRecords, WalkJobs } from './walk-jobs.ts'
+import type { StoredRecords } from './kept-records.ts'
+import type { WalkJobs } from './walk-jobs.ts'
 
 export interface JobHandlersOptions<R extends JobRecord, N extends string, V> {
   /** What a job of this sort is called in messages. */
   readonly name: string
-  readonly records: JobRecords<R>
+  readonly owners: Owners
+  readonly records: StoredRecords<R>
   readonly reports: ReportStore<N>
-  readonly jobs: Pick<WalkJobs<R, N>, 'cancel' | 'countsOf'>
+  readonly jobs: Pick<WalkJobs<R, N>, 'cancel' | 'countsOf' | 'wake'>
   /** @param running counts of one that is under way */
   readonly view: (record: R, running?: Readonly<Record<string, number>>) => V
 }
@@ -22,6 +27,7 @@ const maxKept = maxPageLength
 /** What people ask of jobs, and tell them. */
 export function jobHandlers<R extends JobRecord, N extends string, V>({
   name,
+  owners,
   records,
   reports,
   jobs,
@@ -39,14 +45,29 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
     reports.remove(id)
   }
 
+  const owned: Owned = {
+    limit: 'maxJobs',
+    what: `${name}s that wait or are under way`,
+    fix: `wait for them, or cancel some with "${product} ${name}s cancel"`,
+    count: async (owner) => (await all()).filter((one) => one.owner === owner && !hasEnded(one)).length,
+  }
+  const forgetOldest = async (): Promise<void> => {
+    const known = await all()
+    const tooMany = Math.max(0, known.length - maxKept + 1)
+    for (const { id } of known.filter(hasEnded).toSorted(byAge).slice(0, tooMany)) await forget(id)
+  }
+
   return {
     find,
     shown,
-    /** Makes room for one more. */
-    forgetOldest: async (): Promise<void> => {
-      const known = await all()
-      const tooMany = Math.max(0, known.length - maxKept + 1)
-      for (const { id } of known.filter(hasEnded).toSorted(byAge).slice(0, tooMany)) await forget(id)
+    /** Stores a new one for its owner, and begins with it when it is its turn. @throws GantryError LIMIT_REACHED */
+    make: async (caller: Caller, record: R): Promise<V> => {
+      await owners.make(caller, owned, async (owner) => {
+        await forgetOldest()
+        await records.create(record.id, { ...record, ...(owner === undefined ? {} : { owner }) })
+      })
+      jobs.wake()
+      return shown(record)
     },
     list: async (
       { after, limit = maxPageLength }: { after?: string; limit?: number },

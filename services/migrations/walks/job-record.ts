@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Count, list, Name, strict, Text, Timestamp } from '../../../subjects/schemas.ts'
+import { Count, list, Name, strict, Subject, Text, Timestamp } from '../../../subjects/schemas.ts'
 import { jobStatuses } from '../../../subjects/walk-jobs.ts'
 
 /** What is stored of every job that walks through both sides of a migration. */
@@ -8,6 +8,8 @@ export const jobRecordFields = <N extends string>(reportNames: N[]) => ({
   migrationId: Name('Name of the migration'),
   internalId: Type.String({ minLength: 36, maxLength: 36 }),
   status: Type.Enum(jobStatuses),
+  /** Not there for one that began by itself, and those of earlier releases. */
+  owner: Type.Optional(Subject('Owner of the key that asked for it')),
   message: Type.Optional(Text('Why it ended before its end')),
   created: Timestamp('When it was asked for'),
   started: Type.Optional(Timestamp('When it began, after the last restart')),

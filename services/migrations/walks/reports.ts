@@ -1,7 +1,6 @@
-import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { crc32 } from 'node:zlib'
 import { maxPartLength, type Part } from '../../../subjects/download.ts'
 import { archivePart, type Member } from './report-archive.ts'
@@ -63,14 +62,18 @@ export class ReportStore<N extends string> {
     const folder = this.#of(id)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const writer = await ReportWriter.open<N>(folder, this.#kinds, this.#limits.maxFileBytes)
-    const before = join(folder, this.#kinds.FULL.file)
-    if (again !== undefined && existsSync(before)) {
-      for await (const line of createInterface({ input: createReadStream(before) })) {
-        await writer.append(again(line))
+    try {
+      const before = join(folder, this.#kinds.FULL.file)
+      if (again !== undefined && existsSync(before)) {
+        await using handle = await open(before)
+        for await (const line of handle.readLines({ autoClose: false })) await writer.append(again(line))
       }
+      writer.begin()
+      return writer
+    } catch (error) {
+      await writer.discard()
+      throw error
     }
-    writer.begin()
-    return writer
   }
 
   /** One part of a report, of whole lines; undefined when there is no such report. */
@@ -173,19 +176,26 @@ export class ReportWriter<N extends string> {
     maxFileBytes: number,
   ): Promise<ReportWriter<N>> {
     const names = (Object.keys(kinds) as (keyof typeof kinds)[]).filter((name) => name !== 'SUMMARY')
-    const reports = await Promise.all(
-      names.map(async (type) => ({
-        type: type as N | 'FULL',
-        file: kinds[type].file,
-        handle: await open(nextOf(folder, kinds[type].file), 'w', 0o600),
-        sizeBytes: 0,
-        checksum: 0,
-        isFull: false,
-      })),
-    )
+    const reports: OpenReport<N>[] = []
     const writer = new ReportWriter<N>(folder, kinds, reports, maxFileBytes)
-    await writer.append(Object.fromEntries(names.map((name) => [kinds[name].file, kinds[name].head])))
-    return writer
+    try {
+      for (const type of names) {
+        const { file } = kinds[type]
+        const handle = await open(nextOf(folder, file), 'w', 0o600)
+        reports.push({ type: type as N | 'FULL', file, handle, sizeBytes: 0, checksum: 0, isFull: false })
+      }
+      await writer.append(Object.fromEntries(names.map((name) => [kinds[name].file, kinds[name].head])))
+      return writer
+    } catch (error) {
+      await writer.discard()
+      throw error
+    }
+  }
+
+  /** Ends reports that were not begun: those of before stay. */
+  async discard(): Promise<void> {
+    await Promise.allSettled(this.#reports.map(({ handle }) => handle.close()))
+    for (const { file } of this.#reports) rmSync(nextOf(this.#folder, file), { force: true })
   }
 
   /** Puts them in place of those that were there before. */

@@ -5,6 +5,7 @@ import { isStorageFull, isTransient } from '../../../broker/jetstream.ts'
 import type { Log } from '../../../broker/log.ts'
 import { isGantryError } from '../../../subjects/errors.ts'
 import { maxTextLength } from '../../../subjects/schemas.ts'
+import { shortened } from '../../../subjects/shortened.ts'
 import type { Findings } from '../engine/walk/findings.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
 import type { ReportFile, ReportStore, ReportWriter } from './reports.ts'
@@ -248,4 +249,4 @@ function add(counts: Record<string, number>, more: Readonly<Record<string, numbe
 }
 
 const messageOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, maxTextLength)
+  shortened(error instanceof Error ? error.message : String(error), maxTextLength)

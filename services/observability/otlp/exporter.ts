@@ -1,14 +1,11 @@
 import type { Log } from '../../../broker/log.ts'
 import type { OtlpConfig } from '../../../broker/otlp-config.ts'
+import { every, type Task } from '../../../broker/tasks.ts'
 import { type BeginSpan, type FinishedSpan, tracer } from '../../../broker/tracing.ts'
 import { platformSource } from '../../../subjects/metric-model.ts'
 import type { Series } from '../series.ts'
 import { type About, encodeMetrics, encodeSpans } from './encode.ts'
 
-/** Spans are seen soon, and many go in one request. */
-const spansEveryMs = 2_000
-/** What collectors usually expect. */
-const metricsEveryMs = 30_000
 /** A collector that is away for long costs no more memory than this. */
 const maxSpans = 4_096
 const spansOfRequest = 512
@@ -28,22 +25,22 @@ export class OtlpExporter {
   readonly beginSpan: BeginSpan = tracer((span) => this.#take(span))
   readonly #options: ExporterOptions
   readonly #startMs = Date.now()
-  readonly #timers: readonly NodeJS.Timeout[]
+  readonly #tasks: readonly Task[]
   #spans: FinishedSpan[] = []
   #sending: Promise<void> = Promise.resolve()
   #isAway = false
 
   constructor(options: ExporterOptions) {
     this.#options = options
-    this.#timers = [
-      setInterval(() => void this.#inOrder(() => this.#sendSpans()), spansEveryMs).unref(),
-      setInterval(() => void this.#inOrder(() => this.#sendMetrics()), metricsEveryMs).unref(),
+    this.#tasks = [
+      every('otlp.spans', () => this.#inOrder(() => this.#sendSpans())),
+      every('otlp.metrics', () => this.#inOrder(() => this.#sendMetrics())),
     ]
   }
 
   /** Sends what there is. */
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
+    for (const task of this.#tasks) task.stop()
     await this.#inOrder(() => this.#sendSpans())
     await this.#inOrder(() => this.#sendMetrics())
   }
@@ -89,6 +86,8 @@ export class OtlpExporter {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
+      // Its headers may be secret, and are for the collector that the configuration names.
+      redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     })
     await response.arrayBuffer()

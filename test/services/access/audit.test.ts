@@ -37,7 +37,9 @@ beforeAll(async () => {
   ])
   trail = await openTrail()
   access = await startAccess({
+    journals: undefined,
     events: await Events.open(platform, { maxFileBytes: 1e9 }),
+    admit: async () => undefined,
     connections: { platform, auth, system },
     identity: broker.identity,
     salt,

@@ -3,6 +3,7 @@ import { parseToken } from '../../../broker/token.ts'
 import { BasicSessions, sessionMs } from '../../../services/access/basic-sessions.ts'
 import { type Person, signIn } from '../../../services/access/people.ts'
 import { type AccessState, openState } from '../../../services/access/state.ts'
+import { OwnerRoom } from '../../../services/access/owner-limits.ts'
 import { startTestBroker, type TestBroker } from '../../support/broker.ts'
 
 let broker: TestBroker
@@ -34,7 +35,11 @@ function open() {
     return Promise.resolve()
   }
   const sessions = new BasicSessions(
-    { keys: state.keys, kick, signIn: (person) => signIn(person, { state, rules, issuer, kick }) },
+    {
+      keys: state.keys,
+      kick,
+      signIn: (person) => signIn(person, { state, rules, issuer, room: new OwnerRoom(state, kick), kick }),
+    },
     () => clock.now,
   )
   const keyFor = async (subject: string, ...groups: string[]) => {

@@ -31,7 +31,7 @@ const right = basicHeader(user, password)
 /** Each test comes from an address of its own, so that none is held up for the wrong passwords of another. */
 let lastAddress = 1
 const from = () => ({ localAddress: `127.0.0.${++lastAddress}` })
-const local = { method: 'POST', path: '/fs/targets/local/here', body: '{"fsRoot":"/tmp"}' }
+const local = { method: 'POST', path: '/fs/targets/local/here', body: '{"fsRoot":"/usr/share"}' }
 
 test('the right password opens everything that the role allows, from the host too only with it', async () => {
   expect((await askAs(platform, undefined)).status).toBe(401)

@@ -62,7 +62,14 @@ test.each<[string, object, boolean]>([
   expect(await platform.call(contracts.info, {})).toMatchObject({ bootstrap })
   expect(warnings(logged)).toEqual([])
   const { components } = await platform.call(contracts.health, {})
-  expect(components.map(({ name }) => name)).toEqual(['storage', 'records', 'audit', 'identity provider'])
+  expect(components.map(({ name }) => name)).toEqual([
+    'storage',
+    'records',
+    'audit',
+    'state',
+    'identity provider',
+    'work',
+  ])
 })
 
 test('the warning comes again every hour, until the end', () => {

@@ -3,9 +3,11 @@ import { call } from '../../../broker/client.ts'
 import { connectWithToken } from '../../../broker/connection.ts'
 import { parseToken } from '../../../broker/token.ts'
 import { openKeys, rotateKey } from '../../../services/access/keys.ts'
+import { assignments } from '../../../subjects/assignments.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { rbac, roles } from '../../../subjects/roles.ts'
-import { connectInside, createClient, createKey } from '../../support/keys.ts'
+import { settings } from '../../../subjects/settings.ts'
+import { connectInside, createClient, createKey, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
@@ -62,6 +64,82 @@ describe('a role that may more than a key', () => {
     await expect(deleted).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
     expect(await platform.call(roles.list, {})).toContainEqual(wider)
     await platform.call(roles.delete, { name: 'wider' })
+  })
+
+  test('is not taken from a group by it', async () => {
+    const assignment = { group: 'admins', roles: ['admin'] }
+    await platform.call(assignments.put, assignment)
+    const rules = { pub: { allow: ['gantry.services.v1.assignments.*'] }, sub: { allow: [] } }
+    await using client = await createClient(platform, rules)
+    const replaced = call(client.connection, assignments.put, { group: 'admins', roles: [] })
+    await expect(replaced).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    const deleted = call(client.connection, assignments.delete, { group: 'admins' })
+    await expect(deleted).rejects.toMatchObject({ code: 'EXCEEDS_ROLE' })
+    expect(await platform.call(assignments.list, {})).toContainEqual(assignment)
+    await platform.call(assignments.delete, { group: 'admins' })
+    const unknown = call(client.connection, assignments.delete, { group: 'admins' })
+    await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+})
+
+describe('a role beyond the key that gives it', () => {
+  /** Somebody who may write roles, and sees one extension. */
+  const giver = async () => {
+    const writing = ['roles', 'assignments'].map((resource) => `gantry.services.v1.${resource}.*`)
+    const capabilities = { pub: { allow: writing }, sub: { allow: [] } }
+    const visible_extensions = ['weather']
+    const { token } = await issueInside(platform, { owner: 'gina', capabilities, visible_extensions })
+    return connectWithToken(platform.tcpUrl, token, { reconnect: false })
+  }
+  const nothing = { description: '', pub: { allow: [] }, sub: { allow: [] }, visible_extensions: [] }
+  const role = (name: string, visible_extensions: string[] = []) => ({ ...nothing, name, visible_extensions })
+
+  test('by the extensions that it shows is refused', async () => {
+    const gina = await giver()
+    const put = (one: ReturnType<typeof role>) => call(gina, roles.put, one)
+    await put(role('sees', ['weather']))
+    for (const [hidden, shown] of [
+      [['news'], ['weather', 'news']],
+      [['*'], ['*']],
+    ] as const)
+      await expect(put(role('sees', [...shown]))).rejects.toMatchObject({
+        code: 'EXCEEDS_ROLE',
+        details: { visibleExtensions: hidden },
+      })
+    await platform.call(roles.put, role('sees-all', ['*']))
+    const assigned = call(gina, assignments.put, { group: 'own', roles: ['sees-all'] })
+    await expect(assigned).rejects.toMatchObject({
+      code: 'EXCEEDS_ROLE',
+      details: { visibleExtensions: ['*'] },
+    })
+    await expect(call(gina, roles.delete, { name: 'sees-all' })).rejects.toMatchObject({
+      code: 'EXCEEDS_ROLE',
+    })
+    await call(gina, assignments.put, { group: 'own', roles: ['sees'] })
+    await platform.call(assignments.delete, { group: 'own' })
+    for (const name of ['sees', 'sees-all']) await platform.call(roles.delete, { name })
+    await gina.close()
+  })
+
+  test('by the limits of its owners is refused, unless the key is an administrator’s', async () => {
+    await platform.call(settings.put, {
+      maxKeys: 50,
+      roleLimits: { small: { maxKeys: 40 }, large: { maxKeys: 60 } },
+    })
+    const gina = await giver()
+    await call(gina, roles.put, role('small'))
+    const beyond = { code: 'EXCEEDS_ROLE', details: { limits: ['maxKeys 60'] } }
+    await expect(call(gina, roles.put, role('large'))).rejects.toMatchObject(beyond)
+    await platform.call(roles.put, role('large'))
+    await expect(call(gina, assignments.put, { group: 'own', roles: ['large'] })).rejects.toMatchObject(
+      beyond,
+    )
+    await call(gina, assignments.put, { group: 'own', roles: ['small'] })
+    await platform.call(assignments.put, { group: 'own', roles: ['large'] })
+    await platform.call(assignments.delete, { group: 'own' })
+    for (const name of ['small', 'large']) await platform.call(roles.delete, { name })
+    await platform.call(settings.put, { maxKeys: 100, roleLimits: {} })
+    await gina.close()
   })
 })
 

@@ -6,6 +6,7 @@ import { parseToken } from '../../../broker/token.ts'
 import { issueKey, openKeys } from '../../../services/access/keys.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { filesystems } from '../../../subjects/filesystems.ts'
+import { settings } from '../../../subjects/settings.ts'
 import { connectInside, createClient, createKey, everything } from '../../support/keys.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { connectWithToken } from '../../../broker/connection.ts'
@@ -131,6 +132,18 @@ describe('create', () => {
     expect((error as Error).message).toContain('exceeds role permissions')
     expect((error as Error).message).toContain([...pub, ...sub].at(-1))
     expect((await platform.call(keys.list, {})).length).toBe(before)
+  })
+
+  test('a rule to publish to inboxes is granted to anybody, as every key may answer', async () => {
+    const own = { pub: { allow: keySubjects }, sub: { allow: [] } }
+    await using creator = await createClient(platform, own)
+    const allow = ['_INBOX.>', `_INBOX.${creator.keyId}.>`]
+    const capabilities = { pub: { allow }, sub: { allow: [] } }
+    const made = await call(creator.connection, keys.create, { name: 'answers', capabilities })
+    expect(made.capabilities).toEqual(capabilities)
+    await using client = await createClient(platform, capabilities)
+    client.connection.publish(`_INBOX.${creator.keyId}.x`)
+    await client.connection.flush()
   })
 
   test('as much as the creator may, or less, is granted', async () => {
@@ -273,6 +286,7 @@ test('the operator’s token stays the same over restarts, and follows the platf
 })
 
 test('a page that would not fit into a message says so, and a smaller one does', async () => {
+  await platform.call(settings.put, { maxKeys: 200 })
   const dora = await clientOf('dora', { pub: { allow: ['gantry.>'] }, sub: { allow: [] } })
   const rules = Array.from({ length: 200 }, (_, index) => `gantry.${'x'.repeat(240)}.${index}`)
   const large = { pub: { allow: rules }, sub: { allow: [] } }

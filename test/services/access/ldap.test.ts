@@ -68,7 +68,7 @@ const from = () => ({ localAddress: `127.0.0.${++lastAddress}` })
 const creating = (name: string) => ({
   method: 'POST',
   path: `/fs/targets/local/${name}`,
-  body: '{"fsRoot":"/tmp"}',
+  body: '{"fsRoot":"/usr/share"}',
 })
 
 for (const way of ['pattern', 'search'] as const) {

@@ -62,7 +62,7 @@ test('a provider without device codes: UNSUPPORTED', async () => {
   await configure(home, { 'oidc.issuer': provider.issuer, 'oidc.clientid': 'x' })
   await using platform = await startTestPlatform({ home })
   expect(await post('/api/v1/sign-in/device', {}, platform)).toMatchObject({
-    status: 422,
+    status: 409,
     body: { code: 'UNSUPPORTED' },
   })
   rmSync(home, { recursive: true, force: true })

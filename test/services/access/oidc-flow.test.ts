@@ -128,24 +128,34 @@ describe('begin', () => {
   })
 
   test.each([
-    ['cli', 'https://evil.example/callback'],
-    ['cli', 'http://evil.example/callback'],
-    ['cli', 'http://localhost:1234/callback'],
     ['cli', 'http://127.0.0.1:1234/elsewhere'],
     ['cli', 'http://127.0.0.1:1234/callback?x=1'],
     ['cli', 'http://127.0.0.1:1234/callback#x'],
-    ['cli', 'http://user@127.0.0.1:1234/callback'],
-    ['cli', 'http://127.0.0.1.evil.example/callback'],
-    ['cli', 'https://127.0.0.1:1234/callback'],
     ['cli', 'javascript:alert(1)'],
     ['cli', ''],
-    ['ui', redirectUri],
-    ['ui', 'http://evil.example/login/callback'],
-  ])('refuses to send the browser of a %s to %s', async (client, redirectUri) => {
+  ])('refuses to send the browser of a %s to %s, which can be no callback', async (client, redirectUri) => {
     const reply = await post('/api/v1/sign-in', { client, redirectUri })
     expect(reply.status).toBe(400)
     expect(reply.body).toMatchObject({ code: 'INVALID_INPUT' })
   })
+
+  test.each([
+    ['cli', 'https://evil.example/callback'],
+    ['cli', 'http://evil.example/callback'],
+    ['cli', 'http://localhost:1234/callback'],
+    ['cli', 'http://user@127.0.0.1:1234/callback'],
+    ['cli', 'http://127.0.0.1.evil.example/callback'],
+    ['cli', 'https://127.0.0.1:1234/callback'],
+    ['ui', redirectUri],
+    ['ui', 'http://evil.example/login/callback'],
+  ])(
+    'refuses to send the browser of a %s to %s, the callback of somebody else',
+    async (client, redirectUri) => {
+      const reply = await post('/api/v1/sign-in', { client, redirectUri })
+      expect(reply.status).toBe(409)
+      expect(reply.body).toMatchObject({ code: 'NOT_ACCEPTED' })
+    },
+  )
 
   test.each(['http://127.0.0.1:1/callback', 'http://[::1]:65535/callback', 'http://127.0.0.1/callback'])(
     'sends that of the command line to %s',

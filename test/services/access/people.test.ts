@@ -2,11 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AdminRules } from '../../../broker/platform-config.ts'
 import { admin, everyone, viewer } from '../../../services/access/built-in-roles.ts'
 import { purgeEndedSessions } from '../../../services/access/ended-sessions.ts'
+import { KeyEnds } from '../../../services/access/key-ends.ts'
 import { type NewKey, issueKey } from '../../../services/access/keys.ts'
 import { type Person, signIn } from '../../../services/access/people.ts'
 import { type AccessState, openState } from '../../../services/access/state.ts'
+import { OwnerRoom } from '../../../services/access/owner-limits.ts'
+import { defaultSettings } from '../../../subjects/settings.ts'
 import type { Role } from '../../../subjects/roles.ts'
 import { startTestBroker, type TestBroker } from '../../support/broker.ts'
+import { until } from '../../support/until.ts'
 
 let broker: TestBroker
 let state: AccessState
@@ -35,7 +39,7 @@ const kick = (keyId: string) => {
 const login = (person: Partial<Person>, adminRules = rules()) =>
   signIn(
     { source: 'oidc', subject: 'somebody', groups: [], ...person },
-    { state, rules: adminRules, issuer, kick },
+    { state, rules: adminRules, issuer, room: new OwnerRoom(state, kick), kick },
   )
 const role = (name: string, pub: string[], sub: string[] = [], visible: string[] = []): Role => ({
   name,
@@ -148,11 +152,7 @@ describe('keys of somebody who may less than before', () => {
   })
 
   test('or revoked, as the settings say', async () => {
-    await state.settings.put('settings', {
-      exceedingKeys: 'revoke',
-      sessionHours: 2,
-      maxRunningMigrations: 0,
-    })
+    await state.settings.put('settings', { ...defaultSettings, exceedingKeys: 'revoke', sessionHours: 2 })
     const beyond = await keyOf('third', ['a.>'])
     const { narrowed, key } = await login({ subject: 'third' })
     expect(narrowed).toEqual([{ id: beyond, name: 'a key', became: 'revoked' }])
@@ -163,18 +163,34 @@ describe('keys of somebody who may less than before', () => {
   })
 })
 
+test('of keys that were revoked nothing is remembered, however many there were', async () => {
+  const capabilities = { pub: { allow: ['a.>'] }, sub: { allow: [] } }
+  const given = { owner: 'forgotten', kind: 'key' as const, roles: [], capabilities, visible_extensions: [] }
+  const { id: beyond } = (await issueKey(state.keys, issuer, { name: 'a key', notes: '', ...given })).key
+  const ends = await KeyEnds.open(state.keys)
+  const isKnown = () => [...ends.all()].some(({ id }) => id === beyond)
+  await state.keys.update(beyond, (key) => ({ ...key, expires: '2100-01-01T00:00:00.000Z' }))
+  await until('its end is known', isKnown)
+  await state.keys.update(beyond, (key) => ({ ...key, revoked: new Date().toISOString() }))
+  await until('it is forgotten', () => !isKnown())
+  await ends.stop()
+})
+
 test('sessions that ended more than a day ago are forgotten; keys, and sessions that go on, are not', async () => {
   const day = 24 * 3_600_000
   const begun = await login({ subject: 'leaves' })
   const stays = await login({ subject: 'stays' })
   await state.keys.update(begun.key.id, (key) => ({ ...key, revoked: new Date().toISOString() }))
-  expect(await purgeEndedSessions(state.keys, Date.now() + day - 60_000)).toBe(0)
-  expect(await purgeEndedSessions(state.keys, Date.now() + day + 60_000)).toBe(1)
+  const ends = await KeyEnds.open(state.keys)
+  expect(await purgeEndedSessions(state.keys, ends, Date.now() + day - 60_000)).toBe(0)
+  expect(await purgeEndedSessions(state.keys, ends, Date.now() + day + 60_000)).toBe(1)
+  expect(await purgeEndedSessions(state.keys, ends, Date.now() + day + 60_000)).toBe(0)
   expect(await state.keys.get(begun.key.id)).toBeUndefined()
   expect(await state.keys.get(stays.key.id)).toBeDefined()
-  const ends = ({ kind, expires }: { kind: string; expires?: string }) =>
+  const isOver = ({ kind, expires }: { kind: string; expires?: string }) =>
     kind === 'session' && expires !== undefined
   const before = await state.keys.list({ limit: 1_000 })
-  await purgeEndedSessions(state.keys, Date.now() + 400 * day)
-  expect(await state.keys.list({ limit: 1_000 })).toEqual(before.filter((key) => !ends(key)))
+  await purgeEndedSessions(state.keys, ends, Date.now() + 400 * day)
+  await ends.stop()
+  expect(await state.keys.list({ limit: 1_000 })).toEqual(before.filter((key) => !isOver(key)))
 })

@@ -31,6 +31,14 @@ test('the reply comes when every connection of the key is gone, and the next RES
   expect(await connectionsOf(system, id)).toBe(4)
   const revoked = await platform.call(keys.revoke, { id })
   expect(Date.parse(revoked.revoked!)).toBeLessThanOrEqual(Date.now())
+  // It is in the list for whoever asks what became of it.
+  expect(await platform.rest('platform', 'GET', `/api/v1/keys/${id}`)).toMatchObject({
+    status: 404,
+    body: { code: 'NOT_FOUND', message: expect.stringContaining(revoked.revoked!) },
+  })
+  expect(await platform.call(keys.list, {})).toContainEqual(
+    expect.objectContaining({ id, revoked: revoked.revoked }),
+  )
   expect(await connectionsOf(system, id)).toBe(0)
   await Promise.all([native.closed(), older.closed(), browser.closed()])
   expect((await self(token)).status).toBe(401)

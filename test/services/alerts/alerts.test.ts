@@ -69,10 +69,10 @@ describe('rules', () => {
 
   test('that make no sense are refused, with the field', async () => {
     expect((await rest('PUT', '/new', {})).body).toMatchObject({
-      code: 'INVALID_INPUT',
+      code: 'NOT_ACCEPTED',
       details: [{ field: 'kind', problem: 'is missing: a new rule needs one' }],
     })
-    expect((await rest('PUT', '/storage-file', { threshold: 200 })).status).toBe(400)
+    expect((await rest('PUT', '/storage-file', { threshold: 200 })).status).toBe(409)
     expect((await rest('PUT', '/storage-file', { kind: 'error-rate' })).body).toMatchObject({
       code: 'NOT_ALLOWED_IN_STATE',
     })
@@ -138,7 +138,7 @@ describe('alerts', () => {
     await atOnce('failed', 'migration-failed')
     await migrate(platform, { source: 'from', target: 'to' })
     const alert = await untilFiring('failed', 'everything')
-    expect(alert.summary).toBe('the migration everything has 1 path that did not arrive')
+    expect(alert.summary).toBe('the migration everything has 1 path that was not copied')
   })
 })
 
@@ -151,7 +151,7 @@ describe('webhooks', () => {
     const refused = await platform.rest('platform', 'PUT', '/api/v1/admin/alert-webhooks/pager', {
       body: { url: receiver.url },
     })
-    expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'url' }] } })
+    expect(refused).toMatchObject({ status: 409, body: { details: [{ field: 'url' }] } })
     expect(JSON.stringify(refused.body)).toContain('alerts.webhook_hosts')
     await put({ name: 'name', url: `http://localhost:${receiver.port}/x` })
     expect(await platform.call(alerts['test-webhook'], { name: 'name' })).toMatchObject({

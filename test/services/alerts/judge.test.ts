@@ -3,7 +3,7 @@ import { webhookHostsIn } from '../../../broker/webhook-hosts.ts'
 import { viewer } from '../../../services/access/built-in-roles.ts'
 import { builtInRules, checkRule } from '../../../services/alerts/built-in-rules.ts'
 import { judge, type Track } from '../../../services/alerts/judge.ts'
-import { isInner } from '../../../services/alerts/webhooks/addresses.ts'
+import { isInner } from '../../../broker/inner-addresses.ts'
 import { post, signatureOf } from '../../../services/alerts/webhooks/post.ts'
 import { alertEvents, alerts } from '../../../subjects/alerts.ts'
 import { fieldsOf } from '../../../subjects/json-schema.ts'
@@ -55,7 +55,7 @@ test('alerts name what is not everybody’s: viewers may not ask for them, and e
 test.each([
   ...['127.0.0.1', '10.1.2.3', '172.31.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1', '0.0.0.0'],
   ...['255.255.255.255', '224.0.0.1', '::1', '::', 'fe80::1', 'fd00::1', '::ffff:127.0.0.1', '::ffff:a00:1'],
-  ...['64:ff9b::7f00:1', '2002:7f00:1::', '::7f00:1'],
+  ...['64:ff9b::7f00:1', '2002:7f00:1::', '::7f00:1', '::ffff:0:7f00:1', '2001:0:1::1', 'fec0::1'],
 ])('%s is an address of an inner network', (address) => {
   expect(isInner(address)).toBe(true)
 })

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
 import { lagging } from '../../../services/alerts/lagging.ts'
+import type { MigrationState } from '../../../subjects/migration-model.ts'
 
 const summaries = (
   changeDetection: 'watching' | 'comparing' | 'off',
   changeLagSeconds: number,
   comparisonPeriodSeconds?: number,
+  state: MigrationState = 'LIVE',
 ) => {
   const period = comparisonPeriodSeconds === undefined ? {} : { comparisonPeriodSeconds }
-  return lagging({ migrationId: 'm', changeDetection, changeLagSeconds, ...period }, 600).map(
+  return lagging({ migrationId: 'm', state, changeDetection, changeLagSeconds, ...period }, 600).map(
     ({ summary }) => summary,
   )
 }
@@ -25,5 +27,9 @@ test('a migration lags when it is behind by more than its threshold, and than a 
   expect(summaries('comparing', 4_201, 3_600)).toEqual([unknown(4_201)])
   // Stopped.
   expect(summaries('off', 601, 3_600)).toEqual([unknown(601)])
-  expect(lagging({ migrationId: 'once' }, 0)).toEqual([])
+  expect(lagging({ migrationId: 'once', state: 'RUNNING' }, 0)).toEqual([])
+  // A scan is not behind for as long as it goes on.
+  expect(summaries('watching', 4_201, undefined, 'RUNNING')).toEqual([])
+  expect(summaries('comparing', 4_201, undefined, 'RUNNING')).toEqual([])
+  expect(summaries('off', 601, undefined, 'RUNNING')).toEqual([unknown(601)])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { honouredProperties, readProperties } from '../../../services/drivers/azure-properties.ts'
+import { readProperties } from '../../../services/drivers/azure-properties.ts'
+import { honouredProperties } from '../../../subjects/azure-properties.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 
 const entries = Object.entries(honouredProperties)
@@ -8,7 +9,7 @@ const problemsOf = (given: Record<string, string>): unknown => {
   try {
     readProperties(given)
   } catch (error) {
-    if (error instanceof GantryError && error.code === 'INVALID_INPUT') return error.details
+    if (error instanceof GantryError && error.code === 'NOT_ACCEPTED') return error.details
     throw error
   }
   return []

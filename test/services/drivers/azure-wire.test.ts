@@ -40,16 +40,18 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (_, response) =>
     response.writeHead(code, headers).end()
-const good: Answer = (_, response) => response.writeHead(200).end('content')
+/** On every answer of the service. */
+const ofService = { 'x-ms-request-id': '1' }
+const good: Answer = (_, response) => response.writeHead(200, ofService).end('content')
 const cut: Answer = (request) => request.socket.destroy()
 const half: Answer = (request, response) => {
-  response.writeHead(200, { 'content-length': '7' }).write('con')
+  response.writeHead(200, { ...ofService, 'content-length': '7' }).write('con')
   setImmediate(() => request.socket.destroy())
 }
 /** Closes after the answer without saying so; the client finds out with its next request. */
 const goodAndGone: Answer = (request, response) => {
   request.socket.once('data', () => request.socket.resetAndDestroy())
-  response.writeHead(200).end('content')
+  response.writeHead(200, ofService).end('content')
 }
 
 test.each([
@@ -153,4 +155,14 @@ test('an abort ends the request, and the wait between retries, with its reason',
   const startedMs = performance.now()
   await expect(busy.get({ signal: waiting.signal })).rejects.toBe(reason)
   expect(performance.now() - startedMs).toBeLessThan(1_500)
+})
+
+test.each([
+  ['another server’s success', status(200)],
+  ['a redirection', status(307, { location: 'http://127.0.0.1:1/' })],
+  ['another server’s "not found"', status(404)],
+  ['another server’s "changed"', status(412)],
+])('%s is taken for nothing that the store said', async (_, answer) => {
+  await using service = await misbehaving(answer)
+  expect((await service.failure()).failure).toMatch(/^(unreachable|io)$/)
 })

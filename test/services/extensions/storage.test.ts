@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectAs } from '../../../broker/connection.ts'
+import { maxWatches } from '../../../services/extensions/storage.ts'
 import { storageLimits } from '../../../subjects/extension-storage.ts'
-import { issueInside } from '../../support/keys.ts'
+import { connectInside, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
 import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/weather.ts'
@@ -91,6 +93,37 @@ test('keys are listed in order, with their revisions, page by page', async () =>
 })
 
 describe('watching', () => {
+  test('so many wait for changes of one storage and no more, and the broker sends a change once', async () => {
+    const { revision } = await ask('put', { key: 'many', value: '0' })
+    const watches = Array.from({ length: maxWatches }, () =>
+      ask('watch', { beginning: 'many', after: revision }),
+    )
+    const refused = await until('one too many is refused', async () => {
+      const answer = await ask('watch', { beginning: 'many', after: revision, waitMs: 0 })
+      return answer.status === 200 ? undefined : answer
+    })
+    expect(refused).toMatchObject({ status: 503, code: 'OVERLOADED' })
+    const subscribed = async () => {
+      const { connection, identity } = await connectInside(platform)
+      await connection.close()
+      const system = await connectAs('SYS', { url: platform.tcpUrl, identity, name: 'test' })
+      const reply = await system.request(
+        `$SYS.REQ.SERVER.${system.info!.server_id}.CONNZ`,
+        JSON.stringify({ auth: true, subscriptions: true, limit: 1_024 }),
+      )
+      await system.close()
+      const { data } = reply.json<{ data: { connections: { subscriptions_list?: string[] }[] } }>()
+      return data.connections
+        .flatMap(({ subscriptions_list = [] }) => subscriptions_list)
+        .filter((subject) => subject === '$KV.extension-storage-weather.>')
+    }
+    expect(await subscribed()).toHaveLength(1)
+    const changed = await ask('put', { key: 'many', value: '1' })
+    for (const answer of await Promise.all(watches))
+      expect(answer).toMatchObject({ changes: [{ key: 'many', value: '1', revision: changed.revision }] })
+    expect(await subscribed()).toHaveLength(0)
+  })
+
   test('tells what is there, then each change, and deletions', async () => {
     const { revision } = await ask('put', { key: 'watch/a', value: '1' })
     const first = await ask('watch', { beginning: 'watch/' })
@@ -157,6 +190,12 @@ test('a storage has its limits', async () => {
   expect(await ask('put', { key: 'full/0', value })).toMatchObject({ status: 200 })
   expect(await ask('put', { key: 'quiet', value })).toMatchObject({ status: 507 })
   expect(await ask('put', { key: 'full/0', value: value.slice(1) })).toMatchObject({ status: 200 })
+  // What has no value takes room for its name.
+  const named = (index: number) => ask('put', { key: `${index}`.padEnd(200, '€'), value: '' })
+  const names: Awaited<ReturnType<typeof named>>[] = []
+  for (let from = 0; names.at(-1)?.status !== 507 && from < 400; from += 40)
+    names.push(...(await Promise.all(Array.from({ length: 40 }, (_, index) => named(from + index)))))
+  expect(names.at(-1)).toMatchObject({ status: 507, code: 'STORAGE_FULL' })
   // Another one has its own.
   await using other = await bareExtension(platform, 'roomy')
   await other.register()

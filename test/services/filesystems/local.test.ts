@@ -63,10 +63,10 @@ describe('create', () => {
     expect((await migrator('GET', '/fs/targets/s')).status).toBe(404)
   })
 
-  test('the root of the host is the default', async () => {
-    await migrator('POST', '/fs/targets/local/t', {})
-    const verbose = await migrator('GET', '/fs/targets/t?verbose=true')
-    expect(verbose.body['properties']).toEqual({ fsRoot: '/' })
+  test('the root of the host is the default, and refused with a fix: the platform is in it', async () => {
+    const reply = await migrator('POST', '/fs/targets/local/t', {})
+    expect(reply.status).toBe(409)
+    expect(message(reply)).toMatch(/^fsRoot \/ contains the configuration folder .* choose a narrower root/)
   })
 
   test.each<[object, number, string]>([
@@ -81,8 +81,8 @@ describe('create', () => {
     [{ fsRoot: '/tmp/%00' }, 400, 'fsRoot'],
     [{ fsRoot: '/tmp/%zz' }, 400, 'fsRoot'],
     [{ fsRoot: `/${'x'.repeat(13_000)}` }, 400, 'fsRoot'],
-    [{ fsRoot: '/gantry/not/there' }, 422, '/gantry/not/there'],
-    [{ fsRoot: '/etc/passwd' }, 422, '/etc/passwd'],
+    [{ fsRoot: '/gantry/not/there' }, 409, '/gantry/not/there'],
+    [{ fsRoot: '/etc/passwd' }, 409, '/etc/passwd'],
     [{ fsRoot: '/tmp', additionalProperties: { 'fs.x': '1' } }, 400, 'fs.x'],
     [{ root: '/tmp' }, 400, 'root'],
     [{ fsroot: '/tmp' }, 400, 'did you mean fsRoot'],
@@ -95,7 +95,10 @@ describe('create', () => {
 
   test('fields of the other role are refused by name', async () => {
     const target = await migrator('POST', '/fs/targets/local/t?scanOnly=true', { fsRoot: root })
-    expect([target.status, message(target)]).toEqual([400, 'input: scanOnly is not a field of a target'])
+    expect([target.status, message(target)]).toEqual([
+      400,
+      'input: scanOnly is not a query field of this call; those are listenAndApplySourceChanges',
+    ])
     const source = await migrator('POST', '/fs/sources/local/s?listenAndApplySourceChanges=true', {
       fsRoot: root,
     })
@@ -145,8 +148,6 @@ describe('paths', () => {
     'path=/inner&path=/..',
     'path=/&after=file',
     'path=/&after=/../x',
-    'path=/&after=/inner/deep',
-    'path=/&after=/',
     `path=/${'x'.repeat(12_288)}`,
   ])('%.60s is refused by name', async (query) => {
     const reply = await list(query)
@@ -157,12 +158,22 @@ describe('paths', () => {
     })
   })
 
+  test.each(['path=/&after=/inner/deep', 'path=/&after=/'])(
+    '%s: the page does not begin in that folder, and is not accepted',
+    async (query) => {
+      expect(await list(query)).toMatchObject({
+        status: 409,
+        body: { code: 'NOT_ACCEPTED', details: [{ field: 'after' }] },
+      })
+    },
+  )
+
   test('what is not there, or no folder: 404', async () => {
     for (const path of ['/nothing', '/file', '/file/below'])
       expect((await list(`path=${path}`)).status, path).toBe(404)
     // No folder can have such a name; it is said why.
     expect((await list(`path=/${'x'.repeat(300)}`)).body).toMatchObject({ details: { failure: 'name' } })
-    expect([404, 422]).toContain((await list(`path=/${'x/'.repeat(3_000)}x`)).status)
+    expect([404, 409]).toContain((await list(`path=/${'x/'.repeat(3_000)}x`)).status)
   })
 
   test('an absolute path is one below the root', async () => {
@@ -177,7 +188,7 @@ describe('paths', () => {
     expect(await paths('path=/')).toContain('/way-out')
     for (const path of ['/way-out', '/inner/up', '/inner/up/outside', '/way-in/up']) {
       const reply = await list(`path=${path}`)
-      expect(reply.status, path).toBe(422)
+      expect(reply.status, path).toBe(409)
       expect(reply.body).toMatchObject({ code: 'STORE_REFUSED', details: { failure: 'permission' } })
       expect(reply.text).not.toContain('secret')
     }

@@ -1,7 +1,8 @@
-import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
+import { createBounds } from '../../../services/drivers/bounds.ts'
 import { deskHandlers } from '../../../services/migrations/agents/desk.ts'
 import { isSameFolder, witnessOf } from '../../../services/migrations/agents/same-folder.ts'
 import {
@@ -11,13 +12,20 @@ import {
   sentSpec,
 } from '../../../services/migrations/agents/spec-bytes.ts'
 import { Offers } from '../../../services/migrations/agents/offers.ts'
-import { type LiveAgent, type Report, Roster } from '../../../services/migrations/agents/roster.ts'
+import {
+  type LiveAgent,
+  maxAgentsOfKey,
+  maxDismissed,
+  type Report,
+  Roster,
+} from '../../../services/migrations/agents/roster.ts'
 import { Limits } from '../../../services/migrations/bandwidth/limits.ts'
 import { idOf, noPolicy, openPolicies, type Place } from '../../../services/migrations/bandwidth/policies.ts'
 import { packRules } from '../../../services/migrations/engine/run/rules.ts'
 import { isShared } from '../../../services/migrations/agents/shares.ts'
 import { MovedSoFar, Throughput } from '../../../services/migrations/agents/throughput.ts'
 import { movedOf, noCounts } from '../../../services/migrations/engine/run/counts.ts'
+import { openFailures } from '../../../services/migrations/failures.ts'
 import { MeterView } from '../../../services/migrations/engine/run/meter.ts'
 import { Flights } from '../../../services/migrations/flights.ts'
 import { agentProtocol } from '../../../subjects/agent-work.ts'
@@ -220,4 +228,135 @@ test('an agent of another release works, one of another protocol is told which s
   // The same agent after an update.
   roster.admit('older', report('older'))
   expect(await roster.all(() => [])).toMatchObject([{}, { name: 'older', healthy: true }, {}])
+})
+
+test('one key brings so many agents and no more', async () => {
+  await using broker = await startTestBroker()
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const reports = Array.from({ length: maxAgentsOfKey }, (_, index) => report(`agent-${index}`))
+  for (const one of reports) expect(roster.admit('key', one)).toMatchObject({ keyId: 'key' })
+  expect(roster.admit('key', report('more'))).toBe(
+    `${maxAgentsOfKey} agents with this key are there, the most there may be: give each host a key of its own`,
+  )
+  expect(roster.admit('other key', report('more'))).toMatchObject({ keyId: 'other key' })
+  // A new process of one that is there, and one after another has ended.
+  expect(roster.admit('key', report('agent-0'))).toMatchObject({ keyId: 'key' })
+  roster.left('key', reports[1]!.instance)
+  expect(roster.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
+})
+
+test('an agent asks about the migrations that it was given alone, and ends nothing of the others', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('shared', 'other')
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const offers = new Offers({ roster, limits: new Limits(), log })
+  const failures = await openFailures(connection, 2 ** 30)
+  const note = (book: string) =>
+    failures.append(book, { timeMs: 0 } as never, crypto.randomUUID(), new AbortController().signal)
+  const touched: string[] = []
+  const offer = (workId: string, fsRoot: string) => {
+    const touch = (what: string) => {
+      touched.push(`${what} ${workId}`)
+      return Promise.resolve()
+    }
+    const store = { kind: 'local', options: { fsRoot } } as const
+    const spec = { id: workId, generation: 1, root: Buffer.alloc(0), source: store, target: store }
+    return offers.offer({
+      workId,
+      migrationId: workId,
+      target: 'there',
+      movedBy: 'ALL',
+      spec: { ...spec, policy: 'Overwrite', limits: [] },
+      queue: { has: () => touch('has'), remove: () => touch('remove'), created: '' },
+      failures,
+      shelf: { look: () => touch('look'), store: () => touch('store'), of: () => undefined },
+      room: () => touch('room'),
+    } as never)
+  }
+  await offer('mine', folder.shared)
+  await offer('other', folder.other)
+  const desk = deskHandlers({
+    roster,
+    offers,
+    nameOf: (keyId) => Promise.resolve(keyId),
+    onCount: () => undefined,
+  })
+  const call = { caller: { kind: 'key', keyId: 'one' } } as never
+  // It says that it has the other one in hand, and shares nothing of it.
+  const asked = { ...report('one'), shares: [folder.shared], holding: ['other'] }
+  const { assignments } = await desk.attend(asked, call)
+  expect(assignments.map(({ migration }) => migration)).toEqual(['mine'])
+  const [ofMine, ofOther] = [await note('mine'), await note('other')]
+  const { instance } = asked
+  const book = { instance, book: crypto.randomUUID(), counts: {}, counted: [], early: [], published: 0 }
+  const askAll = (migration: string) => [
+    async () => desk.look({ migration, sequence: 1 }, call),
+    async () => desk.has({ migration, sequence: 1 }, call),
+    async () => desk.remove({ migration, sequence: 1 }, call),
+    async () => desk.room({ migration }, call),
+    async () => desk['store-book']({ ...book, migration }, call),
+    async () => desk['forget-failure']({ migration, sequence: ofMine }, call),
+    async () => desk.open({ instance, migration }, call),
+  ]
+  for (const ask of askAll('other')) await expect(ask()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(touched).toEqual([])
+  // A failure is of one migration, whatever the agent says.
+  await desk['forget-failure']({ migration: 'mine', sequence: ofOther }, call)
+  expect(await failures.counts()).toEqual(
+    new Map([
+      ['mine', 1],
+      ['other', 1],
+    ]),
+  )
+  await desk['forget-failure']({ migration: 'mine', sequence: ofMine }, call)
+  expect(await failures.counts()).toEqual(new Map([['other', 1]]))
+  await desk.has({ migration: 'mine', sequence: 1 }, call)
+  expect(touched).toEqual(['has mine'])
+  // Nobody waits for what it says that it holds and was never given.
+  await offers.withdraw('other')
+  await desk.attend({ ...asked, holding: [] }, call)
+  await offers.withdraw('mine')
+  await expect(desk.has({ migration: 'mine', sequence: 1 }, call)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+})
+
+test('of processes that lost their name only the oldest are forgotten', async () => {
+  await using broker = await startTestBroker()
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const reports = Array.from({ length: maxDismissed + 2 }, () => report('agent'))
+  for (const one of reports) roster.admit('key', one)
+  // The last one has the name; of the others, one more lost it than are remembered.
+  for (const one of reports.slice(1, -1)) expect(roster.admit('key', one)).toMatch(/has taken the name agent/)
+})
+
+test('an agent is not told of a folder whose path leads to one of Gantry itself by then', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('own', 'data')
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const bounds = createBounds([{ name: 'the configuration folder', path: folder.own, fix: 'move it' }])
+  const offers = new Offers({ roster, limits: new Limits(), bounds, log })
+  const store = { kind: 'local', options: { fsRoot: folder.data } } as const
+  const spec = { id: 'work', generation: 1, root: Buffer.alloc(0), source: store, target: store }
+  await offers.offer({
+    workId: 'work',
+    migrationId: 'nightly',
+    target: 'there',
+    movedBy: 'ALL',
+    spec: { ...spec, policy: 'Overwrite', limits: [] },
+    queue: { created: '' },
+  } as never)
+  const agent = roster.admit('one', { ...report('one'), shares: [folder.root] }) as LiveAgent
+  expect(offers.bytesFor(agent, 'work')).toBeInstanceOf(Uint8Array)
+  rmSync(folder.data, { recursive: true })
+  symlinkSync(folder.own, folder.data)
+  expect(() => offers.bytesFor(agent, 'work')).toThrow('is the configuration folder')
 })

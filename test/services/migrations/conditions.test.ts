@@ -8,6 +8,7 @@ import { migrationRecord } from '../../support/migration-records.ts'
 import { testLog } from '../../support/platform.ts'
 
 const record = migrationRecord({ state: 'RUNNING' })
+const failingSince = '2026-02-01T22:00:00.000Z'
 const well: WorkState = { record, forStorage: false, putOffs: [], changes: undefined, problem: undefined }
 
 /** Conditions of migrations whose work goes as the test says. */
@@ -17,17 +18,21 @@ function watched() {
     agent: false,
     limit: undefined as string | undefined,
     latest: record as MigrationRecord | undefined,
+    failed: 0,
   }
   const told: Emission[] = []
   const conditions = new Conditions({
+    damageOf: () => undefined,
     states: () => now.states,
     waitsForAgent: () => now.agent,
     limitsOf: () => now.limit,
+    failedPaths: () => now.failed,
+    failingSince: () => failingSince,
     latest: async () => now.latest,
     publish: async (emission) => void told.push(emission),
     log: testLog,
   })
-  const reasons = () => conditions.of(record).map(({ reason }) => reason)
+  const reasons = () => conditions.of(record, 0).map(({ reason }) => reason)
   const look = () => {
     conditions.look()
     return reasons()
@@ -80,10 +85,10 @@ test('a change of reasons is told once, another message is not; a reason keeps i
   expect(told).toEqual([])
   now.states = [{ ...well, putOffs: [away] }]
   look()
-  const [{ since } = { since: '' }] = conditions.of(record)
+  const [{ since } = { since: '' }] = conditions.of(record, 0)
   now.states = [{ ...well, putOffs: [{ ...away, message: '/b: target: timed out' }] }]
   look()
-  expect(conditions.of(record)).toEqual([{ ...away, message: '/b: target: timed out', since }])
+  expect(conditions.of(record, 0)).toEqual([{ ...away, message: '/b: target: timed out', since }])
   expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([1])
   expect(told[0]?.subject).toContain('events.v1.migrations.conditions-changed.')
   // Its work has ended.
@@ -104,7 +109,7 @@ test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as
     now.limit = 'global 1 bytes a second'
     look()
     const over = migrationRecord({ state })
-    const reasons = () => conditions.of(over).map(({ reason }) => reason)
+    const reasons = () => conditions.of(over, 0).map(({ reason }) => reason)
     const itsOwn = recordConditions(over, Date.now()).map(({ reason }) => reason)
     // Before anybody has looked again, and while its work is still being put away.
     expect(reasons()).toEqual(itsOwn)
@@ -117,14 +122,31 @@ test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as
   },
 )
 
+test('paths that did not arrive are a condition, whether the work goes on or is over, and are told', () => {
+  const { now, told, conditions, look } = watched()
+  const since = failingSince
+  const failed = (paths: string) => ({
+    reason: 'PATHS_FAILED',
+    message: expect.stringMatching(new RegExp(`"migrations retry-failures" tries them again: ${paths}$`)),
+    since,
+  })
+  now.failed = 2
+  look()
+  expect(told.map(({ payload }) => payload)).toMatchObject([{ conditions: [{ reason: 'PATHS_FAILED' }] }])
+  // What is asked for is as it is by now.
+  expect(conditions.of(record, 3)).toEqual([failed('3 paths')])
+  expect(conditions.of(record, 0)).toEqual([])
+  expect(conditions.of(migrationRecord({ state: 'COMPLETED' }), 1)).toEqual([failed('1 path')])
+})
+
 test('a record says by itself that it waits for its turn, or for approval', () => {
   const { conditions } = watched()
   const scheduled = '2026-02-01T22:00:00.000Z'
-  expect(conditions.of(migrationRecord({ state: 'SCHEDULED', scheduled }))).toMatchObject([
+  expect(conditions.of(migrationRecord({ state: 'SCHEDULED', scheduled }), 0)).toMatchObject([
     { reason: 'WAITS_FOR_TURN', since: scheduled },
   ])
   const deletions = { isHeld: true, files: 3, folders: 1, bytes: 9, percent: 50, time: scheduled }
-  expect(conditions.of(migrationRecord({ state: 'STOPPED', deletions }))).toMatchObject([
+  expect(conditions.of(migrationRecord({ state: 'STOPPED', deletions }), 0)).toMatchObject([
     { reason: 'WAITS_FOR_APPROVAL', message: expect.stringContaining('3 files and 1 folder') },
   ])
 })

@@ -36,7 +36,11 @@ function completedMeanwhile(): MigrationDependencies {
   const record = (): MigrationRecord =>
     isOver() ? { ...running, state: 'COMPLETED', completed: running.created, counts } : running
   return dependenciesWith({
-    records: { get: () => Promise.resolve(record()), all: () => Promise.resolve([record()]) },
+    records: {
+      get: () => Promise.resolve(record()),
+      all: () => Promise.resolve([record()]),
+      list: () => Promise.resolve([record()]),
+    },
     progress: {
       totals: () => Promise.resolve(isOver() ? new Map() : new Map([[running.internalId, counts]])),
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { QueueItem } from '../../../broker/queue.ts'
-import { noCounts } from '../../../services/migrations/engine/run/counts.ts'
+import { type ItemResult, noCounts } from '../../../services/migrations/engine/run/counts.ts'
 import { startRegion } from '../../../services/migrations/engine/items/items.ts'
 import { Flights } from '../../../services/migrations/flights.ts'
 import { ItemLoop, type ItemLoopOptions } from '../../../services/migrations/item-loop.ts'
@@ -12,7 +12,10 @@ import { localSpec } from './engine/local-spec.ts'
  * A loop with one item, in a double of a queue that hands it out again at once, and a double of a mover that fails as no
  * store does. Returns its reasons after each delivery.
  */
-async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
+async function reasonsWithDoubles(
+  moves: readonly (Error | Partial<ItemResult> | undefined)[],
+  published: string[] = [],
+) {
   const reasons: { reason: string; message: string }[][] = []
   const state = { isDone: false }
   const item = {
@@ -26,6 +29,8 @@ async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
   let delivery = 0
   const doubles = {
     queue: {
+      publish: async (lane: string, data: Uint8Array, id: string) =>
+        void published.push(`${lane} ${id} ${Buffer.from(data).toString()}`),
       consume: async (_lane: string, _slots: number, work: (item: QueueItem) => Promise<void>) => {
         while (!state.isDone) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a double
@@ -36,12 +41,17 @@ async function reasonsWithDoubles(moves: readonly (Error | undefined)[]) {
     },
     mover: {
       scan: async () => {
-        const error = moves[delivery++]
-        if (error !== undefined) throw error
-        return { counts: noCounts(), failures: [] }
+        const result = moves[delivery++]
+        if (result instanceof Error) throw result
+        return { counts: noCounts(), failures: [], ...result }
       },
     },
-    book: { includes: async () => false, count: async () => undefined, acked: () => undefined },
+    book: {
+      includes: async () => false,
+      count: async () => undefined,
+      acked: () => undefined,
+      wasDone: () => false,
+    },
     failures: {},
   }
   const loop: ItemLoop = new ItemLoop({
@@ -73,4 +83,10 @@ test('an item that fails again and again as a whole is told of with its reason, 
   expect(reasons[toldFailure - 1]?.[0]?.message).toBe(
     `a part of the work failed ${toldFailure} times as a whole: EACCES: odd`,
   )
+})
+
+test('an item that is split is over when each of its parts is in the queue', async () => {
+  const published: string[] = []
+  await reasonsWithDoubles([{ split: [Buffer.from('one'), Buffer.from('two')] }], published)
+  expect(published).toEqual(['region 1.retry.0 one', 'region 1.retry.1 two'])
 })

@@ -13,6 +13,9 @@ const stepsAsked = process.env['GANTRY_LIVE_STEPS']
 const steps = Number(stepsAsked ?? 400)
 /** GANTRY_LIVE_SEED repeats a run that failed. */
 const seed = Number(process.env['GANTRY_LIVE_SEED'] ?? Date.now() % 1_000_000)
+/** So many runs, each with the seed after the one before. */
+const runs = Number(process.env['GANTRY_LIVE_RUNS'] ?? 1)
+const asked = Array.from({ length: runs }, (_, run) => ({ seed: seed + run, steps }))
 /** Runs that once failed, with the step at which they did; the crash tests repeat them. */
 const failed: readonly { readonly seed: number; readonly steps: number }[] = []
 const replayed = stepsAsked === undefined ? [] : failed
@@ -24,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => platform[Symbol.asyncDispose]())
 
-test.each([{ seed, steps }, ...replayed])(
+test.each([...asked, ...replayed])(
   'the target is as the source is, whatever happens there (seed $seed, $steps steps)',
   { timeout: 1_200_000 },
   async ({ seed, steps }) => {

@@ -21,6 +21,7 @@ function followed() {
     lagSeconds === undefined
       ? undefined
       : ({ detection: 'watching', reason: undefined, lagSeconds, unscheduled: 0, scheduled: 1 } as const)
+  const other = migrationRecord({ migrationId: 'two', state: 'NONSCHEDULED' })
   const told: Emission[] = []
   const asked: string[][] = []
   const events = new ProgressEvents({
@@ -28,7 +29,7 @@ function followed() {
       all: () =>
         new Map([
           ['one', record],
-          ['two', migrationRecord({ migrationId: 'two' })],
+          ['two', other],
         ]),
     },
     progress: { changes: () => counts.filesMigrated },
@@ -49,6 +50,8 @@ function followed() {
     counts,
     told,
     asked,
+    start: () => events.start(),
+    stop: () => events.stop(),
     look: () => events.look(),
     become: (fields: Partial<MigrationRecord>) => (record = { ...record, ...fields }),
     lag: (seconds: number) => (lagSeconds = seconds),
@@ -96,4 +99,36 @@ test('a record that is written anew with the same figures is not told of', async
   one.become({ priority: 'HIGH' })
   await one.look()
   expect([one.told.length, one.asked.length]).toEqual([1, 2])
+})
+
+test('a migration that begins and ends between two looks is published in its last state, once', async () => {
+  const one = followed()
+  one.become({ state: 'NONSCHEDULED' })
+  await one.look()
+  expect(one.told).toEqual([])
+
+  Object.assign(one.counts, { filesMigrated: 10 })
+  one.become({ state: 'COMPLETED', completed: '2026-01-01T00:00:00.000Z' })
+  await one.look()
+  await one.look()
+  expect(one.last()).toMatchObject({ state: 'COMPLETED', progress: { filesMigrated: 10 } })
+  expect(one.told).toHaveLength(1)
+
+  // A retry of failures that is over as soon.
+  Object.assign(one.counts, { filesMigrated: 11 })
+  one.become({ completed: '2026-01-01T00:00:01.000Z' })
+  await one.look()
+  expect(one.last()).toMatchObject({ state: 'COMPLETED', progress: { filesMigrated: 11 } })
+  one.become({ priority: 'HIGH' })
+  await one.look()
+  expect(one.told).toHaveLength(2)
+})
+
+test('what a platform finds at rest when it starts is not published', async () => {
+  const one = followed()
+  one.become({ state: 'COMPLETED', completed: '2026-01-01T00:00:00.000Z' })
+  one.start()
+  await one.look()
+  await one.stop()
+  expect(one.asked).toEqual([])
 })

@@ -123,9 +123,12 @@ describe('what cannot be is refused, by its field', () => {
       { recurringSchedule: '0 0 * * *', recurringTimeZone: 'Mars/Olympus' },
       'recurringTimeZone must be the name',
     ],
-    [{ recurringSchedule: '0 0 * * *', period: 60 }, 'recurringPeriod does not go with recurringSchedule'],
-    [{ recurringTimeZone: 'UTC', period: 60 }, 'recurringTimeZone goes with recurringSchedule'],
-    [{ recurringWindow: '8H', period: 60 }, 'recurringWindow goes with recurringSchedule'],
+    [
+      { recurringSchedule: '0 0 * * *', period: 60 },
+      'recurringPeriod cannot be combined with recurringSchedule',
+    ],
+    [{ recurringTimeZone: 'UTC', period: 60 }, 'recurringTimeZone is only for recurringSchedule'],
+    [{ recurringWindow: '8H', period: 60 }, 'recurringWindow is only for recurringSchedule'],
     [
       { recurringWindow: 59, recurringSchedule: '0 0 * * *' },
       'recurringWindow must be 0 (none) or at least 60',

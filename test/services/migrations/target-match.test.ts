@@ -18,7 +18,7 @@ test('a trash is for a target that is a folder of a host, and nothing else', asy
   const ask = (target: string) => requireTrash(store, target, { trash: true })
   await ask('folder')
   await expect(ask('lake')).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
+    code: 'NOT_ACCEPTED',
     details: [
       { field: 'trash', problem: 'needs a target that is a folder of a host; lake would have to copy' },
     ],

@@ -18,6 +18,7 @@ import {
   migrationPriorities,
   migrationStates,
 } from '../../../subjects/migration-model.ts'
+import { conditionReasons } from '../../../subjects/condition-terms.ts'
 import type { Condition } from '../../../subjects/conditions.ts'
 import { maxStateTextLength } from '../../../subjects/migration-model.ts'
 import { check } from '../../../subjects/validate.ts'
@@ -190,7 +191,43 @@ test('a reason of any length is told, as far as it fits', () => {
   ]
   const text = stateText(migrationRecord({ state: 'LIVE' }), { failed: 1_000_000, conditions }, now)
   expect(text.length).toBeLessThanOrEqual(maxStateTextLength)
-  expect(text).toMatch(/^does not get on: the folder x+…, but 1000000 paths did not arrive$/)
+  expect(text).toMatch(
+    /^Live, blocked: the work on it broke off: the folder x+…, but 1000000 paths were not copied$/,
+  )
+})
+
+test('one that is blocked says so first, and by what', () => {
+  const said = (state: MigrationState, reason: Condition['reason'], message: string) =>
+    stateText(
+      migrationRecord({ state }),
+      { failed: 0, conditions: [{ reason, message, since: '2026-02-02T00:00:00Z' }] },
+      now,
+    )
+  const moved = `${conditionReasons.SOURCE_CHANGED}: its folder /data is not there`
+  expect(said('LIVE', 'SOURCE_CHANGED', moved)).toBe(
+    'Live, blocked: the source has changed: its folder /data is not there',
+  )
+  expect(said('RUNNING', 'TARGET_UNREACHABLE', 'target: its folder does not answer')).toBe(
+    'Running, blocked: the target does not answer: target: its folder does not answer',
+  )
+  expect(said('RUNNING', 'WAITS_FOR_STORAGE', conditionReasons.WAITS_FOR_STORAGE)).toBe(
+    'Running, blocked: the storage of the platform is nearly full',
+  )
+  expect(said('LIVE', 'COMPARING', 'It is compared')).toBe('follows changes')
+  expect(said('STOPPED', 'SOURCE_CHANGED', moved)).toBe('stopped')
+})
+
+test('a source that has changed is told with the command that accepts it, and what that removes', () => {
+  const sourceChanged = { since: '2026-02-02T00:00:00.000Z', difference: 'source: its folder /data is gone' }
+  const messageOf = (changes: Partial<MigrationRecord>) =>
+    recordConditions({ ...migrationRecord({ state: 'STOPPED' }), sourceChanged, ...changes }, now)[0]?.message
+  expect(messageOf({ migrationId: 'nightly', kind: 'live' })).toBe(
+    `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is gone. To accept it as it is: "gantry migrations accept-source nightly"; what is not at the source is then removed at the target`,
+  )
+  expect(messageOf({ migrationId: 'my own', kind: 'once' })).toMatch(
+    /: "gantry migrations accept-source 'my own'"; nothing is removed at the target because of that$/,
+  )
+  expect(messageOf({ kind: 'once', targetMatch: {} })).toMatch(/is then removed at the target$/)
 })
 
 test('what was gone before it was copied is told when the scan is over, and how what was renamed arrives', () => {
@@ -198,14 +235,14 @@ test('what was gone before it was copied is told when the scan is over, and how 
   const textOf = (state: MigrationState, failed: number, gone: Partial<typeof vanished> = vanished) =>
     stateText(migrationRecord({ state }), { failed, conditions: [], ...gone }, now)
   const told = '600 files and 1 folder were gone from the source before they were copied'
-  expect(textOf('COMPLETED', 0)).toBe(`all was done; ${told}: for what was renamed see add-pending-region`)
+  expect(textOf('COMPLETED', 0)).toBe(`completed; ${told}: for what was renamed see add-pending-region`)
   expect(textOf('COMPLETED', 1, { filesVanished: 1, foldersVanished: 0 })).toBe(
-    'all was done, but 1 path did not arrive; 1 file was gone from the source before it was copied: for what was renamed see add-pending-region',
+    'completed, but 1 path was not copied; 1 file was gone from the source before it was copied: for what was renamed see add-pending-region',
   )
   expect(textOf('WAITING_FOR_NEXT_RECURRENCE', 0)).toBe(
     `waits for its next scan; ${told}: what was renamed comes with the next scan`,
   )
-  expect(textOf('COMPLETED', 0, { filesVanished: 0, foldersVanished: 0 })).toBe('all was done')
+  expect(textOf('COMPLETED', 0, { filesVanished: 0, foldersVanished: 0 })).toBe('completed')
   expect(textOf('RUNNING', 0)).toBe('scans and copies')
 })
 
@@ -220,7 +257,7 @@ test('a held deletion is told in words that fit its numbers', () => {
   }
   const held = { ...migrationRecord({ state: 'STOPPED', resumable: true }), deletions }
   expect(stateText(held, { failed: 1, conditions: [] }, now)).toBe(
-    'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path did not arrive',
+    'stopped before 2 files and 1 folder of the target are deleted: see plan, then approve-deletions, but 1 path was not copied',
   )
   expect(recordConditions(held, now)[0]?.message).toMatch(/: 2 files and 1 folder$/)
   const ofLive = {

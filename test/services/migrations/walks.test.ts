@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { verificationReports } from '../../../subjects/verification-terms.ts'
@@ -111,3 +111,45 @@ test('reports are bounded: what comes after a full one is counted, and the oldes
   expect(await store.read('first', 'FULL', 0)).toBeUndefined()
   expect(await store.read('third', 'SUMMARY', 0)).toMatchObject({ content: '{\n  "id": "third"\n}\n' })
 })
+
+/** Files below a folder that this process has open. */
+const openFilesIn = (folder: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`)
+      return path.startsWith(`${folder}/`) ? [path] : []
+    } catch {
+      // It was closed meanwhile, such as that of this listing.
+      return []
+    }
+  })
+
+test.skipIf(process.platform !== 'linux')(
+  'reports that cannot be begun leave no file open, and those of before as they were',
+  async () => {
+    using folder = createFolder('reports')
+    const store = new ReportStore(folder.reports, verificationReports)
+    const first = await store.write('job')
+    await first.append({ [verificationReports.FULL.file]: 'one\ntwo\n' })
+    await first.close()
+    const before = readdirSync(join(folder.reports, 'job')).toSorted()
+    const full = () => readFileSync(join(folder.reports, 'job', verificationReports.FULL.file), 'utf8')
+    const failing = store.write('job', (line) => {
+      if (line === 'two') throw new Error('a line that cannot be read')
+      return { [verificationReports.FULL.file]: `${line}\n` }
+    })
+    await expect(failing).rejects.toThrow('a line that cannot be read')
+    expect(openFilesIn(folder.reports)).toEqual([])
+    expect(readdirSync(join(folder.reports, 'job')).toSorted()).toEqual(before)
+    expect(full()).toContain('one\ntwo\n')
+    // Where one of them cannot be made, the others are closed.
+    const files = Object.values(verificationReports).map(({ file }) => file)
+    mkdirSync(join(folder.reports, 'other', `${files[1]}.next`), { recursive: true })
+    await expect(store.write('other')).rejects.toThrow('EISDIR')
+    expect(openFilesIn(folder.reports)).toEqual([])
+    // So it is where one of before cannot be replaced.
+    mkdirSync(join(folder.reports, 'third', files[0]!, 'in the way'), { recursive: true })
+    await expect(store.write('third')).rejects.toThrow()
+    expect(openFilesIn(folder.reports)).toEqual([])
+  },
+)

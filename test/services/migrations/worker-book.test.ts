@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Shelf } from '../../../services/migrations/books.ts'
 import { type Counts, noCounts } from '../../../services/migrations/engine/run/counts.ts'
+import { lossOf } from '../../../services/migrations/proof.ts'
 import { Progress } from '../../../services/migrations/progress.ts'
 import { WorkerBook } from '../../../services/migrations/worker-book.ts'
 import { startTestBroker, type TestBroker } from '../../support/broker.ts'
@@ -180,4 +181,67 @@ test('forgetting takes all of a migration and nothing of another', async () => {
   await progress.forget((id) => id === one.id)
   expect(await one.total()).toBeUndefined()
   expect(await two.total()).toBe(2)
+})
+
+/** What the books say, and what is missing from a queue of which nobody works on anything. */
+async function reckon(id: string, queue: { messages: number; lastSequence: number }, open: number[] = []) {
+  const shelf = await Shelf.open(progress, id, (sequence) => Promise.resolve(open.includes(sequence)))
+  return { loss: await shelf.lossAtStart(queue), shelf }
+}
+
+test('the books say how many items were done, also those that are forgotten: what is neither there nor done is lost', async () => {
+  const { id, book } = migration()
+  const one = await book()
+  for (const sequence of [1, 2, 4]) await one.count(item(sequence), files(1))
+  one.acked(1)
+  one.acked(2)
+  await one.count(item(5), files(1))
+  // The third waits, and the fourth and the fifth are counted and not off the queue yet.
+  expect((await reckon(id, { messages: 3, lastSequence: 5 }, [4, 5])).loss).toBeUndefined()
+  expect((await reckon(id, { messages: 1, lastSequence: 5 })).loss).toBeUndefined()
+  expect((await reckon(id, { messages: 2, lastSequence: 5 }, [4, 5])).loss).toEqual({
+    items: 1,
+    isBroken: false,
+  })
+  const { loss, shelf } = await reckon(id, { messages: 0, lastSequence: 5 })
+  expect(loss).toEqual({ items: 1, isBroken: false })
+  expect(lossOf({ messages: 0, lastSequence: 5 }, shelf.booked, { isExact: true })).toBeDefined()
+  await shelf.settle(5, () => Promise.resolve())
+  expect(lossOf({ messages: 0, lastSequence: 5 }, shelf.booked, { isExact: true })).toBeUndefined()
+  expect((await reckon(id, { messages: 0, lastSequence: 5 })).loss).toBeUndefined()
+})
+
+test('an item that comes back after its end is not counted a second time', async () => {
+  const { id, book, total } = migration()
+  const one = await book()
+  await one.count(item(1), files(3))
+  one.acked(1)
+  await one.count(item(2), files(4))
+  await one.count(item(1), files(3))
+  expect(await total()).toBe(7)
+  expect((await reckon(id, { messages: 0, lastSequence: 2 })).shelf.booked).toMatchObject({ done: 2, sum: 3 })
+})
+
+test('items that were published before the broker lost its latest are known by the books', async () => {
+  const { id } = migration()
+  const shelf = await Shelf.open(progress, id, () => Promise.resolve(true))
+  const keeper = shelf.keeperOf(crypto.randomUUID())
+  await keeper.store({ counts: noCounts(), counted: [1], early: {}, published: 9 })
+  expect((await reckon(id, { messages: 8, lastSequence: 9 })).loss).toBeUndefined()
+  expect((await reckon(id, { messages: 5, lastSequence: 6 })).loss).toEqual({ items: 3, isBroken: true })
+})
+
+test('what a release before has done, which counted no items, is not taken for lost', async () => {
+  const { id } = migration()
+  await progress.store({ migration: id, worker: 'before', counts: noCounts(), counted: [3], early: {} })
+  // Four are gone, and of the two that are there one is counted.
+  const { loss, shelf } = await reckon(id, { messages: 2, lastSequence: 6 }, [3, 6])
+  expect(loss).toBeUndefined()
+  expect(shelf.booked).toEqual({ done: 5, sum: undefined, published: 0 })
+  await shelf
+    .keeperOf(crypto.randomUUID())
+    .store({ counts: noCounts(), counted: [6], early: {}, published: 6 })
+  const end = { messages: 0, lastSequence: 6 }
+  expect(lossOf(end, shelf.booked, { isExact: true })).toBeUndefined()
+  expect((await reckon(id, { messages: 0, lastSequence: 7 })).loss).toEqual({ items: 1, isBroken: false })
 })

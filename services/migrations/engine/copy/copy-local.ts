@@ -1,19 +1,21 @@
-import { closeSync, fstatSync, ftruncateSync, lstatSync, type Stats } from 'node:fs'
+import { fstatSync, ftruncateSync, type Stats } from 'node:fs'
 import { StoreError, type FileAttributes, type StorePath } from '../../../drivers/driver.ts'
 import { bornWith, ownerOf, type Present } from '../../../drivers/local-attributes.ts'
-import { isErrno, localError, locally } from '../../../drivers/local-errors.ts'
+import { closeEntry, type EntryStats, FolderEntries } from '../../../drivers/folder-entries.ts'
+import { localError, locally } from '../../../drivers/local-errors.ts'
 import { readExtended } from '../../../drivers/local-extended.ts'
 import {
   checkUnchanged,
   copyRange,
+  type FileNames,
   makeEmptyFile,
-  openForReading,
+  openEntry,
   replaceFile,
   replaceLink,
 } from '../../../drivers/local-file.ts'
-import { followLink, readLink } from '../../../drivers/local-links.ts'
+import { openSource, readLink } from '../../../drivers/local-links.ts'
 import { lending, permitted } from '../../../drivers/local-rights.ts'
-import { FolderPaths, type LocalRoot } from '../../../drivers/local-root.ts'
+import type { LocalRoot, Pinned } from '../../../drivers/local-root.ts'
 import { copySparseRange, isSparse } from '../../../drivers/local-sparse.ts'
 import { temporaryName } from '../../../drivers/local-temporary.ts'
 import type { Counts } from '../run/counts.ts'
@@ -27,7 +29,7 @@ import type { Run } from '../run/run.ts'
  * Copies files of one folder from a folder of the host to another, all calls synchronous: three times as fast as
  * promises, and through the drivers' `open` and `put` every file would pay for promises and buffers of its own.
  */
-export class LocalCopy {
+export class LocalCopy implements Disposable {
   readonly #run: Run
   readonly #counts: Counts
   readonly #options: ReturnType<typeof readOptions>
@@ -35,9 +37,9 @@ export class LocalCopy {
   readonly #sourceRoot: LocalRoot
   readonly #targetRoot: LocalRoot
   readonly #there: readonly [StorePath]
-  readonly #source: FolderPaths
-  readonly #target: FolderPaths
-  readonly #temporary: FolderPaths
+  readonly #opened: readonly [Pinned, Pinned]
+  readonly #source: FolderEntries
+  readonly #target: FolderEntries
   /** What new files of the target's folder are born with, once one was looked at. */
   #born: Present | undefined
 
@@ -54,16 +56,15 @@ export class LocalCopy {
     counts: Counts,
   ) {
     const there = targetPath(run, folder)
+    const from = locally(() => sourceRoot.open(folder), 'source')
+    let to: Pinned
     try {
-      sourceRoot.confine(folder)
+      to = lending(targetRoot, [there], () => permitted(() => targetRoot.open(there)))
     } catch (error) {
-      throw localError(error, 'source')
-    }
-    try {
-      lending(targetRoot, [there], () => permitted(() => targetRoot.confine(there)))
-    } catch (error) {
+      from.close()
       throw targetError(localError(error))
     }
+    this.#opened = [from, to]
     this.#run = run
     this.#counts = counts
     this.#options = readOptions(run.spec)
@@ -71,9 +72,12 @@ export class LocalCopy {
     this.#sourceRoot = sourceRoot
     this.#targetRoot = targetRoot
     this.#there = [there]
-    this.#source = new FolderPaths(sourceRoot.absolute(folder))
-    this.#target = new FolderPaths(targetRoot.absolute(there))
-    this.#temporary = new FolderPaths(targetRoot.absolute(there))
+    this.#source = new FolderEntries(from)
+    this.#target = new FolderEntries(to)
+  }
+
+  [Symbol.dispose](): void {
+    for (const opened of this.#opened) opened.close()
   }
 
   /** Copies a file and returns its size. Throws StoreErrors. */
@@ -85,10 +89,10 @@ export class LocalCopy {
       throw localError(error, 'source')
     }
     try {
-      const { found, attributes } = locally(() => this.#opened(fd), 'source')
+      const { found, attributes } = locally(() => this.#look(fd), 'source')
       const fill = (to: number) => this.#fill(fd, to, found)
       const losses = this.#atTarget(() =>
-        replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, fill, this.#look),
+        replaceFile(this.#target, this.#names(name), attributes, fill, this.#lookOfNew),
       )
       countLosses(this.#counts, losses)
       countNames(this.#counts, found.nlink)
@@ -96,7 +100,7 @@ export class LocalCopy {
     } catch (error) {
       throw writingError(error)
     } finally {
-      closeSync(fd)
+      closeEntry(fd)
     }
   }
 
@@ -105,11 +109,11 @@ export class LocalCopy {
    * undefined for a link. Throws StoreErrors.
    */
   other(name: Buffer): number | undefined {
-    let found: Stats
+    let found: EntryStats
     let link: Buffer | undefined
     try {
-      found = lstatSync(this.#source.of(name))
-      if (found.isSymbolicLink() && !this.#options.follow) link = readLink(this.#source.of(name))
+      found = this.#source.look(name) ?? gone()
+      if (found.isSymbolicLink() && !this.#options.follow) link = readLink(this.#source.path(name))
     } catch (error) {
       throw localError(error, 'source')
     }
@@ -122,7 +126,12 @@ export class LocalCopy {
       const attributes = this.#attributesOf(found)
       const target = link
       const losses = this.#atTarget(() =>
-        replaceLink(this.#temporaryPath(), this.#target.of(name), target, attributes),
+        replaceLink(
+          Buffer.from(this.#target.path(temporaryName(this.#run.spec.id))),
+          this.#target.path(name),
+          target,
+          attributes,
+        ),
       )
       countLosses(this.#counts, losses)
       return undefined
@@ -131,19 +140,16 @@ export class LocalCopy {
     }
   }
 
-  #opened(fd: number): { readonly found: Stats; readonly attributes: FileAttributes } {
+  #look(fd: number): { readonly found: Stats; readonly attributes: FileAttributes } {
     const found = fstatSync(fd)
     if (!found.isFile()) throw new StoreError('unsupported', 'this is no longer a file')
     return { found, attributes: this.#attributesOf(found, fd) }
   }
 
   #open(name: Buffer): number {
-    try {
-      return openForReading(this.#source.of(name))
-    } catch (error) {
-      if (!this.#options.follow || !isErrno(error, 'ELOOP')) throw error
-      return openForReading(followLink(this.#sourceRoot, joinPath(this.#folder, name)).real)
-    }
+    return this.#options.follow
+      ? openSource(this.#sourceRoot, joinPath(this.#folder, name), this.#source.path(name), true)
+      : openEntry(this.#source, name)
   }
 
   #fill(from: number, to: number, found: Stats): void {
@@ -158,12 +164,12 @@ export class LocalCopy {
     checkUnchanged(from, found)
   }
 
-  #emptyFile(name: Buffer, found: Stats): number {
+  #emptyFile(name: Buffer, found: EntryStats): number {
     const attributes = this.#attributesOf(found)
     const losses = this.#atTarget(
       () =>
-        makeEmptyFile(this.#target.of(name), attributes, this.#look) ??
-        replaceFile(this.#temporaryPath(), this.#target.of(name), attributes, () => undefined, this.#look),
+        makeEmptyFile(this.#target, name, attributes, this.#lookOfNew) ??
+        replaceFile(this.#target, this.#names(name), attributes, () => undefined, this.#lookOfNew),
     )
     countLosses(this.#counts, losses)
     countNames(this.#counts, found.nlink)
@@ -171,14 +177,14 @@ export class LocalCopy {
   }
 
   /** @param fd for extended attributes, if they are wanted */
-  #attributesOf(found: Stats, fd?: number): FileAttributes {
+  #attributesOf(found: EntryStats, fd?: number): FileAttributes {
     const { mtimeMs: modifiedMs, mode } = found
     const all = { modifiedMs, mode, owner: ownerOf(found) }
     const withExtended = fd !== undefined && this.#options.extended
     return carried(this.#run.spec, withExtended ? { ...all, extended: readExtended(fd) } : all)
   }
 
-  readonly #look = (fd: number, attributes: FileAttributes): Present =>
+  readonly #lookOfNew = (fd: number, attributes: FileAttributes): Present =>
     (this.#born ??= bornWith(fd, attributes))
 
   #atTarget<T>(work: () => T): T {
@@ -187,9 +193,13 @@ export class LocalCopy {
 
   readonly #checkStop = () => this.#run.stop.check()
 
-  #temporaryPath(): Buffer {
-    return this.#temporary.of(temporaryName(this.#run.spec.id))
+  #names(name: Buffer): FileNames {
+    return { name, temporary: temporaryName(this.#run.spec.id) }
   }
+}
+
+function gone(): never {
+  throw new StoreError('gone', 'it is no longer there')
 }
 
 /** The failure of what can be kept nowhere. */

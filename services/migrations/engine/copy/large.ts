@@ -4,11 +4,11 @@ import { locally } from '../../../drivers/local-errors.ts'
 import { changed, chunkBytes, copyRange } from '../../../drivers/local-file.ts'
 import { openSource } from '../../../drivers/local-links.ts'
 import { markPart } from '../../../drivers/local-parts.ts'
-import { lending } from '../../../drivers/local-rights.ts'
+import { lending, permitted } from '../../../drivers/local-rights.ts'
 import { type LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { versionOf } from '../../../drivers/local-source-file.ts'
 import { copySparseRange, isSparse } from '../../../drivers/local-sparse.ts'
-import { fileDigest, openUpload, uploadPaths } from '../../../drivers/local-upload.ts'
+import { fileDigest, openUpload, uploadOf } from '../../../drivers/local-upload.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { checkAccepted } from './copy.ts'
 import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from '../run/counts.ts'
@@ -51,17 +51,23 @@ export async function skipLarge(run: Run, item: Large): Promise<ItemResult | und
 /**
  * Opens the file and begins the upload, or goes on with one of the same version that a killed process began. Throws
  * StoreErrors.
- * @param mayShare whether other processes are to write parts of it too, if it is worth it
  */
-export function beginLarge(run: Run, item: Large, mayShare = false): Promise<LargeCopy> {
+export function beginLarge(run: Run, item: Large, options: BeginOptions = {}): Promise<LargeCopy> {
   const path = storePath(run, item.path)
-  return unlessOvertaken(run, path, () => begin(run, item, { path, mayShare }))
+  return unlessOvertaken(run, path, () => begin(run, item, { path, ...options }))
+}
+
+interface BeginOptions {
+  /** Whether other processes are to write parts of it too, if it is worth it; default: no. */
+  readonly mayShare?: boolean
+  /** Whether its parts are taken over from threads of this process too, which have left them; default: no. */
+  readonly takesOver?: boolean
 }
 
 async function begin(
   run: Run,
   item: Large,
-  { path, mayShare }: { readonly path: StorePath; readonly mayShare: boolean },
+  { path, mayShare = false, takesOver = false }: BeginOptions & { readonly path: StorePath },
 ): Promise<LargeCopy> {
   const { target, spec } = run
   sweep(run, parentOf(path))
@@ -78,7 +84,7 @@ async function begin(
     const upload = await atTarget(
       target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
         version,
-        liveThreads: othersOf(run, item),
+        liveThreads: takesOver ? [] : othersOf(run, item),
         ...(isShared ? { shared: { generation: spec.generation } } : {}),
       }),
     )
@@ -230,12 +236,14 @@ async function copyPartLocally(
   const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
   const checkStop = () => run.stop.check()
   const from = inSource(() => {
-    origin.confine(parentOf(path))
-    return openSource(origin, path, readOptions(run.spec).follow)
+    using folder = origin.open(parentOf(path))
+    return openSource(origin, path, folder.entry(nameOf(path)), readOptions(run.spec).follow)
   })
   try {
     const { blocks } = inSource(() => statOfVersion(from, copy))
-    const { folder, temporary } = uploadPaths(root, copy.upload)
+    const { folder, pathsIn } = uploadOf(copy.upload)
+    using opened = lending(root, [folder], () => permitted(() => root.open(folder)))
+    const { temporary } = pathsIn(opened)
     const to = lending(root, [folder], () => openUpload(temporary))
     try {
       for (let done = 0; done < length;) {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync } from 'node:fs'
 import { StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { localError } from '../../../drivers/local-errors.ts'
 import { openSource } from '../../../drivers/local-links.ts'
-import { type LocalRoot, parentOf } from '../../../drivers/local-root.ts'
+import { type LocalRoot, nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { isSparse } from '../../../drivers/local-sparse.ts'
 import { noCounts, type ItemResult } from '../run/counts.ts'
 import { encodeItem, maxPartsInItem, type Large, type Parts } from '../items/items.ts'
@@ -49,8 +49,8 @@ export function isWorthSharing(
 
 function hasHoles(run: Run, root: LocalRoot, path: StorePath): boolean {
   try {
-    root.confine(parentOf(path))
-    const fd = openSource(root, path, readOptions(run.spec).follow)
+    using folder = root.open(parentOf(path))
+    const fd = openSource(root, path, folder.entry(nameOf(path)), readOptions(run.spec).follow)
     try {
       const { size, blocks } = fstatSync(fd)
       return isSparse(size, blocks)

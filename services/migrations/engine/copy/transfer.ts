@@ -85,6 +85,7 @@ async function copyGroupLocally(
     for (const entry of entriesOfGroup(group)) progress.failed(entry, known)
     return
   }
+  using _open = copy
   const look = isWatched(run) ? new FolderLook(roots[0], folder) : undefined
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()

@@ -29,12 +29,14 @@ export function decodeItem(bytes: Uint8Array): Item {
   } catch (error) {
     throw malformed('no JSON', error)
   }
-  const fields = objectOf(json, 'item')
+  const { threadEnds, ...fields } = objectOf(json, 'item')
   const head = {
     attempt: countOf(fields['attempt'], 'attempt'),
     notBeforeMs: countOf(fields['notBeforeMs'], 'notBeforeMs'),
     ...policyOf(fields['policy']),
   }
+  // For whoever hands the item out: what is made of it has ended no threads.
+  if (threadEnds !== undefined) countOf(threadEnds, 'threadEnds')
   const { kind } = fields
   switch (kind) {
     case 'region':

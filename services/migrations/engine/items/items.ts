@@ -44,6 +44,8 @@ interface Head {
   readonly attempt: number
   /** Milliseconds since 1970 before which the item is not to be worked on; 0 for at once. */
   readonly notBeforeMs: number
+  /** Threads that ended while they worked on it: from the first on it gets a thread to itself. Default: none. */
+  readonly threadEnds?: number
   /** For what the item has and all in it; default: the migration's. */
   readonly policy?: ActionPolicy
 }
@@ -163,8 +165,12 @@ const encoder = new TextEncoder()
 
 /** An item as bytes: JSON, kind and times first (`notBeforeOf` reads no further). */
 export function encodeItem(item: Item): Uint8Array<ArrayBuffer> {
-  const { kind, attempt, notBeforeMs, policy } = item
-  const head = { kind, attempt, notBeforeMs, ...(policy === undefined ? {} : { policy }) }
+  const { kind, attempt, notBeforeMs, threadEnds, policy } = item
+  const head = {
+    ...{ kind, attempt, notBeforeMs },
+    ...(threadEnds === undefined ? {} : { threadEnds }),
+    ...(policy === undefined ? {} : { policy }),
+  }
   return encoder.encode(JSON.stringify({ ...head, ...bodyOf(item) }))
 }
 
@@ -234,18 +240,21 @@ export const allFolders = (): Uint8Array<ArrayBuffer> =>
   })
 
 const kinds: readonly Item['kind'][] = ['region', 'transfer', 'large', 'parts', 'folders', 'reconcile']
-const headPattern = /^\{"kind":"([a-z]{1,10})","attempt":(\d{1,6}),"notBeforeMs":(\d{1,15}),/
+const headPattern =
+  /^\{"kind":"([a-z]{1,10})","attempt":(\d{1,6}),"notBeforeMs":(\d{1,15}),(?:"threadEnds":(\d{1,3}),)?/
 /** The head of an item is shorter than this. */
-const maxHeadLength = 80
+const maxHeadLength = 100
 
 /** What all items have, without decoding the rest. Throws INVALID_INPUT. */
-export function headOf(item: Uint8Array): Pick<Item, 'kind' | 'attempt' | 'notBeforeMs'> {
+export function headOf(
+  item: Uint8Array,
+): Pick<Item, 'kind' | 'attempt' | 'notBeforeMs'> & { readonly threadEnds: number } {
   const start = Buffer.from(item.buffer, item.byteOffset, Math.min(item.length, maxHeadLength)).toString(
     'latin1',
   )
-  const [, kind, attempt, notBefore] = headPattern.exec(start) ?? []
+  const [, kind, attempt, notBefore, threadEnds = 0] = headPattern.exec(start) ?? []
   if (kind === undefined || !isKind(kind)) throw malformed('no known kind')
-  return { kind, attempt: Number(attempt), notBeforeMs: Number(notBefore) }
+  return { kind, attempt: Number(attempt), notBeforeMs: Number(notBefore), threadEnds: Number(threadEnds) }
 }
 
 const isKind = (text: string): text is Item['kind'] => kinds.some((kind) => kind === text)

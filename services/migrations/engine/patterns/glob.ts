@@ -7,7 +7,7 @@ const slash = '/'
  * A glob as a pattern of RE2 for whole paths. `*` is any text without a slash, `**` any text, `?` a character that is no
  * slash, `[…]` one of some characters and `[!…]` one that is none of them, `{a,b}` one of several texts; a backslash makes
  * a character itself. A glob without a slash is for names, wherever they are; one that begins with a slash is for paths
- * from the root of the filesystem on; any other is for the ends of paths. Throws GantryError INVALID_INPUT.
+ * from the root of the filesystem on; any other is for the ends of paths. Throws GantryError NOT_ACCEPTED.
  */
 export function fromGlob(glob: string): string {
   if (glob.endsWith(slash)) {

@@ -34,7 +34,7 @@ const quantifier = /^(?:[*+?]|\{\d+(?:,\d*)?\})/
 const flags = /^[ims-]*[:)]/
 
 /**
- * Checks that a pattern of java.util.regex means the same to RE2. Throws GantryError INVALID_INPUT that names the first
+ * Checks that a pattern of java.util.regex means the same to RE2. Throws GantryError NOT_ACCEPTED that names the first
  * construct which has no counterpart there; what is no pattern at all RE2 says itself.
  */
 export function checkJava(text: string): void {

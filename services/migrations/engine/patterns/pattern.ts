@@ -21,7 +21,7 @@ export function programSizeOf(type: PatternType, text: string): number {
 
 /**
  * A pattern of a person as one of RE2, whose matching takes time in proportion to the text whatever the pattern is. It
- * must match the whole path. Throws GantryError INVALID_INPUT, of the field `regex`, for what is no pattern, for what
+ * must match the whole path. Throws GantryError NOT_ACCEPTED, of the field `regex`, for what is no pattern, for what
  * cannot be matched in linear time, and for what is too large.
  */
 export function translate(type: PatternType, text: string): string {

@@ -1,8 +1,9 @@
 import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
 import { nameOf, parentOf } from '../../../drivers/local-root.ts'
+import { concurrently } from '../../concurrently.ts'
 import { Account } from './account.ts'
 import type { Beside } from '../tree/beside.ts'
-import { broughtFrom, goneMapped } from '../tree/brought.ts'
+import { type Brought, broughtFrom, goneMapped } from '../tree/brought.ts'
 import type { Children } from '../items/children.ts'
 import type { How, Place } from './compared.ts'
 import { Copies } from './copies.ts'
@@ -31,7 +32,8 @@ import { countLosses, linksOf } from '../run/metadata.ts'
 import { joinPath } from '../items/paths.ts'
 import { Removals } from './removals.ts'
 import { comingFrom, mayRemoveAll, mayRemoveOwn } from '../tree/remove-tree.ts'
-import { atTarget, storePath, type Run } from '../run/run.ts'
+import { atTarget, concurrencyOf, storePath, type Run } from '../run/run.ts'
+import type { FoundName } from '../run/second-look.ts'
 import { sizeOfSame } from '../tree/same-content.ts'
 import type { Trees } from './trees.ts'
 import { isTrash } from '../tree/trash.ts'
@@ -96,7 +98,7 @@ export class Applying {
       // With a folder goes what path mappings have led elsewhere from it.
       const brought = isNoFolder ? await broughtFrom(run, path) : []
       for (const gone of brought.filter(({ at }) => !isGone || !at.origin.equals(path)))
-        this.#removals.later({ place, name, isTree, gone, may: mayRemoveOwn(run) })
+        this.#removals.later({ place, name, type: found?.type, isTree, gone, may: mayRemoveOwn(run) })
       const [entry] = found === undefined ? [] : await this.resolved(place, [found])
       const there = await atTarget(run.target.stat(targetPath(run, path)))
       // A link that is followed may lead to another folder by now, or to another file of the same size and time.
@@ -109,7 +111,7 @@ export class Applying {
       const isToGo = there !== undefined && (mayGo(there) || isOwn(run, there))
       if (isToGo && !isExcluded(place.judge({ ...there, name }))) {
         const gone = { at: comingFrom(run, path), entry: there }
-        this.#removals.later({ place, name, isTree, gone, may: mayRemoveAll(run) })
+        this.#removals.later({ place, name, type: found?.type, isTree, gone, may: mayRemoveAll(run) })
       }
     })
   }
@@ -139,25 +141,39 @@ export class Applying {
     this.#compared.set(folder.toString('latin1'), folder)
   }
 
-  /** Removes an entry that is only at the target, if the migration brought it there. */
-  async isOnly(place: Place, entry: Entry): Promise<void> {
-    const [run, { name }] = [this.#run, entry]
-    if (isExcluded(place.judge(entry))) return
-    await this.#account.trying(place.folder, name, true, async () => {
-      const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
-      const now = await run.source.stat(at.origin)
-      if (now === undefined) await this.#removals.remove(place, name, { at, entry }, mayRemoveOwn(run))
-      // Something was made since the source was listed; a link that is left out was there all the time.
-      else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep') this.#account.again(place.folder, name)
+  /** Removes entries that are only at the target, if the migration brought them there. */
+  async areOnly(place: Place, entries: readonly Entry[]): Promise<void> {
+    const run = this.#run
+    const gone: (Brought & FoundName)[] = []
+    await concurrently(entries, concurrencyOf(run), async (entry) => {
+      const { name } = entry
+      if (isExcluded(place.judge(entry))) return
+      await this.#account.trying(place.folder, name, true, async () => {
+        const at = { path: joinPath(targetPath(run, place.path), name), origin: joinPath(place.path, name) }
+        const now = await run.source.stat(at.origin)
+        if (now === undefined) gone.push({ at, entry, name, type: undefined })
+        // Something was made since the source was listed; a link that is left out was there all the time.
+        else if (now.type !== 'symlink' || linksOf(run.spec) === 'keep')
+          this.#account.again(place.folder, name)
+      })
     })
+    if (gone.length === 0) return
+    const toGo = await this.#removals.confirmed(place, gone)
+    await concurrently(toGo, concurrencyOf(run), ({ name, ...brought }) =>
+      this.#account.trying(place.folder, name, true, async () => {
+        await this.#removals.remove(place, name, brought, mayRemoveOwn(run))
+      }),
+    )
   }
 
   /** Removes what path mappings have brought from folders that are gone, as no listing tells of it. */
   async removeMapped(place: Place): Promise<void> {
-    for (const name of await goneMapped(this.#run, place.path)) {
+    for (const found of await goneMapped(this.#run, place.path)) {
+      const { name } = found
       await this.#account.trying(place.folder, name, true, async () => {
-        for (const gone of await broughtFrom(this.#run, joinPath(place.path, name)))
-          await this.#removals.remove(place, name, gone, mayRemoveOwn(this.#run))
+        const brought = await broughtFrom(this.#run, joinPath(place.path, name))
+        if ((await this.#removals.confirmed(place, [found])).length === 0) return
+        for (const gone of brought) await this.#removals.remove(place, name, gone, mayRemoveOwn(this.#run))
       })
     }
   }
@@ -204,7 +220,7 @@ export class Applying {
     if (judgement === 'taken') return this.#apply(place, entry, there, how)
     const isRefused = typeof judgement === 'object' && 'error' in judgement
     if (!isRefused && isInTheWay(entry, there))
-      await this.#removeOld(place, { ...there, name: entry.name }, how)
+      await this.#removeOld(place, entry, { ...there, name: entry.name }, how)
     // Only on the way to what is included: it is made for the first that it holds.
     if (judgement === 'walked') {
       if (how.isTree || there === undefined) this.#below(place, entry, how)
@@ -214,16 +230,20 @@ export class Applying {
   }
 
   /** What came under a name is gone, and what has the name now, of another type, is not to come. */
-  async #removeOld(place: Place, there: Entry, { isTold, isTree }: How): Promise<void> {
+  async #removeOld(place: Place, { type }: Entry, there: Entry, { isTold, isTree }: How): Promise<void> {
     const gone = { at: comingFrom(this.#run, joinPath(place.path, there.name)), entry: there }
+    if ((await this.#removals.confirmed(place, [{ name: there.name, type }])).length === 0) return
     const { isHeld } = await this.#removals.remove(place, there.name, gone, mayReplace(this.#run))
     if (isHeld && isTold) this.#account.waits(place.folder, there.name, isTree)
   }
 
   async #apply(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {
+    // What cannot come is a failure; what came under its name before is as gone at the source as a removed file.
+    if (there?.type === 'file' && !this.#canHold(entry))
+      await this.#removeOld(place, entry, { ...there, name: entry.name }, how)
     const isOther = isInTheWay(entry, there)
     const beside = isOther ? undefined : there
-    if (isOther && !(await this.#removals.clear(place, { ...there, name: entry.name }, how))) return
+    if (isOther && !(await this.#removals.clear(place, entry, { ...there, name: entry.name }, how))) return
     if (entry.type === 'folder') await this.#applyFolder(place, entry, beside, how)
     else if (beside === undefined || (await this.#isToCopy(place, entry, beside, how))) {
       const waitMs = how.isTold ? quietMs(this.#run, entry) : 0
@@ -231,6 +251,10 @@ export class Applying {
       await place.make()
       this.#copies.add(place.folder, entry)
     }
+  }
+
+  #canHold({ type }: Entry): boolean {
+    return type !== 'other' && (type !== 'symlink' || this.#run.target.features.symlinks)
   }
 
   async #applyFolder(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {

@@ -103,7 +103,7 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, 
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
     const isEmpty = batch.done === true
-    const beside = await lookBeside(run, path)
+    using beside = await lookBeside(run, path)
     if (beside === undefined && place.isIncluded) await place.make()
     for (; batch.done !== true; batch = await batches.next()) {
       trees.count(batch.value.length)
@@ -134,7 +134,7 @@ async function removeRest(
   const isLocal = run.target.features.localRoot !== undefined
   const mayGo = ({ name }: Entry) => isName(name) && !(isLocal && isTemporaryName(name))
   for await (const batch of beside.rest()) {
-    await concurrently(batch.filter(mayGo), concurrencyOf(run), (entry) => applying.isOnly(place, entry))
+    await applying.areOnly(place, batch.filter(mayGo))
     await turn()
   }
 }

@@ -16,12 +16,12 @@ import {
   removeTree,
 } from '../tree/remove-tree.ts'
 import { concurrencyOf, type Run } from '../run/run.ts'
+import { confirmed, type FoundName } from '../run/second-look.ts'
 import { isTrash } from '../tree/trash.ts'
 
 /** What the target has of a name that somebody was told of, and that is gone at the source. */
-export interface ToldRemoval {
+export interface ToldRemoval extends FoundName {
   readonly place: Place
-  readonly name: Buffer
   readonly isTree: boolean
   readonly gone: Brought
   readonly may: MayRemove
@@ -49,7 +49,10 @@ export class Removals {
   }
 
   async finish(): Promise<void> {
-    await concurrently(this.#told, concurrencyOf(this.#run), ({ place, name, isTree, gone, may }) =>
+    const byPlace = Map.groupBy(this.#told, ({ place }) => place)
+    const toGo: ToldRemoval[] = []
+    for (const [place, told] of byPlace) toGo.push(...(await this.confirmed(place, told)))
+    await concurrently(toGo, concurrencyOf(this.#run), ({ place, name, isTree, gone, may }) =>
       this.#account.trying(place.folder, name, true, async () => {
         const { isHeld } = await this.remove(place, name, gone, may)
         if (isHeld) this.#account.waits(place.folder, name, isTree)
@@ -57,8 +60,18 @@ export class Removals {
     )
   }
 
+  /** Those that are still what they were found to be (`confirmed`); the others are looked at again. */
+  async confirmed<N extends FoundName>(place: Place, found: readonly N[]): Promise<readonly N[]> {
+    const still = await confirmed(this.#run, place.path, found)
+    if (still.length < found.length) {
+      const known = new Set(still)
+      for (const one of found) if (!known.has(one)) this.#account.again(place.folder, one.name)
+    }
+    return still
+  }
+
   /**
-   * Removes what came from a folder. What is held and was not told is found by the next comparison.
+   * Removes what came from a folder, the source being what it was when that was found (`confirmed`). What is held and was not told is found by the next comparison.
    * @param name of what is gone from the folder, with all that mappings have brought from it
    */
   async remove(place: Place, name: Buffer, gone: Brought, may: MayRemove): Promise<{ isHeld: boolean }> {
@@ -74,9 +87,10 @@ export class Removals {
   }
 
   /** Removes a folder where something else belongs, or the other way round; false when it stays, for now or for good. */
-  async clear(place: Place, there: Entry, { isTold, isTree }: How): Promise<boolean> {
+  async clear(place: Place, { type }: Entry, there: Entry, { isTold, isTree }: How): Promise<boolean> {
     const run = this.#run
     const path = joinPath(place.path, there.name)
+    if ((await this.confirmed(place, [{ name: there.name, type }])).length === 0) return false
     const { left, isHeld } = await this.#removeTree(
       { at: comingFrom(run, path), entry: there },
       mayReplace(run),

@@ -146,6 +146,8 @@ export interface ItemResult {
   hasOtherNames?: boolean
   /** An item with only what is worth another try, not before its own time. */
   retry?: Uint8Array<ArrayBuffer>
+  /** In its place: items of its parts, each to be tried by itself. */
+  split?: Uint8Array<ArrayBuffer>[]
   /** The last of the reasons for it, with its path. */
   putOff?: PutOff
   /** Of a live migration: encoded `Reconcile` items of what is to be looked at again, not before its own time. */

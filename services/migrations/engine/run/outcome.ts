@@ -1,4 +1,5 @@
 import type { PutOff } from '../../../../subjects/condition-terms.ts'
+import { shortened } from '../../../../subjects/shortened.ts'
 import { saidOf, StoreError, type StorePath } from '../../../drivers/driver.ts'
 import { localError } from '../../../drivers/local-errors.ts'
 import { noCounts, type Failure, type ItemResult } from './counts.ts'
@@ -46,7 +47,7 @@ export class Outcome {
   #putsOff(path: StorePath, error: StoreError): boolean {
     if (!isWorthRetry(error, this.#attempt)) return false
     this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, error.retryAfterMs))
-    const message = `${textFromPath(path)}: ${saidOn(error)}`.slice(0, maxMessageLength)
+    const message = shortened(`${textFromPath(path)}: ${saidOn(error)}`, maxMessageLength)
     this.#putOff = { reason: reasonOf(error), message }
     this.counts.pathsRequeued++
     return true
@@ -55,7 +56,7 @@ export class Outcome {
   /** Takes note of what will not be tried again. */
   failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): void {
     const known = storeError(error)
-    const message = saidOn(known).slice(0, maxMessageLength)
+    const message = shortened(saidOn(known), maxMessageLength)
     this.#failures.push({
       path: textFromPath(path),
       failure: known.failure,

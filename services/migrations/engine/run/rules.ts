@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { RE2Set } from 're2js'
-import { ageUnits, type Rule, sizeUnits } from '../../../../subjects/rules.ts'
+import { ageUnits, bytesOf, type Rule } from '../../../../subjects/rules.ts'
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
 import { leadingFolders } from '../patterns/glob.ts'
 import { translate } from '../patterns/pattern.ts'
 import { textFromPath } from '../items/paths.ts'
+import { unpackWith } from './left-out.ts'
 
 /** What a migration leaves out, and what it is confined to if there is anything; in the order in which they decide. */
 export interface RuleLists {
@@ -49,7 +50,7 @@ export class Rules {
   readonly #exclusions: Matcher
   readonly #inclusions: Matcher | undefined
 
-  /** Throws GantryError INVALID_INPUT for a pattern that cannot be taken. */
+  /** Throws GantryError NOT_ACCEPTED for a pattern that cannot be taken. */
   constructor({ exclusions, inclusions }: RuleLists) {
     this.#exclusions = new Matcher(exclusions)
     if (inclusions.length > 0) this.#inclusions = new Matcher(inclusions)
@@ -167,7 +168,7 @@ class Matcher {
         for (const path of rule.paths) this.#addPath(path, index)
         break
       case 'fileSize': {
-        const maxBytes = rule.value * sizeUnits[rule.unit]
+        const maxBytes = bytesOf(rule.value, rule.unit)
         this.#ofFiles.push({ rule: index, matches: ({ sizeBytes }) => sizeBytes > maxBytes })
         break
       }
@@ -236,3 +237,5 @@ export function unpackRules({ key, json }: PackedRules): Rules {
   if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
   return rules
 }
+
+unpackWith(unpackRules)

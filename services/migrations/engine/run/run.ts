@@ -1,6 +1,13 @@
 import type { FilesystemSpec } from '../../../../subjects/filesystem-kinds.ts'
 import type { ActionPolicy } from '../../../../subjects/migration-terms.ts'
-import type { Driver, StorePath } from '../../../drivers/driver.ts'
+import { trashFolder } from '../../../../subjects/plan-terms.ts'
+import {
+  type Confinement,
+  type Driver,
+  StoreError,
+  type StoreIdentity,
+  type StorePath,
+} from '../../../drivers/driver.ts'
 import { lending, permitted } from '../../../drivers/local-rights.ts'
 import { LocalRoot } from '../../../drivers/local-root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../../drivers/local-temporary.ts'
@@ -10,12 +17,13 @@ import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import { linksOf, type MetadataSettings } from './metadata.ts'
 import type { Meter, MeterView } from './meter.ts'
-import { targetError } from './outcome.ts'
+import { storeError, targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
 import { joinPath } from '../items/paths.ts'
 import type { RemovalBudget } from './removal-budget.ts'
 import type { PackedRules, Rules } from './rules.ts'
+import { requireMark, type SourceMark } from './source-mark.ts'
 import type { Stop } from './stop.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
@@ -55,6 +63,10 @@ export interface MoveSpec {
   readonly links?: MetadataSettings['links']
   /** Of a live migration. */
   readonly live?: Live
+  /** What the source is, where it is a folder of this host: nothing is done when it has been replaced. */
+  readonly sourceMark?: SourceMark
+  /** Which store the source is, where that is no folder of this host: nothing is removed when it is another one. */
+  readonly storeIdentity?: StoreIdentity
 }
 
 /** A spec whose paths are buffers again. */
@@ -88,6 +100,28 @@ export interface Run {
   readonly liveThreads: readonly number[] | undefined
 }
 
+/**
+ * To be called between a look that found something missing at the source and what is done about it: it may be the source that
+ * is missing. Throws a StoreError then, with which the whole job ends.
+ */
+export async function requireSource({
+  spec,
+  source,
+  stop,
+}: Pick<Run, 'spec' | 'source' | 'stop'>): Promise<void> {
+  try {
+    requireMark(spec.sourceMark)
+    if (spec.storeIdentity === undefined) return
+    const found = await source.identify?.(spec.storeIdentity, stop.signal)
+    if (found?.isOther === true)
+      throw new StoreError('unreachable', 'it was made anew, or is another one', { side: 'source' })
+  } catch (error) {
+    stop.check()
+    stop.abort(storeError(error))
+    throw error
+  }
+}
+
 /** Path in the source of a path of an item; `targetPath` says where that is at the target. */
 export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
 
@@ -98,26 +132,44 @@ export const concurrencyOf = ({ source, target }: Run): number =>
 /** Whether a store is a folder of this host. */
 export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
 
-/** The path of the source below which nothing is behind a link; undefined where links are followed. */
-const linksKeptBelow = (spec: OpenSpec): StorePath | undefined =>
-  linksOf(spec) === 'follow' ? undefined : spec.root
+/** Where no link is followed at the source: below the migration's folder, or nowhere where links are followed by choice. */
+const sourceConfinement = (spec: OpenSpec): Confinement => ({
+  below: linksOf(spec) === 'follow' ? [] : [spec.root],
+  links: 'gone',
+})
 
-/** A source as its migration's choice for links makes it. */
-export function asSource(source: Driver, spec: OpenSpec): Driver {
-  const below = linksKeptBelow(spec)
-  return below === undefined ? source : (source.keepingLinks?.(below) ?? source)
-}
+/** Folders of the target that something goes to. */
+export const targetFolders = ({ root, mappings }: Pick<OpenSpec, 'root' | 'mappings'>): StorePath[] =>
+  mappings === undefined ? [root] : mappings.map(({ to }) => to)
+
+/** Where no link is followed at the target: below each folder that something goes to. */
+const targetConfinement = (spec: OpenSpec): Confinement => ({
+  below: [...targetFolders(spec), Buffer.from(trashFolder)],
+  links: 'refused',
+})
+
+/** A source for one job, as its migration's choice for links makes it. */
+export const asSource = (source: Driver, spec: OpenSpec): Driver =>
+  source.confinedTo?.(sourceConfinement(spec)) ?? source
+
+/** A target for one job. */
+export const asTarget = (target: Driver, spec: OpenSpec): Driver =>
+  target.confinedTo?.(targetConfinement(spec)) ?? target
 
 /** The source as a folder of this host, if it is one. */
 export function sourceRoot({ source, spec }: Run): LocalRoot | undefined {
-  const { localRoot } = source.features
-  return localRoot === undefined ? undefined : new LocalRoot(localRoot, false, linksKeptBelow(spec))
+  return rootOf(source, false, sourceConfinement(spec))
 }
 
 /** The target as a folder of this host, if it is one. */
-export function targetRoot({ target }: Run): LocalRoot | undefined {
-  const { localRoot } = target.features
-  return localRoot === undefined ? undefined : new LocalRoot(localRoot, true)
+export function targetRoot({ target, spec }: Run): LocalRoot | undefined {
+  return rootOf(target, true, targetConfinement(spec))
+}
+
+function rootOf(driver: Driver, mayLend: boolean, confinement: Confinement): LocalRoot | undefined {
+  const { localRoot } = driver.features
+  if (localRoot === undefined) return undefined
+  return new LocalRoot(localRoot, mayLend, confinement, (place) => driver.requireRootAt?.(place))
 }
 
 /** Whether files go from a folder of this host to another. */
@@ -162,8 +214,8 @@ export function sweep(
   try {
     const there = targetPath(run, folder)
     lending(root, [there], () => {
-      permitted(() => root.confine(there))
-      sweepTemporaryFiles(root.absolute(there), spec.id, liveThreads, isOver)
+      using opened = permitted(() => root.open(there))
+      sweepTemporaryFiles(opened.path, spec.id, liveThreads, isOver)
     })
   } catch (error) {
     // A folder that is not there has no leftovers, and is made before it is needed.

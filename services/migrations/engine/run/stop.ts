@@ -13,8 +13,9 @@ export class Stop {
     return this.#controller.signal
   }
 
-  abort(): void {
-    this.#controller.abort(new Error('the job was stopped'))
+  /** @param reason what the job ends with */
+  abort(reason = new Error('the job was stopped')): void {
+    this.#controller.abort(reason)
   }
 
   /** To be called between files. Throws when the job is to end. */

@@ -134,7 +134,7 @@ async function scanFolder(
   try {
     // The first batch proves that the folder is there, before it is made at the target.
     let batch = await batches.next()
-    const beside = looksBeside(policy) ? await lookBeside(run, path) : undefined
+    using beside = looksBeside(policy) ? await lookBeside(run, path, { turn }) : undefined
     const make = async () => {
       countLosses(counts, await makeTarget(run, region, folder, path))
       await lookAgain(run, folder, path, found)

@@ -31,7 +31,8 @@ export type Job =
   | ({ readonly kind: 'transfer' } & ItemJob)
   | ({ readonly kind: 'folders' } & ItemJob)
   | ({ readonly kind: 'sweep' } & ItemJob)
-  | ({ readonly kind: 'begin'; readonly mayShare: boolean } & ItemJob)
+  /** `takesOver`: this process had begun the file, and nobody here goes on with that but this job. */
+  | ({ readonly kind: 'begin'; readonly mayShare: boolean; readonly takesOver: boolean } & ItemJob)
   | { readonly kind: 'part'; readonly spec: MoveSpec; readonly copy: PartsOf; readonly index: number }
   | { readonly kind: 'written'; readonly spec: MoveSpec; readonly copy: PartsOf }
   | { readonly kind: 'commit'; readonly spec: MoveSpec; readonly copy: LargeCopy }

@@ -1,4 +1,5 @@
 import type { FilesystemSpec } from '../../../../subjects/filesystem-kinds.ts'
+import type { StoreBounds } from '../../../drivers/bounds.ts'
 import { openDriver, type Driver, type Side } from '../../../drivers/index.ts'
 
 /** Drivers kept open in one thread; more only while that many are in use at once. */
@@ -13,16 +14,24 @@ interface OpenDriver {
 export class OpenDrivers {
   /** In the order of last use. */
   readonly #drivers = new Map<string, OpenDriver>()
+  readonly #bounds: StoreBounds | undefined
+
+  /** @param bounds where filesystems may be; without them anywhere */
+  constructor(bounds?: StoreBounds) {
+    this.#bounds = bounds
+  }
 
   /** Runs work with the driver of a filesystem. Throws what `openDriver` and the work throw. */
   async use<T>(spec: FilesystemSpec, side: Side, work: (driver: Driver) => Promise<T>): Promise<T> {
     const key = JSON.stringify([side, spec])
-    const open = this.#drivers.get(key) ?? { driver: openDriver(spec, side), users: 0 }
+    const open = this.#drivers.get(key) ?? { driver: openDriver(spec, side, this.#bounds), users: 0 }
     this.#drivers.delete(key)
     this.#drivers.set(key, open)
     open.users++
     try {
-      return await work(await this.#opened(key, open))
+      const driver = await this.#opened(key, open)
+      driver.requirePlace?.()
+      return await work(driver)
     } finally {
       open.users--
       await this.#closeUnused()

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { EngineThread } from './engine-thread.ts'
+import { abortable } from '../../abortable.ts'
+import { EngineThread, type EngineThreadOptions } from './engine-thread.ts'
 import type { Job, Reply } from './jobs.ts'
 import type { Publish } from './thread-job.ts'
 
@@ -53,6 +54,8 @@ interface JobOptions {
   /** Share of a thread; default `fullWeight`. */
   readonly weight?: number
   readonly publish?: Publish
+  /** A job that may end its thread gets one to itself; default: no. */
+  readonly isAlone?: boolean
 }
 
 interface PooledThread {
@@ -82,10 +85,19 @@ const longKindOf = (priority: Priority, weight: number) =>
 
 const closed = () => new Error('the engine is closed')
 
+export interface PoolOptions extends EngineThreadOptions {
+  /** Default: one for each core. */
+  readonly threads?: number | undefined
+  readonly log: PoolLog
+  /** The module that the threads run. */
+  readonly entry: URL
+}
+
 /** Worker threads that share the engine's jobs. They are started with the first job, and replaced when they end. */
 export class ThreadPool implements AsyncDisposable {
   readonly size: number
   readonly #entry: URL
+  readonly #threadOptions: EngineThreadOptions
   readonly #log: PoolLog
   readonly #threads = new Set<PooledThread>()
   /** In the order in which they get a thread. */
@@ -95,19 +107,23 @@ export class ThreadPool implements AsyncDisposable {
   /** By migration, where it is not the usual one. */
   readonly #urgencies = new Map<string, Urgency>()
   readonly #unfinished = new Set<Promise<unknown>>()
+  /** What runs jobs that may end their thread: one at a time, as each may take all the memory that a thread has. */
+  #isolated: EngineThread | undefined
+  #isolatedJobs = 0
+  #lastIsolated: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  /** @param options `threads`: default one for each core; `entry`: the module that they run */
-  constructor({ threads, log, entry }: { threads?: number | undefined; log: PoolLog; entry: URL }) {
+  constructor({ threads, log, entry, ...threadOptions }: PoolOptions) {
     this.size = threads ?? availableParallelism()
     this.#entry = entry
+    this.#threadOptions = threadOptions
     this.#log = log
   }
 
   /** Numbers of the threads that live, started if need be. */
   liveThreads(): number[] {
     this.#startThreads()
-    return Array.from(this.#threads, ({ thread }) => thread.threadId)
+    return this.#all.map(({ threadId }) => threadId)
   }
 
   /**
@@ -115,7 +131,7 @@ export class ThreadPool implements AsyncDisposable {
    * when the thread or the pool ends.
    */
   async run(job: Job, options: JobOptions): Promise<Reply> {
-    const done = this.#run(job, options)
+    const done = options.isAlone === true ? this.#runAlone(job, options) : this.#run(job, options)
     this.#unfinished.add(done)
     try {
       return await done
@@ -142,13 +158,32 @@ export class ThreadPool implements AsyncDisposable {
     }
   }
 
+  async #runAlone(job: Job, { signal, publish }: JobOptions): Promise<Reply> {
+    const before = this.#lastIsolated
+    const own = Promise.withResolvers<void>()
+    this.#lastIsolated = own.promise
+    this.#isolatedJobs++
+    try {
+      await abortable(before, signal)
+      if (this.#isClosed) throw closed()
+      this.#isolated ??= this.#startThread(() => (this.#isolated = undefined))
+      return await this.#isolated.run(job, signal, publish)
+    } finally {
+      if (--this.#isolatedJobs === 0) await this.#isolated?.terminate()
+      // Whoever was aborted while it waited must not let others in.
+      void before.then(() => own.resolve())
+    }
+  }
+
   /** A thread, its load already counted. */
   async #place({
     signal,
     priority,
     urgency,
     weight,
-  }: Required<Omit<JobOptions, 'publish'>> & { readonly urgency: Urgency }): Promise<PooledThread> {
+  }: Required<Omit<JobOptions, 'publish' | 'isAlone'>> & {
+    readonly urgency: Urgency
+  }): Promise<PooledThread> {
     signal.throwIfAborted()
     if (this.#isClosed) throw closed()
     const { promise, resolve, reject } = Promise.withResolvers<PooledThread>()
@@ -198,31 +233,42 @@ export class ThreadPool implements AsyncDisposable {
 
   #startThreads(): void {
     while (this.#threads.size < this.size && !this.#isClosed) {
-      const thread = new EngineThread(this.#entry, (error) => {
-        this.#threads.delete(pooled)
-        if (this.#isClosed) return
-        this.#log.error(
-          { err: error, threadId: thread.threadId },
-          'a worker thread of the engine ended; it is replaced',
-        )
-      })
+      const thread = this.#startThread(() => this.#threads.delete(pooled))
       const pooled = { thread, load: 0, long: new Set<(typeof longKinds)[Priority]>() }
       this.#threads.add(pooled)
     }
+  }
+
+  #startThread(onEnd: () => void): EngineThread {
+    const onEnded = (error: unknown, isTerminated: boolean) => {
+      onEnd()
+      if (isTerminated) return
+      this.#log.error(
+        { err: error, threadId: thread.threadId },
+        'a worker thread of the engine ended; it is replaced',
+      )
+    }
+    const thread = new EngineThread(this.#entry, this.#threadOptions, onEnded)
+    return thread
+  }
+
+  get #all(): EngineThread[] {
+    const threads = Array.from(this.#threads, ({ thread }) => thread)
+    return this.#isolated === undefined ? threads : [...threads, this.#isolated]
   }
 
   /** Refuses what waits, stops what runs, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { refuse } of this.#lines.flatMap(({ waiting }) => [...waiting])) refuse(closed())
-    for (const { thread } of this.#threads) thread.stop()
+    for (const thread of this.#all) thread.stop()
     const timeout = new AbortController()
     await Promise.race([
       Promise.allSettled(this.#unfinished),
       delay(closeTimeoutMs, undefined, { signal: timeout.signal }).catch(() => undefined),
     ])
     timeout.abort()
-    await Promise.all(Array.from(this.#threads, ({ thread }) => thread.terminate()))
+    await Promise.all(this.#all.map((thread) => thread.terminate()))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

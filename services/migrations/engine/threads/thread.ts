@@ -1,5 +1,6 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import type { Driver } from '../../../drivers/driver.ts'
+import { useNativeCalls } from '../../../drivers/folder-entries.ts'
 import { giveBack } from '../../../drivers/local-rights.ts'
 import { type ChildBatch, Children } from '../items/children.ts'
 import { Credit } from './credit.ts'
@@ -15,6 +16,7 @@ import type { Rules } from '../run/rules.ts'
 import { reconcile } from '../reconcile/reconcile.ts'
 import {
   asSource,
+  asTarget,
   atTarget,
   boundsOf,
   openSpec,
@@ -23,7 +25,9 @@ import {
   type MoveSpec,
   type Run,
 } from '../run/run.ts'
+import { requireMark } from '../run/source-mark.ts'
 import { Stop } from '../run/stop.ts'
+import type { ThreadData } from './engine-thread.ts'
 import { scan } from '../scan/scan.ts'
 import { sendableError } from '../../../drivers/sent-error.ts'
 import { transfer } from '../copy/transfer.ts'
@@ -44,7 +48,9 @@ interface RunningJob {
 const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
-const drivers = new OpenDrivers()
+const { bounds, held, nativeCallsAfter } = workerData as ThreadData
+useNativeCalls(held, nativeCallsAfter)
+const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
 
 port.on('message', (message: ToThread) => {
@@ -62,17 +68,25 @@ port.on('message', (message: ToThread) => {
 
 const send = (message: FromThread, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
 
+/** Jobs that do not look at the source. */
+const ofTargetAlone: ReadonlySet<Job['kind']> = new Set(['sweep', 'written', 'abandon'])
+
 /** Never rejects: whatever happens is the job's answer. */
 async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
   const stop = new Stop(flag)
   const state = { id, stop, credit: new Credit(stop.signal) }
   running.set(id, state)
   try {
+    const mark = ofTargetAlone.has(job.kind) ? undefined : job.spec.sourceMark
+    if (mark?.rules !== undefined) await loadRules()
+    requireMark(mark)
     const done = drivers.use(job.spec.source, 'source', (source) =>
       drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
     )
     // Whoever hears of the end must find folders of the target with their own modes.
     const reply = await done.finally(giveBack)
+    // What was found in another folder is worth nothing.
+    requireMark(mark)
     send({ type: 'reply', id, reply })
   } catch (error) {
     send({ type: 'error', id, error: sendableError(error) })
@@ -89,7 +103,8 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
   const rules = needsRules(job) ? await compiledRules(job.spec) : undefined
   const pace = new Pace(spec.limits ?? [], stop)
   const meter = new MeterView(spec.meter)
-  const run: Run = { spec, source: asSource(source, spec), target, rules, stop, pace, meter, liveThreads }
+  const stores = { source: asSource(source, spec), target: asTarget(target, spec) }
+  const run: Run = { spec, ...stores, rules, stop, pace, meter, liveThreads }
   const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
   const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
   switch (job.kind) {
@@ -118,7 +133,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       // Whether the target had it before was asked before its parts were spread.
       const result = item.spread === undefined ? await skipLarge(run, item) : undefined
       return result === undefined
-        ? { kind: 'begun', copy: await beginLarge(run, item, job.mayShare) }
+        ? { kind: 'begun', copy: await beginLarge(run, item, job) }
         : { kind: 'result', result }
     }
     case 'part':
@@ -126,7 +141,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
       return { kind: 'done' }
     case 'written': {
       const { upload, partBytes } = job.copy
-      return { kind: 'written', parts: await atTarget(target.writtenParts(upload, partBytes)) }
+      return { kind: 'written', parts: await atTarget(run.target.writtenParts(upload, partBytes)) }
     }
     case 'commit':
       return { kind: 'result', result: await commitLarge(run, job.copy) }
@@ -143,7 +158,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     case 'abandon':
       break
   }
-  await target.abortUpload(job.upload)
+  await run.target.abortUpload(job.upload)
   return { kind: 'done' }
 }
 
@@ -165,8 +180,10 @@ function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Ju
 
 /** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */
 async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
-  return rules === undefined ? undefined : (await import('../run/rules.ts')).unpackRules(rules)
+  return rules === undefined ? undefined : (await loadRules()).unpackRules(rules)
 }
+
+const loadRules = () => import('../run/rules.ts')
 
 function sendBatch(id: number, batch: Batch): void {
   const items = batch.type === 'children' ? Object.values(batch.children).flat() : []

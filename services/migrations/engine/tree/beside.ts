@@ -1,15 +1,25 @@
 import type { Entry, StorePath } from '../../../drivers/driver.ts'
+import { type EntryBudget, threadBudget } from './entry-budget.ts'
 import { concurrently } from '../../concurrently.ts'
 import { takenAt, targetPath } from '../run/mappings.ts'
 import { storeError, targetError } from '../run/outcome.ts'
 import { joinPath } from '../items/paths.ts'
 import { atTarget, concurrencyOf, type Run } from '../run/run.ts'
 
-/** Names of one folder that are held in memory, some 200 bytes each; in a larger folder each name is asked for by itself. */
+/** Entries of one folder that are held in memory, some 550 bytes each; in a larger folder each name is asked for by itself. */
 const maxInMemory = 200_000
 
-/** What stands at the target beside the entries of a folder of the source. */
-export interface Beside {
+export interface BesideOptions {
+  /** When the folder may be finished, whatever else its job does; default: at once. */
+  readonly turn?: Promise<void>
+  /** Entries that are kept at most. */
+  readonly limit?: number
+  /** Of what the thread holds. */
+  readonly budget?: EntryBudget
+}
+
+/** What stands at the target beside the entries of a folder of the source. To be disposed of: others wait for its memory. */
+export interface Beside extends Disposable {
   /** For each entry of the source what the target has under its name; entries without such are left out. */
   find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>>
   /**
@@ -23,37 +33,48 @@ export interface Beside {
  * Lists what a folder of the source is at the target, before it is written to; undefined when there is no such folder.
  * Throws StoreErrors of the target.
  * @param folder in the source
- * @param limit so many names at most are kept
  */
 export async function lookBeside(
   run: Run,
   folder: StorePath,
-  limit = maxInMemory,
+  { turn = Promise.resolve(), limit = maxInMemory, budget = threadBudget }: BesideOptions = {},
 ): Promise<Beside | undefined> {
+  const { signal } = run.stop
   const entries = new Map<string, Entry>()
+  using holding = new DisposableStack()
+  const held = holding.use(budget.hold())
   try {
-    for await (const batch of run.target.list(targetPath(run, folder), run.stop.signal)) {
+    for await (const batch of run.target.list(targetPath(run, folder), signal)) {
       run.stop.check()
+      if (entries.size + batch.length > limit) return new BesideInStore(run, folder)
+      await held.take(batch.length, turn, signal)
       for (const entry of batch) entries.set(keyOf(entry.name), entry)
-      if (entries.size > limit) return new BesideInStore(run, folder)
     }
   } catch (error) {
+    run.stop.check()
     const known = storeError(error)
     if (known.failure === 'gone') return undefined
     throw targetError(known)
   }
-  return new BesideInMemory(run, folder, entries)
+  return new BesideInMemory(run, folder, entries, holding.move())
 }
 
 class BesideInMemory implements Beside {
   readonly #run: Run
   readonly #folder: StorePath
   readonly #entries: Map<string, Entry>
+  readonly #held: Disposable
 
-  constructor(run: Run, folder: StorePath, entries: Map<string, Entry>) {
+  constructor(run: Run, folder: StorePath, entries: Map<string, Entry>, held: Disposable) {
     this.#run = run
     this.#folder = folder
     this.#entries = entries
+    this.#held = held
+  }
+
+  [Symbol.dispose](): void {
+    this.#entries.clear()
+    this.#held[Symbol.dispose]()
   }
 
   async find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>> {
@@ -86,6 +107,10 @@ class BesideInStore implements Beside {
   constructor(run: Run, folder: StorePath) {
     this.#run = run
     this.#folder = folder
+  }
+
+  [Symbol.dispose](): void {
+    // It holds nothing.
   }
 
   async find(batch: readonly Entry[]): Promise<ReadonlyMap<Entry, Entry>> {

@@ -5,6 +5,7 @@ import { mappedIn } from '../run/mappings.ts'
 import { joinPath, relativePath } from '../items/paths.ts'
 import type { Removed } from './remove-tree.ts'
 import { atTarget, concurrencyOf, type Run } from '../run/run.ts'
+import type { FoundName } from '../run/second-look.ts'
 
 /** What the target has where a path mapping leads. */
 export interface Brought {
@@ -32,7 +33,7 @@ export async function broughtFrom(run: Run, path: StorePath): Promise<Brought[]>
  * neither its listing nor that of the folder's counterpart tells of what they have brought. Throws StoreErrors.
  * @param folder in the source
  */
-export async function goneMapped(run: Run, folder: StorePath): Promise<Buffer[]> {
+export async function goneMapped(run: Run, folder: StorePath): Promise<FoundName[]> {
   const names = new Map<string, Buffer>()
   for (const { from } of mappedIn(run, folder)) {
     if (from.equals(folder)) continue
@@ -41,9 +42,10 @@ export async function goneMapped(run: Run, folder: StorePath): Promise<Buffer[]>
     const name = end === -1 ? path : path.subarray(0, end)
     names.set(name.toString('latin1'), name)
   }
-  const gone: Buffer[] = []
+  const gone: FoundName[] = []
   await concurrently(names.values(), concurrencyOf(run), async (name) => {
-    if (!isFolder(run, await run.source.stat(joinPath(folder, name)))) gone.push(name)
+    const found = await run.source.stat(joinPath(folder, name))
+    if (!isFolder(run, found)) gone.push({ name, type: found?.type })
   })
   return gone
 }

@@ -5,7 +5,7 @@ import { isOwn } from './live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
 import { carried, linksOf, readOptions } from '../run/metadata.ts'
 import { removalAt, removeTree } from './remove-tree.ts'
-import { atTarget, storePath, type Run } from '../run/run.ts'
+import { atTarget, requireSource, storePath, type Run } from '../run/run.ts'
 
 /**
  * Makes a folder of the source at the target, with the permission bits of the source where both stores have them; where
@@ -93,6 +93,7 @@ export async function makeRealFolders(
   known.add(key)
   if (found?.type === 'folder') return above
   if (found !== undefined && isOwn(run, found)) {
+    await requireSource(run)
     const removal = { ...removalAt(run), mayRemove: () => true, removed: () => undefined }
     // Where that is held, the name of the folder is too, when it is compared.
     if ((await removeTree(run, removal, { path: there, origin: whole }, found)) !== 'nothing')

@@ -14,17 +14,40 @@ export interface Both {
   readonly there: StorePath
 }
 
+type Timed = Pick<Entry, 'modifiedMs'>
+
 /** Bits that a copy keeps. */
 const comparedModeBits = 0o777
 
 /** Times of the last change of two files that differ, for a person; undefined when they do not, or a store gives none. */
 export const timeDifference = (source: Entry, target: Entry): string | undefined => {
   if (isSameTime(source, target) !== false) return undefined
-  return `${momentOf(source)} at the source, ${momentOf(target)} at the target`
+  const { source: one, target: other } = momentsOf(source, target)
+  return `${one} at the source, ${other} at the target`
+}
+
+/** When each of two was changed last, for a person: to a microsecond where they would read the same although they differ. */
+export function momentsOf(
+  source: Timed | undefined,
+  target: Timed | undefined,
+): Readonly<Record<'source' | 'target', string | undefined>> {
+  const moments = { source: momentOf(source), target: momentOf(target) }
+  const differ = source !== undefined && target !== undefined && isSameTime(source, target) === false
+  if (!differ || moments.source !== moments.target) return moments
+  return { source: exactMomentOf(source), target: exactMomentOf(target) }
+}
+
+/** To a microsecond, which is as exact as times are compared. */
+function exactMomentOf({ modifiedMs = 0 }: Timed): string {
+  const micros = Math.round(modifiedMs * 1_000)
+  const ms = Math.floor(micros / 1_000)
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime())) return `@${modifiedMs / 1_000}`
+  return date.toISOString().replace('Z', `${String(micros - ms * 1_000).padStart(3, '0')}Z`)
 }
 
 /** When it was changed last, for a person; undefined where the store gives no time. */
-export function momentOf(entry: Pick<Entry, 'modifiedMs'> | undefined): string | undefined {
+export function momentOf(entry: Timed | undefined): string | undefined {
   if (entry?.modifiedMs === undefined) return undefined
   const date = new Date(entry.modifiedMs)
   // Some file systems have years that no date has: seconds since 1970 then, as `touch -d` takes them.

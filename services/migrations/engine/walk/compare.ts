@@ -10,7 +10,7 @@ import { csvLine } from '../../../../subjects/csv.ts'
 import { targetPath } from '../run/mappings.ts'
 import { textFromPath } from '../items/paths.ts'
 import { storePath, type Run } from '../run/run.ts'
-import { attributesDifference, type Both, momentOf, timeDifference } from './compare-attributes.ts'
+import { attributesDifference, type Both, momentsOf, timeDifference } from './compare-attributes.ts'
 import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
@@ -150,6 +150,7 @@ export class Comparer implements Judge {
     { result, detail }: Verdict,
     found: Collected,
   ): void {
+    const modified = momentsOf(source, target)
     const row: Row = {
       scanResult: result,
       type: typeNames[(source ?? target)?.type ?? 'other'],
@@ -157,8 +158,8 @@ export class Comparer implements Judge {
       targetPath: textFromPath(there),
       sourceSize: source?.sizeBytes,
       targetSize: target?.sizeBytes,
-      sourceModified: momentOf(source),
-      targetModified: momentOf(target),
+      sourceModified: modified.source,
+      targetModified: modified.target,
       detail,
       timestamp: Date.now(),
     }

@@ -1,11 +1,12 @@
 import type { Entry, StoreError, StorePath } from '../../../drivers/driver.ts'
-import { parentOf } from '../../../drivers/local-root.ts'
+import { nameOf, parentOf } from '../../../drivers/local-root.ts'
 import { type Failure, noCounts } from '../run/counts.ts'
 import { matchFolder } from '../tree/match-folder.ts'
 import { textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { saidOn } from '../run/outcome.ts'
 import { storePath, type Run } from '../run/run.ts'
+import { confirmed } from '../run/second-look.ts'
 import type { Collected } from './findings.ts'
 import { mayDelete } from './only-target.ts'
 import type { Pair } from './pairs.ts'
@@ -49,9 +50,12 @@ export class Matcher implements Judge {
       !isTrash(there) &&
       (await this.#run.source.stat(this.#at(path))) === undefined
     ) {
+      const folder = parentOf(this.#at(path))
+      const isGone = await confirmed(this.#run, folder, [{ name: nameOf(path), type: undefined }])
+      if (isGone.length === 0) return undefined
       await this.#remove(target, path, there, found)
       // That has moved the time of the folder it was in.
-      await matchFolder(this.#run, parentOf(this.#at(path)), noCounts())
+      await matchFolder(this.#run, folder, noCounts())
     }
     return undefined
   }

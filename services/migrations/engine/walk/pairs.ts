@@ -67,7 +67,7 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
       )
     return
   }
-  const beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
+  using beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
   if (folder.side === 'both' && beside === undefined)
     throw new StoreError('gone', 'the folder is no longer there', { side: 'target' })
   for await (const batch of run.source.list(path, run.stop.signal)) {
@@ -102,7 +102,7 @@ async function findElsewhere(
 /** What mappings have brought from folders that are gone: it is not beside the others, and no listing tells of it. */
 async function broughtFromGone(run: Run, path: StorePath): Promise<Pair[]> {
   const pairs: Pair[] = []
-  for (const name of await goneMapped(run, path)) {
+  for (const { name } of await goneMapped(run, path)) {
     for (const { at, entry } of await broughtFrom(run, joinPath(path, name))) {
       pairs.push({
         name: nameOf(at.origin),

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { Batches } from '../../../../services/migrations/changes/batches.ts'
 import { Changes } from '../../../../services/migrations/changes/changes.ts'
 import { Comparison } from '../../../../services/migrations/changes/comparison.ts'
 import type { ChangeFeed } from '../../../../services/migrations/changes/feed.ts'
@@ -115,6 +116,7 @@ function named(folder: string, name: string): Uint8Array[] {
 test('a folder is in the queue once at a time; what changes meanwhile follows, and nothing is late when all is done', async () => {
   await using live = follow()
   await live.start()
+  expect(await live.changes.scanned()).toBe(false)
   live.moveIn('a/1')
   const first = await live.next()
   expect(first).toMatchObject({ lane: 'change', paths: ['a/1'] })
@@ -140,7 +142,10 @@ test('what is to be looked at again comes again by itself', async () => {
 })
 
 test('a name that is put off again and again waits since its first change, and says so when that is long ago', () => {
-  const held = new HeldNames(() => undefined)
+  const held = new HeldNames(
+    () => undefined,
+    () => undefined,
+  )
   const nowMs = steadyMs()
   const hold = (sinceMs: number) =>
     held.hold({ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs }, nowMs + 60_000)
@@ -153,9 +158,57 @@ test('a name that is put off again and again waits since its first change, and s
   held.close()
 })
 
+test('a folder in place of names comes back when its first name would, however long others are put off', async () => {
+  const folders: string[] = []
+  const held = new HeldNames(
+    () => undefined,
+    (folder) => void folders.push(folder),
+    { names: 1, folders: 1 },
+  )
+  const nowMs = steadyMs()
+  const hold = (names: string[], untilMs: number) =>
+    held.hold({ folder: 'a', names, trees: [], scope: 'names', sinceMs: nowMs }, untilMs)
+  hold(['1', '2'], nowMs + 1)
+  hold(['3'], nowMs + 3_600_000)
+  await until('it comes back', () => folders.length > 0)
+  expect(folders).toEqual(['a'])
+  held.close()
+})
+
+test('of more names than there is room for, the folders come back, and of more folders everything', async () => {
+  const names: string[] = []
+  const folders: string[] = []
+  const sinceMs = steadyMs() - 5_000
+  const held = new HeldNames(
+    (folder, name) => void names.push(`${folder}/${name}`),
+    (...folder) => void folders.push(folder.join(' ')),
+    { names: 2, folders: 2 },
+  )
+  const nowMs = steadyMs()
+  const hold = (folder: string, untilMs: number | undefined, names: string[], trees: string[] = []) =>
+    held.hold({ folder, names, trees, scope: 'names', sinceMs }, untilMs)
+  hold('a', nowMs + 1, ['1', '2', '3', '4'])
+  hold('b', nowMs + 1, [], ['1'])
+  expect([held.changes, held.oldestMs]).toEqual([4, sinceMs])
+  // One that is already held has its room.
+  hold('a', nowMs + 1, ['1'])
+  hold('c', nowMs + 1, ['1'])
+  hold('d', nowMs + 1, ['1'])
+  expect(held.changes).toBe(5)
+  // What has no room and no time was not held, so that its changes are told as ever.
+  hold('e', undefined, ['1'])
+  expect(held.keep('e', '1', false, sinceMs)).toBe(false)
+  await until('all come back', () => held.changes === 0)
+  expect(names.toSorted()).toEqual(['a/1', 'a/2'])
+  expect(folders.toSorted()).toEqual([` tree ${sinceMs}`, `a folder ${sinceMs}`, `b tree ${sinceMs}`])
+  expect(held.oldestMs).toBeUndefined()
+  held.close()
+})
+
 test('a change is applied when all that its item made is done, what was tried again included', async () => {
   await using live = follow()
   await live.start()
+  expect(await live.changes.scanned()).toBe(false)
   live.moveIn('file')
   const first = await live.next()
   live.changes.working(first)
@@ -186,6 +239,17 @@ test('a large file that is being copied is not copied a second time at the same 
   live.done(second)
   live.changes.done({ sequence: 60, messageId: '1.large' }, undefined)
   expect(await live.next(3)).toMatchObject({ paths: ['large'] })
+})
+
+test('until its first scan is over, a migration lags since it began: nobody knows what has not arrived', async () => {
+  await using live = follow()
+  await live.start()
+  expect(live.changes.view()).toMatchObject({ detection: 'watching', unscheduled: 0, scheduled: 0 })
+  await until('the lag grows', () => live.changes.view().lagSeconds > 0)
+  const { lagSeconds } = live.changes.view()
+  await until('it grows on', () => live.changes.view().lagSeconds > lagSeconds)
+  expect(await live.changes.scanned()).toBe(false)
+  expect(live.changes.view().lagSeconds).toBe(0)
 })
 
 test('after a gap everything is compared, once the scan is over and no sooner', async () => {
@@ -272,6 +336,7 @@ test('comparisons for other names take a small part of the time, and one that co
     const compare = (ms: number) => {
       names.comparing()
       vi.advanceTimersByTime(ms)
+      names.worked(ms)
       names.compared()
     }
     names.written(1)
@@ -283,6 +348,7 @@ test('comparisons for other names take a small part of the time, and one that co
     // While everything is compared.
     names.written(3)
     vi.advanceTimersByTime(500)
+    names.worked(500)
     names.compared()
     vi.advanceTimersByTime(4_999)
     expect(asked).toEqual([1])
@@ -296,6 +362,50 @@ test('comparisons for other names take a small part of the time, and one that co
     compare(0)
     vi.advanceTimersByTime(10_000)
     expect(asked).toHaveLength(2)
+    // Two threads at once: it counts for as long as it took.
+    names.comparing()
+    names.written(5)
+    vi.advanceTimersByTime(500)
+    names.worked(500)
+    names.worked(500)
+    names.compared()
+    vi.advanceTimersByTime(5_000)
+    expect(asked).toEqual([1, 3, 5])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a comparison in which a path waits for another try puts off the next one by what it worked alone', async () => {
+  vi.useFakeTimers({ toFake: ['hrtime', 'Date', 'setTimeout', 'clearTimeout'] })
+  try {
+    let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
+    const feed: ChangeFeed = {
+      detection: 'watching',
+      open: async (onChange) => void (tell = onChange),
+      close: async () => undefined,
+    }
+    await using live = follow({ feed, gapSinceMs: steadyMs() })
+    await live.start()
+    await live.changes.scanned()
+    const comparison = live.queue[0]!
+    live.changes.working(comparison)
+    live.changes.made(comparison.sequence, '1.retry')
+    await vi.advanceTimersByTimeAsync(20)
+    live.changes.done(comparison, undefined)
+    // The path is tried again after minutes, which is no work.
+    await vi.advanceTimersByTimeAsync(120_000)
+    const retried = { sequence: 90, messageId: '1.retry' }
+    live.changes.working(retried)
+    await vi.advanceTimersByTimeAsync(10)
+    live.changes.done(retried, undefined)
+    tell([{ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs: steadyMs() }])
+    await vi.advanceTimersByTimeAsync(0)
+    const change = live.queue[1]!
+    live.changes.working(change)
+    live.changes.done(change, { counts: noCounts(), failures: [], hasOtherNames: true })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(live.queue[2]).toMatchObject({ lane: 'region', paths: ['/'] })
   } finally {
     vi.useRealTimers()
   }
@@ -313,8 +423,9 @@ test('a change of a file with other names that waits for long shows when everyth
     await using live = follow({ feed, gapSinceMs: steadyMs() })
     await live.start()
     await live.changes.scanned()
+    live.changes.working(live.queue[0]!)
     await vi.advanceTimersByTimeAsync(5_000)
-    live.done(live.queue[0]!)
+    live.changes.done(live.queue[0]!, undefined)
     tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: steadyMs() }])
     await vi.advanceTimersByTimeAsync(0)
     const change = live.queue[1]!
@@ -322,7 +433,7 @@ test('a change of a file with other names that waits for long shows when everyth
     live.changes.done(change, { counts: noCounts(), failures: [], hasOtherNames: true })
     expect(live.changes.view().comparesAtMs).toBeUndefined()
     await vi.advanceTimersByTimeAsync(20_000)
-    // Ten times what the last one took, from its end on.
+    // Ten times what the last one worked, from its end on.
     expect(live.changes.view().comparesAtMs).toBeCloseTo(Date.now() + 30_000, -2)
     await vi.advanceTimersByTimeAsync(30_000)
     expect(live.queue[2]).toMatchObject({ lane: 'region', paths: ['/'] })
@@ -396,4 +507,41 @@ test('removals that are held are counted once, are behind, and end the work', as
   expect(live.failures[0]).toMatchObject({
     held: { files: 3, folders: 1, bytes: 9, samples: ['/a/b', '/a/bc'] },
   })
+})
+
+test('an answer that the queue is empty says nothing of what was put into it after the question', async () => {
+  await using live = follow()
+  await live.start()
+  expect(await live.changes.scanned()).toBe(false)
+  const asked = live.changes.queued
+  live.moveIn('file')
+  await live.next()
+  await until('the queue has it', () => live.changes.queued > asked)
+  live.changes.emptied(asked)
+  expect(live.changes.view().scheduled).toBe(1)
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
+  live.changes.emptied(live.changes.queued)
+  expect(live.changes.view()).toMatchObject({ scheduled: 0, lagSeconds: 0 })
+})
+
+test('nor of what was on its way to the queue', () => {
+  const batches = new Batches()
+  batches.begin('one', { sinceMs: steadyMs(), changes: 1, onFirst: () => undefined, releases: [] })
+  batches.clear(batches.queued)
+  expect(batches.size).toBe(1)
+  batches.isQueued('one')
+  batches.clear(batches.queued)
+  expect(batches.size).toBe(0)
+})
+
+test('when something of the queue is lost everything is compared, and the target is behind until then', async () => {
+  await using live = follow()
+  await live.start()
+  expect(await live.changes.scanned()).toBe(false)
+  live.changes.compare()
+  const everything = await live.next()
+  expect(everything).toMatchObject({ lane: 'region', paths: ['/'] })
+  expect(live.changes.view().lagSeconds).toBeGreaterThan(0)
+  live.done(everything)
+  expect(live.changes.view()).toMatchObject({ scheduled: 0, unscheduled: 0, lagSeconds: 0 })
 })

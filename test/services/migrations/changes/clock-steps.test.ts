@@ -34,7 +34,10 @@ test('that the clock was stepped is said once, and by how much', () => {
 
 test('what waits is as old as it is, and a name is held no longer, whatever the clock is set to', () => {
   const released: string[] = []
-  const names = new HeldNames((_, name) => void released.push(name))
+  const names = new HeldNames(
+    (_, name) => void released.push(name),
+    () => expect.unreachable('there is room for names'),
+  )
   const sinceMs = steadyMs()
   names.hold({ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs }, sinceMs + 10)
   step(-3_600_000)

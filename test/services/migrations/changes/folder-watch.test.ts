@@ -1,14 +1,28 @@
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { EventCount } from '../../../../services/migrations/changes/event-count.ts'
 import { FolderWatch } from '../../../../services/migrations/changes/folder-watch.ts'
 import { WatchError } from '../../../../services/migrations/changes/watch-error.ts'
+import { createBounds } from '../../../../services/drivers/bounds.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { isRoot, ordinaryUser } from '../../../support/ordinary-user.ts'
 import { until } from '../../../support/until.ts'
 
 /** A watched folder, and the paths that were told since the last look; a path with a slash at its end means all below it. */
-async function watchFolder(options: { maxWatches?: number; maxQueuedEvents?: number } = {}) {
+async function watchFolder(
+  options: { maxWatches?: number; events?: EventCount; own?: string; before?: (source: string) => void } = {},
+) {
+  const { own, before, ...rest } = options
   const folder = createFolder('source', 'outside')
   mkdirSync(join(folder.source, 'there/below'), { recursive: true })
   const ends: WatchError[] = []
@@ -16,8 +30,13 @@ async function watchFolder(options: { maxWatches?: number; maxQueuedEvents?: num
   const watch = new FolderWatch({
     root: Buffer.from(folder.source),
     maxWatches: 1_000,
-    maxQueuedEvents: 16_384,
-    ...options,
+    events: new EventCount(),
+    ...(own !== undefined && {
+      bounds: createBounds([
+        { name: 'the configuration folder', path: join(folder.root, own), fix: 'move it' },
+      ]),
+    }),
+    ...rest,
     onDirty: () => {
       for (const { folder, names, trees, scope } of watch.dirty.take()) {
         const at = (name: string) => (folder === '' ? name : `${folder}/${name}`)
@@ -29,6 +48,7 @@ async function watchFolder(options: { maxWatches?: number; maxQueuedEvents?: num
     onEnd: (error) => ends.push(error),
   })
   try {
+    before?.(folder.source)
     await watch.open()
   } catch (error) {
     folder[Symbol.dispose]()
@@ -177,6 +197,10 @@ test('names that are not text are told by their bytes', async () => {
   await watched.untilTold(`there/${name.toString('latin1')}`)
 })
 
+/** What the system keeps for a reader; one for making a file, one for writing to it. */
+const maxQueuedEvents = () => Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
+const eventsPerFile = 2
+
 test('more folders than may be watched end it, at the beginning and later', async () => {
   await expect(watchFolder({ maxWatches: 2 })).rejects.toMatchObject({ isLimit: true })
   using watched = await watchFolder({ maxWatches: 4 })
@@ -187,13 +211,35 @@ test('more folders than may be watched end it, at the beginning and later', asyn
 })
 
 test('as many events in one turn as the system keeps may have been more: all is to be compared', async () => {
-  using watched = await watchFolder({ maxQueuedEvents: 100 })
+  using watched = await watchFolder({ events: new EventCount(100) })
   for (let i = 0; i < 200; i++) writeFileSync(watched.at(`there/${i}`), 'x')
   await watched.untilTold(':tree')
   watched.told.clear()
   writeFileSync(watched.at('one more'), 'x')
   await watched.untilTold('one more')
   expect(watched.told.has(':tree')).toBe(false)
+})
+
+test('watches of one thread share a kernel queue: when they fill it together, each of them compares everything', async () => {
+  const events = new EventCount()
+  using one = await watchFolder({ events })
+  using two = await watchFolder({ events })
+  using three = await watchFolder({ events })
+  // Each of them alone stays below half of the queue, and the three overflow it.
+  const count = Math.ceil((0.42 * maxQueuedEvents()) / eventsPerFile)
+  for (const { at } of [one, two, three]) for (let i = 0; i < count; i++) writeFileSync(at(`there/${i}`), 'x')
+  await Promise.all([one, two, three].map(({ untilTold }) => untilTold(':tree')))
+})
+
+test('the end of a tree with many watches fills the queue as well: those that go on compare everything', async () => {
+  const events = new EventCount(100)
+  using leaving = await watchFolder({ events })
+  for (let i = 0; i < 60; i++) mkdirSync(leaving.at(`there/${i}`))
+  await leaving.untilTold(':tree')
+  using staying = await watchFolder({ events })
+  leaving.watch.close()
+  await staying.untilTold(':tree')
+  expect(leaving.watch.watches).toBe(0)
 })
 
 test('a root that is moved, removed or replaced ends it, however alike the new one is', async () => {
@@ -225,7 +271,8 @@ test('a root with a folder of its own name inside goes on', async () => {
 
 test('a root that is not there is refused', async () => {
   using folder = createFolder('source')
-  const options = { maxWatches: 10, maxQueuedEvents: 100, onDirty: () => undefined, onEnd: () => undefined }
+  const events = new EventCount()
+  const options = { maxWatches: 10, events, onDirty: () => undefined, onEnd: () => undefined }
   const watch = new FolderWatch({ root: Buffer.from(join(folder.source, 'none')), ...options })
   await expect(watch.open()).rejects.toMatchObject({ isLimit: false })
 })
@@ -258,3 +305,27 @@ test.each([0o000, 0o111, 0o200, 0o300, 0o400, 0o444])(
     }
   },
 )
+
+test('a folder of Gantry itself is not watched, wherever its path leads by then', async () => {
+  const leadTo = (name: string) => (source: string) => {
+    rmSync(source, { recursive: true })
+    symlinkSync(join(source, '..', name), source)
+  }
+  await expect(watchFolder({ own: 'source' })).rejects.toThrow('is the configuration folder')
+  await expect(watchFolder({ own: 'outside', before: leadTo('outside') })).rejects.toThrow(
+    'is the configuration folder',
+  )
+})
+
+test('a folder of Gantry that is moved into what is watched is neither listed nor watched', async () => {
+  using watched = await watchFolder({ own: 'outside' })
+  const { at, outside, told, untilTold } = watched
+  mkdirSync(outside('keys'))
+  renameSync(outside(''), at('moved'))
+  await until('it is told', () => [...told].some((path) => path.startsWith('moved')))
+  writeFileSync(at('moved/secret'), 'x')
+  writeFileSync(at('moved/keys/secret'), 'x')
+  writeFileSync(at('there/after'), 'x')
+  await untilTold('there/after')
+  expect([...told].filter((path) => path.includes('secret'))).toEqual([])
+})

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newBucket, setRates } from '../../../../services/migrations/engine/run/bucket.ts'
 import { packRules } from '../../../../services/migrations/engine/run/rules.ts'
-import { momentOf } from '../../../../services/migrations/engine/walk/compare-attributes.ts'
+import { momentOf, momentsOf } from '../../../../services/migrations/engine/walk/compare-attributes.ts'
 import { azuriteOptions } from '../../../support/azure-driver.ts'
 import { startAzurite } from '../../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../../support/extended.ts'
@@ -51,6 +51,35 @@ test.each([
   [9_999_999_999_999_000, '@9999999999999'],
 ])('a time of %d ms is told as %s', (modifiedMs, text) => {
   expect(momentOf({ modifiedMs })).toBe(text)
+})
+
+test('times that differ by less than a millisecond are told to a microsecond, and others as ever', () => {
+  const at = (modifiedMs: number) => ({ modifiedMs })
+  expect(momentsOf(at(1_500.25), at(1_500.5))).toEqual({
+    source: '1970-01-01T00:00:01.500250Z',
+    target: '1970-01-01T00:00:01.500500Z',
+  })
+  expect(momentsOf(at(-0.25), at(-0.5))).toEqual({
+    source: '1969-12-31T23:59:59.999750Z',
+    target: '1969-12-31T23:59:59.999500Z',
+  })
+  const [source, target] = ['1970-01-01T00:00:01.500Z', '1970-01-01T00:00:01.501Z']
+  expect(momentsOf(at(1_500), at(1_501))).toEqual({ source, target })
+  expect(momentsOf(at(1_500), at(1_500))).toEqual({ source, target: source })
+  expect(momentsOf(at(1_500), undefined)).toEqual({ source, target: undefined })
+})
+
+test('a verification tells two times apart that differ by less than a millisecond', async () => {
+  await using move = await copied()
+  const seconds = 1_700_000_000
+  utimesSync(join(move.from, 'a/one'), seconds, seconds + 0.00025)
+  utimesSync(join(move.to, 'a/one'), seconds, seconds + 0.0005)
+  const compared = await compareAll(move.mover, move.spec, { level: 'time' })
+  expect(compared.rows.find(({ sourcePath }) => sourcePath === '/a/one')).toMatchObject({
+    sourceModified: '2023-11-14T22:13:20.000250Z',
+    targetModified: '2023-11-14T22:13:20.000500Z',
+    detail: '2023-11-14T22:13:20.000250Z at the source, 2023-11-14T22:13:20.000500Z at the target',
+  })
 })
 
 test('each level finds what it looks at, and only digests read content', async () => {

@@ -279,7 +279,7 @@ test('what stands beside is the same, held in memory or asked for', async () => 
   const run = createRun(new RemoteFolder(folder.from), new RemoteFolder(folder.to))
   const entries = await listAll(run.source, noPath)
   for (const limit of [2, 1_000]) {
-    const beside = await lookBeside(run, noPath, limit)
+    const beside = await lookBeside(run, noPath, { limit })
     const found = await beside!.find(entries)
     const sizes = Array.from(found, ([{ name }, there]) => [name.toString(), there.sizeBytes])
     expect(Object.fromEntries(sizes)).toEqual({ same: 3, other: 2, more: 1 })

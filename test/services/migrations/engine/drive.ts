@@ -47,6 +47,7 @@ export async function drive(mover: Mover, spec: MoveSpec, options: DriveOptions 
     add(counts, result.counts)
     failures.push(...result.failures)
     if (result.retry !== undefined) again(result.retry)
+    result.split?.forEach(again)
   }
   const addRegion = (item: Uint8Array) =>
     regions.add(async () => {

@@ -14,33 +14,42 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startRegion } from '../../../../services/migrations/engine/items/items.ts'
+import { Mover } from '../../../../services/migrations/engine/mover.ts'
 import { compareTrees, walkTree } from '../../../support/compare-trees.ts'
 import { makeTree } from '../../../support/tree.ts'
 import { createMove } from './move-folder.ts'
 
-test('a tree of all that is awkward arrives, and the counts add up', { timeout: 60_000 }, async () => {
-  await using move = createMove()
-  makeTree(move.from, { seed: 7, files: 3_000, largeBytes: 50_000_000 })
-  const { counts, failures } = await move.run()
-  expect(failures).toEqual([])
-  expect(compareTrees(move.from, move.to)).toEqual([])
+test.each([
+  ['through paths', Number.POSITIVE_INFINITY],
+  ['by system calls of the threads', 0],
+])(
+  'a tree of all that is awkward arrives, and the counts add up, %s',
+  { timeout: 60_000 },
+  async (_, after) => {
+    await using mover = new Mover({ threads: 2, nativeCallsAfter: after, log: { error: () => undefined } })
+    await using move = createMove({}, mover)
+    makeTree(move.from, { seed: 7, files: 3_000, largeBytes: 50_000_000 })
+    const { counts, failures } = await move.run()
+    expect(failures).toEqual([])
+    expect(compareTrees(move.from, move.to)).toEqual([])
 
-  const all = [...walkTree(move.from)].map(({ stat }) => stat)
-  const files = all.filter((stat) => stat.isFile())
-  const bytes = files.reduce((sum, { size }) => sum + Number(size), 0)
-  expect(counts).toMatchObject({
-    filesScanned: files.length,
-    filesMigrated: files.length,
-    bytesScanned: bytes,
-    bytesMigrated: bytes,
-    foldersScanned: all.filter((stat) => stat.isDirectory()).length + 1,
-    foldersMigrated: all.filter((stat) => stat.isDirectory()).length + 1,
-    linksScanned: all.filter((stat) => stat.isSymbolicLink()).length,
-    linksMigrated: all.filter((stat) => stat.isSymbolicLink()).length,
-    othersScanned: 0,
-    failures: 0,
-  })
-})
+    const all = [...walkTree(move.from)].map(({ stat }) => stat)
+    const files = all.filter((stat) => stat.isFile())
+    const bytes = files.reduce((sum, { size }) => sum + Number(size), 0)
+    expect(counts).toMatchObject({
+      filesScanned: files.length,
+      filesMigrated: files.length,
+      bytesScanned: bytes,
+      bytesMigrated: bytes,
+      foldersScanned: all.filter((stat) => stat.isDirectory()).length + 1,
+      foldersMigrated: all.filter((stat) => stat.isDirectory()).length + 1,
+      linksScanned: all.filter((stat) => stat.isSymbolicLink()).length,
+      linksMigrated: all.filter((stat) => stat.isSymbolicLink()).length,
+      othersScanned: 0,
+      failures: 0,
+    })
+  },
+)
 
 test('what no store can hold is listed with the reason, and the rest arrives', async () => {
   await using move = createMove()

@@ -1,4 +1,4 @@
-import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { maxBatchesUnacknowledged } from '../../../../services/migrations/engine/threads/credit.ts'
 import {
@@ -9,6 +9,7 @@ import {
 import type { ChildBatch } from '../../../../services/migrations/engine/mover.ts'
 import { ThreadPool } from '../../../../services/migrations/engine/threads/pool.ts'
 import { isGantryError } from '../../../../subjects/errors.ts'
+import { createFolder } from '../../../support/migrations.ts'
 import { createMove } from './move-folder.ts'
 
 const never = new AbortController().signal
@@ -131,11 +132,11 @@ test('closing stops what runs, refuses what waits and what comes, and leaves no 
   expect(String(await reasonOf(move.run()))).toContain('closed')
 })
 
-test('what a driver refuses of its options fails the job as invalid input', async () => {
+test('what a driver refuses of its options fails the job as not accepted', async () => {
   await using move = createMove()
   const source = { kind: 'local', options: { additionalProperties: { 'fs.x': '1' } } } as const
   const error = await reasonOf(move.run({}, { source }))
-  expect(isGantryError(error, 'INVALID_INPUT')).toBe(true)
+  expect(isGantryError(error, 'NOT_ACCEPTED')).toBe(true)
   expect(isGantryError(error) && error.details).toMatchObject([{ field: 'additionalProperties.fs.x' }])
 })
 
@@ -202,6 +203,28 @@ test('what waits of a more urgent migration goes first', { timeout: 60_000 }, as
   await Promise.all([...waiting, ...held])
   expect(order).toEqual(['high', 'high', 'normal', 'normal', 'low', 'low'])
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'what a thread has open by system calls of its own is closed when it ends',
+  { timeout: 60_000 },
+  async () => {
+    const { pool, run } = toldPool(1)
+    await using _closed = pool
+    using folder = createFolder('data')
+    const file = `${folder.data}/file`
+    writeFileSync(file, '')
+    await reasonOf(run(`crash-with ${file}`))
+    const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/self/fd/${fd}`)]
+      } catch {
+        // That of the listing itself.
+        return []
+      }
+    })
+    expect(open).not.toContain(file)
+  },
+)
 
 test(
   'a thread that ends takes its jobs along and no others, and is replaced',

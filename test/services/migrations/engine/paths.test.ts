@@ -10,6 +10,8 @@ import {
   textFromPath,
 } from '../../../../services/migrations/engine/items/paths.ts'
 import { isGantryError } from '../../../../subjects/errors.ts'
+import { GivenPath } from '../../../../subjects/schemas.ts'
+import { matches } from '../../../../subjects/validate.ts'
 
 const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))
 /** Text, in which bytes that belong together are likelier than in random bytes. */
@@ -114,4 +116,36 @@ test('names and paths are told from what is none', () => {
     expect(isPath(Buffer.from(none)), none).toBe(false)
   }
   expect(isName(Buffer.from('...'))).toBe(true)
+})
+
+test('the schema of given paths takes exactly the paths that can be read', () => {
+  const piece = fc.constantFrom(
+    '/',
+    '%2F',
+    '%2f',
+    '.',
+    '%2e',
+    '%2E',
+    '%00',
+    '%',
+    '%4',
+    '%41',
+    'a',
+    '\0',
+    'ä',
+    '\n',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = `/${pieces.join('')}`
+      let isReadable = true
+      try {
+        pathFromText(text)
+      } catch {
+        isReadable = false
+      }
+      expect(matches(GivenPath(''), text), JSON.stringify(text)).toBe(isReadable)
+    }),
+    { numRuns: 20_000 },
+  )
 })

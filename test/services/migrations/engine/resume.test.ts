@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest'
 import type { SourceFile } from '../../../../services/drivers/driver.ts'
 import { LocalDriver } from '../../../../services/drivers/local.ts'
 import { decodeItem } from '../../../../services/migrations/engine/items/item-decode.ts'
-import { encodeItem } from '../../../../services/migrations/engine/items/items.ts'
+import { encodeItem, startRegion } from '../../../../services/migrations/engine/items/items.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../../services/migrations/engine/copy/large.ts'
 import { partsLeft } from '../../../../services/migrations/engine/copy/large-copy.ts'
 import { ComesAgain } from '../../../../services/migrations/engine/mover.ts'
@@ -136,7 +136,7 @@ describe('a large file whose first worker was killed', () => {
   })
 })
 
-test('stopped with the platform, a large file keeps its parts; stopped for itself, it leaves nothing', async () => {
+test('a large file keeps its parts when its item comes again, and leaves nothing when it does not', async () => {
   await using move = createMove()
   writeFileSync(move.at('from', 'large'), Buffer.alloc(150 * MiB, 'large'))
   for (const [reason, left] of [
@@ -153,6 +153,66 @@ test('stopped with the platform, a large file keeps its parts; stopped for itsel
   }
 })
 
+/** Begins to copy a large file, and stops when the first parts are there. */
+async function stopHalfway(move: ReturnType<typeof createMove>): Promise<void> {
+  const controller = new AbortController()
+  const running = move.mover.transfer(move.spec, encodeItem(large()), controller.signal)
+  await until('a part is written', () => marksIn(move) > 0)
+  controller.abort(new ComesAgain('the migration was stopped'))
+  await expect(running).rejects.toThrow('stopped')
+}
+
+/** Parts that are written of the file under construction. */
+const marksIn = (move: ReturnType<typeof createMove>): number => {
+  const account = move.leftovers().find((name) => name.endsWith('.parts'))
+  return account === undefined
+    ? 0
+    : readFileSync(move.at('to', account)).filter((byte) => byte === 0x77).length
+}
+
+test(
+  'stopped and resumed in the same process, a large file goes on with its parts',
+  { timeout: 60_000 },
+  async () => {
+    await using move = createMove()
+    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    await stopHalfway(move)
+    const written = marksIn(move)
+    const { counts, failures } = await move.run({ redelivered: true })
+    expect(failures).toEqual([])
+    expect(counts.bytesResumed).toBe(written * 16 * MiB)
+    expect(move.leftovers()).toEqual([])
+    expect(compareTrees(move.from, move.to)).toEqual([])
+  },
+)
+
+test(
+  'stopped and deleted, begun from the start, or finished by others, a large file leaves nothing',
+  { timeout: 120_000 },
+  async () => {
+    await using move = createMove()
+    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    const folders = encodeItem({
+      kind: 'folders',
+      attempt: 1,
+      notBeforeMs: 0,
+      start: Buffer.alloc(0),
+      groups: [],
+    })
+    const next = { ...move.spec, generation: 2 }
+    for (const end of [
+      () => move.mover.sweep(move.spec, encodeItem(large()), never),
+      () => move.mover.scan(next, startRegion(), async () => undefined, never),
+      () => move.mover.finishFolders(move.spec, folders, async () => undefined, never),
+    ]) {
+      await stopHalfway(move)
+      expect(move.leftovers()).toHaveLength(2)
+      await end()
+      expect(move.leftovers()).toEqual([])
+    }
+  },
+)
+
 test(
   'a process that is killed in the middle of a large file: the next one reads the rest of it',
   { timeout: 60_000 },
@@ -164,16 +224,10 @@ test(
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const exited = once(child, 'exit')
-    const marks = () => {
-      const account = move.leftovers().find((name) => name.endsWith('.parts'))
-      return account === undefined
-        ? 0
-        : readFileSync(move.at('to', account)).filter((byte) => byte === 0x77).length
-    }
-    await until('a part is written', () => marks() > 0)
+    await until('a part is written', () => marksIn(move) > 0)
     child.kill('SIGKILL')
     await exited
-    const written = marks()
+    const written = marksIn(move)
     const { counts, failures } = await move.run({ redelivered: true })
     expect(failures).toEqual([])
     expect(written).toBeGreaterThan(0)

@@ -47,6 +47,7 @@ describe('tries of a file, by the reason why it fails', () => {
     full: [60, ['SOURCE_REFUSES']],
     corrupt: some,
     collision: never,
+    crashed: never,
     io: some,
   }
 

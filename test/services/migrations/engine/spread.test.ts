@@ -166,7 +166,7 @@ test('a file is left to one worker when it is small, has holes, or has failed be
   const [source, target] = [new LocalDriver({ fsRoot: move.from }), new LocalDriver({ fsRoot: move.to })]
   const run = createRun(source, target, { spec: openSpec(move.spec) })
   writeFileSync(move.at('from', 'large'), pattern(8 * 16 * MiB))
-  const copy = await beginLarge(run, large, true)
+  const copy = await beginLarge(run, large, { mayShare: true })
   expect(copy.isShared).toBe(false)
   await target.abortUpload(copy.upload)
   rmSync(move.at('from', 'large'))
@@ -184,7 +184,7 @@ test('a file whose parts do not come is tried by one worker', async () => {
   const source = new LocalDriver({ fsRoot: move.from })
   const run = createRun(source, new LocalDriver({ fsRoot: move.to }), { spec: openSpec(move.spec) })
   writeFileSync(move.at('from', 'large'), pattern(sizeBytes))
-  const copy = await beginLarge(run, large, true)
+  const copy = await beginLarge(run, large, { mayShare: true })
   const begunMs = Date.now()
   const first = itemOf(lookAgain(large, copy, 10, begunMs))
   const later = itemOf(lookAgain(first, copy, 10, begunMs + 200_000))

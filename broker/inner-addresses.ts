@@ -1,6 +1,5 @@
 import { lookup as lookupName } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { files } from '../../../subjects/names.ts'
 
 /**
  * Addresses of this host and of inner networks, with services that trust whoever reaches them: the migrator without access
@@ -23,11 +22,14 @@ for (const [network, prefix] of [
 for (const [network, prefix] of [
   // Unspecified, loopback, and addresses of IPv4 in another notation than the mapped one, which the list knows itself.
   ['::', 96],
+  ['::ffff:0:0:0', 96],
+  ['2001::', 32],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['2002::', 16],
   ['fc00::', 7],
   ['fe80::', 10],
+  ['fec0::', 10],
   ['ff00::', 8],
 ] as const)
   inner.addSubnet(network, prefix, 'ipv6')
@@ -35,12 +37,11 @@ for (const [network, prefix] of [
 export const isInner = (address: string): boolean =>
   inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-/** Why a message is not sent; no attempt will change it. */
+/** Why nothing is sent there; no further attempt will change it. */
 export class InnerAddressError extends Error {
-  constructor(host: string) {
-    super(
-      `${host} is an address of this host or an inner network: an administrator names it in alerts.webhook_hosts of ${files.config}, if it is meant`,
-    )
+  /** @param fix who allows it, and where */
+  constructor(host: string, fix: string) {
+    super(`${host} is an address of this host or an inner network: ${fix}, if that is intended`)
   }
 }
 
@@ -50,14 +51,20 @@ export const bareHost = ({ hostname }: Pick<URL, 'hostname'>): string => hostnam
 /**
  * Resolves names, and refuses what leads to inner networks: it is the connection that is made to the address that was looked
  * at, so that a name which changes between the look and the call helps nobody.
+ * @param isAllowed of an inner address
  */
-export const outerLookup: LookupFunction = (hostname, options, callback) => {
-  lookupName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, '')
-    const found = addresses.find(({ address }) => isInner(address))
-    if (found !== undefined) return callback(new InnerAddressError(hostname), '')
-    if (options.all === true) return callback(null, addresses)
-    const [first] = addresses
-    callback(null, first!.address, first!.family)
-  })
-}
+export const outerLookup =
+  (
+    isAllowed: (address: string) => boolean,
+    refused: (hostname: string) => InnerAddressError,
+  ): LookupFunction =>
+  (hostname, options, callback) => {
+    lookupName(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, '')
+      if (addresses.some(({ address }) => isInner(address) && !isAllowed(address)))
+        return callback(refused(hostname), '')
+      if (options.all === true) return callback(null, addresses)
+      const [first] = addresses
+      callback(null, first!.address, first!.family)
+    })
+  }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { holds, hostFolder } from '../../../services/migrations/host-folder.ts'
+import { holds, hostFolder } from '../../../services/drivers/host-folder.ts'
 import { localFolder } from '../../../services/migrations/local-folder.ts'
 import { areNested, requireApart } from '../../../services/migrations/overlap.ts'
 import { createFolder } from '../../support/migrations.ts'
