@@ -95,12 +95,19 @@ export class QueueWork {
    * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
    * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
    *   that was killed in between knows only the ids of what is still there
+   * @param isDone asked before each further try: what a try that seemed to fail has stored may be done by then
    * @throws QueueGoneError when the stream was deleted, and the signal's reason
    */
-  async publish(lane: string, data: Uint8Array, messageId: string, signal: AbortSignal): Promise<void> {
+  async publish(
+    lane: string,
+    data: Uint8Array,
+    messageId: string,
+    signal: AbortSignal,
+    isDone: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<void> {
     const self = Symbol()
     try {
-      await this.#publishWithRoom(lane, data, messageId, signal, self)
+      await this.#publishWithRoom(lane, data, messageId, signal, isDone, self)
     } finally {
       this.#withoutRoom.delete(self)
     }
@@ -111,9 +118,11 @@ export class QueueWork {
     data: Uint8Array,
     messageId: string,
     signal: AbortSignal,
+    isDone: () => Promise<boolean>,
     self: symbol,
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      if (attempt > 1 && (await isDone())) return
       try {
         const before = this.#published
         const { seq, duplicate } = await this.#js.publish(laneSubject(this.name, lane), data, {

@@ -10,6 +10,7 @@ import { roots } from '../subjects/names.ts'
 import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { ackWaitMs } from './queue-item.ts'
+import { lifeOf } from './reconnects.ts'
 import { laneSubject, QueueGoneError, type QueueOffice, QueueWork, streamName } from './queue-work.ts'
 
 export type { QueueItem } from './queue-item.ts'
@@ -49,19 +50,24 @@ export class Queue extends QueueWork {
   readonly #manager: JetStreamManager
   readonly #office: QueueOffice
   readonly #handedOut: Map<string, number>
+  readonly #life: () => number
+  /** What the broker may have handed out without knowing it, and since which life of the connection it has not been killed. */
+  #before: { readonly life: number; readonly lastSequence: Promise<number> }
 
   private constructor(
     name: string,
     connection: NatsConnection,
     manager: JetStreamManager,
     log: Log,
-    { isNew, created }: Pick<Queue, 'isNew' | 'created'>,
+    { lastSequence, created }: Pick<Queue, 'created'> & { lastSequence: number },
   ) {
     const handedOut = new Map<string, number>()
     const office = officeOf(manager, name)
     super({ name, connection, office, log, handedOut })
-    this.isNew = isNew
+    this.isNew = lastSequence === 0
     this.created = created
+    this.#life = lifeOf(connection)
+    this.#before = { life: this.#life(), lastSequence: Promise.resolve(lastSequence) }
     this.#manager = manager
     this.#office = office
     this.#handedOut = handedOut
@@ -106,7 +112,7 @@ export class Queue extends QueueWork {
       discard: DiscardPolicy.New,
       duplicate_window: nanoseconds(duplicateWindowMs),
     })
-    const queue = new Queue(name, connection, manager, log, { isNew: state.last_seq === 0, created })
+    const queue = new Queue(name, connection, manager, log, { lastSequence: state.last_seq, created })
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)
@@ -162,6 +168,20 @@ export class Queue extends QueueWork {
   /** Whether an item is not done yet. */
   has(sequence: number): Promise<boolean> {
     return this.#office.has(sequence)
+  }
+
+  /**
+   * Whether a worker elsewhere may have had an item that is handed out as if for the first time: what there was when the queue
+   * was opened, or when the broker was killed, somebody may have in hand.
+   */
+  async wasOut(sequence: number): Promise<boolean> {
+    const life = this.#life()
+    if (this.#before.life !== life) {
+      const lastSequence = this.state().then((state) => state.lastSequence)
+      lastSequence.catch(() => (this.#before = { ...this.#before, life: Number.NaN }))
+      this.#before = { life, lastSequence }
+    }
+    return sequence <= (await this.#before.lastSequence)
   }
 
   /** Takes an item off, whoever has it. */

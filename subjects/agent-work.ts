@@ -103,7 +103,7 @@ export const agentWork = agentResource('agent-work', {
   look: {
     summary: 'What the books of all workers say of an item',
     input: item,
-    output: strict({ counted: Type.Boolean(), early: list(messageId, maxEarly) }),
+    output: strict({ counted: Type.Boolean(), wasOut: Type.Boolean(), early: list(messageId, maxEarly) }),
     errors,
     http: [],
   },

@@ -1,6 +1,6 @@
 import { Queue, type QueueState } from '../../broker/queue.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
-import { onReconnect } from '../../broker/reconnects.ts'
+import { lifeOf, onReconnect } from '../../broker/reconnects.ts'
 import type { Log } from '../../broker/log.ts'
 import type { PutOff } from '../../subjects/condition-terms.ts'
 import type { Movers } from '../../subjects/agents.ts'
@@ -103,6 +103,7 @@ export class ActiveMigration {
       keeper: shelf.keeperOf(crypto.randomUUID()),
       others: shelf.all(),
       published: () => queue.published,
+      life: lifeOf(options.connection),
       // The queue need not be asked for what is in hand here: most items are made by one that is.
       isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
       onCount: options.onCount,
@@ -133,8 +134,7 @@ export class ActiveMigration {
     })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
-    const isOpen = (sequence: number) => queue.has(sequence)
-    const shelf = await Shelf.open(progress, workId, isOpen, { isEmpty: queue.isNew })
+    const shelf = await Shelf.open(progress, workId, queue, { isEmpty: queue.isNew })
     const loss = queue.isNew ? undefined : await shelf.lossAtStart(await queue.state())
     return new ActiveMigration(options, queue, shelf, loss)
   }

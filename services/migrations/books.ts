@@ -19,8 +19,18 @@ const correction = 'correction'
 export interface Finding {
   /** It is done, and counted by somebody. */
   readonly counted: boolean
+  /** Somebody may have had it who is gone. */
+  readonly wasOut: boolean
   /** Ids of the items that it has made and that were done before it. */
   readonly early: readonly string[]
+}
+
+/** What the books have to know of the queue. */
+export interface BookedQueue {
+  /** Whether an item is still in it. */
+  has(sequence: number): Promise<boolean>
+  /** Whether an item that is handed out as if for the first time may have been handed out before. */
+  wasOut(sequence: number): Promise<boolean>
 }
 
 /** Where a worker has its book stored, and asks what the others say. */
@@ -37,30 +47,27 @@ export interface Bookkeeper {
 export class Shelf {
   readonly #progress: Progress
   readonly #migration: string
-  readonly #isOpen: (sequence: number) => Promise<boolean>
+  readonly #queue: BookedQueue
   readonly #books = new Map<string, KeptBook>()
   /** Sequences of items that were counted and acknowledged since this was opened. */
   readonly #ended = new SequenceRuns()
   #stores = 0
   #turn: Promise<unknown> = Promise.resolve()
 
-  private constructor(progress: Progress, migration: string, isOpen: (sequence: number) => Promise<boolean>) {
+  private constructor(progress: Progress, migration: string, queue: BookedQueue) {
     this.#progress = progress
     this.#migration = migration
-    this.#isOpen = isOpen
+    this.#queue = queue
   }
 
-  /**
-   * @param isOpen whether an item is still in the queue
-   * @param options `isEmpty`: there are no books of this migration yet
-   */
+  /** @param options `isEmpty`: there are no books of this migration yet */
   static async open(
     progress: Progress,
     migration: string,
-    isOpen: (sequence: number) => Promise<boolean>,
+    queue: BookedQueue,
     { isEmpty = false }: { isEmpty?: boolean } = {},
   ): Promise<Shelf> {
-    const shelf = new Shelf(progress, migration, isOpen)
+    const shelf = new Shelf(progress, migration, queue)
     if (isEmpty) return shelf
     for (const { migration: _, worker, ...book } of await progress.of(migration))
       shelf.#books.set(worker, book)
@@ -86,7 +93,7 @@ export class Shelf {
   /** What is gone from the queue of this migration, which nobody works on at the moment. */
   async lossAtStart(queue: Pick<QueueState, 'messages' | 'lastSequence'>): Promise<Loss | undefined> {
     const counted = this.all().flatMap((book) => book.counted)
-    const unacked = (await Promise.all(counted.map((one) => this.#isOpen(one)))).filter(Boolean).length
+    const unacked = (await Promise.all(counted.map((one) => this.#queue.has(one)))).filter(Boolean).length
     const isOfBefore = this.all().some(({ done }) => done === undefined)
     if (isOfBefore && !this.#books.has(correction)) {
       // A release before has taken items off without counting them. What is gone now it has done.
@@ -130,8 +137,10 @@ export class Shelf {
   /** For a worker that asks whether an item is its to do: who else may have had it is dead, or has counted it. */
   async look(sequence: number): Promise<Finding> {
     const books = this.all()
-    const counted = books.some((book) => book.counted.includes(sequence)) || !(await this.#isOpen(sequence))
-    return { counted, early: books.flatMap(({ early }) => early[sequence] ?? []) }
+    const counted =
+      books.some((book) => book.counted.includes(sequence)) || !(await this.#queue.has(sequence))
+    const early = books.flatMap((book) => book.early[sequence] ?? [])
+    return { counted, early, wasOut: await this.#queue.wasOut(sequence) }
   }
 
   /** As `Bookkeeper.store`. */
@@ -156,7 +165,7 @@ export class Shelf {
     const isTaken = async (sequence: number) => {
       if (this.#ended.has(sequence) || others.some((counted) => counted.includes(sequence))) return true
       // Where there is nobody else, nobody need be asked.
-      return others.length > 0 && !(await this.#isOpen(sequence))
+      return others.length > 0 && !(await this.#queue.has(sequence))
     }
     const taken = await Promise.all(fresh.map(isTaken))
     const refused = fresh.filter((_, index) => taken[index])

@@ -121,6 +121,7 @@ export class ItemLoop {
     } finally {
       flight.end()
       this.#inHand.delete(item.sequence)
+      book.letGo(item.sequence)
       if (this.#inHand.size === 0) onIdle()
     }
   }
@@ -139,14 +140,15 @@ export class ItemLoop {
     }
   }
 
-  #move(lane: Lane, item: QueueItem, meter: Meter, work: ItemInHand | undefined): Promise<ItemResult> {
-    const { mover, room, hasHelp, signal } = this.#options
+  async #move(lane: Lane, item: QueueItem, meter: Meter, work: ItemInHand | undefined): Promise<ItemResult> {
+    const { book, mover, room, hasHelp, signal } = this.#options
     const spec = { ...this.#options.spec, meter }
+    const wasOut = await book.wasOut(item)
     if (lane === 'transfer' || lane === 'update') {
       const share = async (parts: readonly Uint8Array[]) => {
         await Promise.all(parts.map((part) => this.#publish(lane, part, item)))
       }
-      return mover.transfer(spec, item.data, signal, item.redelivered, hasHelp() ? share : undefined)
+      return mover.transfer(spec, item.data, signal, wasOut, hasHelp() ? share : undefined)
     }
     if (lane === lastLane) {
       const publish = async ({ folders }: ChildBatch) => {
@@ -164,7 +166,7 @@ export class ItemLoop {
         ...(leavesFolders ? [] : children.folders.map((child) => this.#publish(to.folders, child, item))),
       ])
     }
-    return mover.scan(spec, item.data, publish, signal, item.redelivered)
+    return mover.scan(spec, item.data, publish, signal, wasOut)
   }
 
   /**
@@ -181,8 +183,9 @@ export class ItemLoop {
   /** Puts an item into the queue, unless one of this id was done. */
   async publish(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
     const { book, queue } = this.#options
-    if (book.wasDone(messageId)) return
-    await queue.publish(lane, child, messageId, this.#options.signal)
+    const isDone = () => book.wasDone(messageId)
+    if (await isDone()) return
+    await queue.publish(lane, child, messageId, this.#options.signal, isDone)
   }
 
   /** What came of an item becomes durable in this order: failures, what is to be tried again, counts; then it may end. */

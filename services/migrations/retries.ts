@@ -120,3 +120,10 @@ export function retriedFailure(messageId: string): number | undefined {
   const match = retryPattern.exec(messageId)
   return match === null ? undefined : Number(match[1])
 }
+
+/** Sequence of the item that made the one with this message id, which it begins with; NaN where no item did. */
+export function makerOf(messageId: string): number {
+  const [first, ...rest] = messageId.split('.')
+  const maker = first === 'failure' ? rest[1] : rest.length > 0 ? first : undefined
+  return maker === undefined || maker === '' ? Number.NaN : Number(maker)
+}

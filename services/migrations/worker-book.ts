@@ -1,5 +1,6 @@
-import type { Book, Bookkeeper } from './books.ts'
+import type { Book, Bookkeeper, Finding } from './books.ts'
 import { add, type Counts, noCounts, subtract } from './engine/run/counts.ts'
+import { makerOf } from './retries.ts'
 
 /** Adds what an item brought to figures that are kept in memory. */
 export type CountListener = (counts: Readonly<Counts>) => void
@@ -21,6 +22,11 @@ export interface WorkerBookOptions {
   readonly asksAlways?: boolean
   /** The highest sequence that was given to an item that was published here; default: none was. */
   readonly published?: () => number
+  /**
+   * Changes whenever the broker may have been killed: it knows then only the ids of what is still in the queue. Default: it
+   * never is.
+   */
+  readonly life?: () => number
   /** Whether an item is still in the queue. */
   readonly isOpen: (sequence: number) => Promise<boolean>
   readonly onCount: CountListener
@@ -34,13 +40,16 @@ export interface WorkerBookOptions {
 const maxEarly = 10_000
 /** Items known to be done, so that the queue is not asked for each of their children. */
 const maxKnownDone = 256
+/** Of an item that nobody else has had, nobody need be asked. */
+const handedOutFirst: Finding = { counted: false, wasOut: false, early: [] }
 
 /**
  * Counts each item once, whatever dies: a worker's totals are stored, with the sequences of the items that they include,
  * before those are acknowledged. An item that comes again and is in some worker's book is not done a second time.
  *
  * An item that makes others may die when some of them are done and gone from the queue, and make them again: as long as it
- * is open, the book remembers which ones those are.
+ * is open, the book remembers which ones those are. So it does for a worker that outlives the broker, which does not know
+ * what of its publications have arrived.
  */
 export class WorkerBook {
   readonly #options: WorkerBookOptions
@@ -55,6 +64,8 @@ export class WorkerBook {
   readonly #oldCounted = new Set<number>()
   readonly #oldEarly = new Set<string>()
   readonly #knownDone = new Set<number>()
+  /** What others have said of the items in hand here, and in which life of the broker. */
+  readonly #asked = new Map<number, { readonly life: number; readonly answered: Promise<Finding> }>()
   #earlyLeft = maxEarly
   #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
   #storing = false
@@ -70,20 +81,62 @@ export class WorkerBook {
   /** Whether an item was done and counted, here or elsewhere: nothing is left to do but to acknowledge it. */
   async includes({ sequence, redelivered }: CountedItem): Promise<boolean> {
     if (this.#counted.has(sequence) || this.#oldCounted.has(sequence)) return true
-    if (!redelivered && this.#options.asksAlways !== true) return false
-    const { counted, early } = await this.#options.keeper.look(sequence)
-    for (const id of early) this.#oldEarly.add(id)
-    return counted
+    if (!redelivered && this.#options.asksAlways !== true) {
+      this.#asked.set(sequence, { life: this.#life(), answered: Promise.resolve(handedOutFirst) })
+      return false
+    }
+    return (await this.#look(sequence)).counted
   }
 
-  /** Whether an item of this id was done before the one that makes it now came again. */
-  wasDone(messageId: string): boolean {
-    return this.#oldEarly.has(messageId) || (this.#early.get(parentOf(messageId))?.has(messageId) ?? false)
+  /** Whether somebody may have had an item before, of which `includes` was asked. */
+  async wasOut({ sequence, redelivered }: CountedItem): Promise<boolean> {
+    return redelivered || ((await this.#asked.get(sequence)?.answered)?.wasOut ?? false)
+  }
+
+  /** An item is not in hand any more. */
+  letGo(sequence: number): void {
+    this.#asked.delete(sequence)
+  }
+
+  /**
+   * Whether an item of this id was done before the one that makes it now came again, or before the broker was killed, which
+   * would take it for another.
+   */
+  async wasDone(messageId: string): Promise<boolean> {
+    const parent = makerOf(messageId)
+    if (!Number.isNaN(parent)) await this.#askAnew(parent)
+    return this.#oldEarly.has(messageId) || (this.#early.get(parent)?.has(messageId) ?? false)
+  }
+
+  #life(): number {
+    return this.#options.life?.() ?? 0
+  }
+
+  #look(sequence: number): Promise<Finding> {
+    const life = this.#life()
+    const answered = this.#options.keeper.look(sequence).then((finding) => {
+      for (const id of finding.early) this.#oldEarly.add(id)
+      return finding
+    })
+    this.#asked.set(sequence, { life, answered })
+    return answered
+  }
+
+  /** Once for all that the item makes at the same time. */
+  async #askAnew(parent: number): Promise<void> {
+    for (;;) {
+      const asked = this.#asked.get(parent)
+      if (asked === undefined || asked.life !== this.#life()) await this.#look(parent)
+      else {
+        await asked.answered
+        if (asked.life === this.#life()) return
+      }
+    }
   }
 
   /** Resolves when the counts are stored. */
   async count({ sequence, messageId }: CountedItem, counts: Counts): Promise<void> {
-    const isEarly = await this.#isOpen(parentOf(messageId))
+    const isEarly = await this.#isOpen(makerOf(messageId))
     if (!this.#counted.has(sequence)) {
       add(this.#counts, counts)
       this.#counted.add(sequence)
@@ -121,7 +174,7 @@ export class WorkerBook {
   }
 
   #remember(messageId: string): void {
-    const parent = parentOf(messageId)
+    const parent = makerOf(messageId)
     const siblings = this.#early.get(parent) ?? new Set()
     this.#early.set(parent, siblings.add(messageId))
     this.#earlyLeft -= 1
@@ -172,10 +225,4 @@ export class WorkerBook {
     }
     this.#storing = false
   }
-}
-
-/** Sequence of the item that made the one of this id; NaN for one that no item made. */
-const parentOf = (messageId: string): number => {
-  const dot = messageId.indexOf('.')
-  return dot > 0 ? Number(messageId.slice(0, dot)) : Number.NaN
 }

@@ -158,6 +158,36 @@ test.concurrent.each([1, 50, 150])(
 )
 
 test.concurrent(
+  'a publication that a broker did not answer before it was killed is not made again when it is done',
+  async () => {
+    await using broker = await startTestBroker()
+    const queue = await open(await broker.connect('PLATFORM'))
+    process.kill(broker.server.pid()!, 'SIGSTOP')
+    let asked = 0
+    const isDone = () => Promise.resolve(++asked > 0)
+    const published = queue.publish('small', Buffer.from('a'), 'a', forever, isDone)
+    await broker.kill()
+    await published
+    expect(asked).toBe(1)
+    expect(await queue.pending()).toBe(0)
+  },
+)
+
+test.concurrent(
+  'what was there when a queue was opened, or its broker killed, somebody may have had',
+  async () => {
+    await using broker = await startTestBroker()
+    const connection = await broker.connect('PLATFORM')
+    await put(await open(connection), 'a')
+    const queue = await open(connection)
+    await put(queue, 'b')
+    expect([await queue.wasOut(1), await queue.wasOut(2)]).toEqual([true, false])
+    await broker.kill()
+    expect([await queue.wasOut(1), await queue.wasOut(2), await queue.wasOut(3)]).toEqual([true, true, false])
+  },
+)
+
+test.concurrent(
   'workers go on by themselves over three kills, and what was done is not handed out again',
   async () => {
     await using broker = await startTestBroker()

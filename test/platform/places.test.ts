@@ -47,6 +47,8 @@ const health = (fileSystemId: string) => call(client.connection, filesystems.hea
 const refused = (problem: string) => ({ code: 'NOT_ACCEPTED', message: expect.stringContaining(problem) })
 
 describe('the folders of Gantry itself are no filesystems', () => {
+  /** Whether a clone and its tests are in one folder: of what a folder contains, the first is told. */
+  const isBeside = () => platform.home.startsWith(join(dirname(program), '/'))
   const own = (): [fsRoot: string, problem: string][] => [
     [platform.home, 'is the configuration folder of Gantry'],
     [join(platform.home, 'run'), 'is in the configuration folder of Gantry'],
@@ -55,7 +57,7 @@ describe('the folders of Gantry itself are no filesystems', () => {
     [dirname(platform.home), 'contains the configuration folder of Gantry'],
     [program, 'is the program folder of Gantry'],
     [join(program, 'node_modules'), 'is in the program folder of Gantry'],
-    [dirname(program), 'contains the program folder of Gantry'],
+    [dirname(program), `contains the ${isBeside() ? 'configuration' : 'program'} folder of Gantry`],
     [cacheFolder(process.env), 'is the cache folder of Gantry'],
     ['/', 'contains the configuration folder of Gantry'],
     ['/proc', 'shows the memory of all processes'],

@@ -3,6 +3,7 @@ import { backoffMs } from '../../../broker/backoff.ts'
 import type { NatsConnection } from '../../../broker/connection.ts'
 import type { Log } from '../../../broker/log.ts'
 import { QueueWork } from '../../../broker/queue-work.ts'
+import { lifeOf } from '../../../broker/reconnects.ts'
 import type { SealedBox } from '../../../broker/sealed-box.ts'
 import { type Assignment, agentWork } from '../../../subjects/agent-work.ts'
 import type { Bucket } from '../engine/run/bucket.ts'
@@ -134,6 +135,7 @@ export class AgentMigration {
         keeper: desk.keeperOf(migration, signal),
         asksAlways: true,
         published: () => queue.published,
+        life: lifeOf(connection),
         isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
         onCount,
       }),

@@ -5,6 +5,7 @@ import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
 import type { Caller, Handlers, Output } from '../../../subjects/contract.ts'
 import { GantryError } from '../../../subjects/errors.ts'
 import { add, type Counts, movedOf, noCounts, subtract } from '../engine/run/counts.ts'
+import { makerOf } from '../retries.ts'
 import type { CountListener } from '../worker-book.ts'
 import type { Offers } from './offers.ts'
 import type { Roster } from './roster.ts'
@@ -68,8 +69,8 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
     },
     look: async ({ migration, sequence }, { caller }) => {
-      const { counted, early } = await find(caller, migration).shelf.look(sequence)
-      return { counted, early: [...early] }
+      const { early, ...finding } = await find(caller, migration).shelf.look(sequence)
+      return { ...finding, early: [...early] }
     },
     has: async ({ migration, sequence }, { caller }) => ({
       has: await find(caller, migration).queue.has(sequence),
@@ -91,7 +92,7 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       const { throughput, flights } = agentOf(caller, instance)
       const { shelf } = find(caller, migration)
       const before = shelf.of(book)?.counts
-      const refused = await shelf.store(book, { counts, counted, early: byParent(early), published })
+      const refused = await shelf.store(book, { counts, counted, early: byMaker(early), published })
       if (refused.length === 0) {
         const more = subtract(all(counts), all(before))
         throughput.add(more)
@@ -128,8 +129,7 @@ const withRevision = (answer: Omit<Answer, 'revision'>): Answer => ({
 
 const all = (counts: Partial<Counts> = {}): Counts => add(noCounts(), { ...noCounts(), ...counts })
 
-/** Ids of items by the sequence of the item that made them, which they begin with. */
-function byParent(ids: readonly string[]): Record<string, string[]> {
-  const groups = Map.groupBy(ids, (id) => id.slice(0, id.indexOf('.')))
-  return Object.fromEntries(groups)
+/** Ids of items by the sequence of the item that made them. */
+function byMaker(ids: readonly string[]): Record<string, string[]> {
+  return Object.fromEntries(Map.groupBy(ids, makerOf))
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { NatsConnection } from '../../../broker/connection.ts'
 import { createSealedBox } from '../../../broker/sealed-box.ts'
 import { createBounds } from '../../../services/drivers/bounds.ts'
 import { deskHandlers } from '../../../services/migrations/agents/desk.ts'
@@ -247,16 +248,12 @@ test('one key brings so many agents and no more', async () => {
   expect(roster.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
 })
 
-test('an agent asks about the migrations that it was given alone, and ends nothing of the others', async () => {
-  await using broker = await startTestBroker()
-  using folder = createFolder('shared', 'other')
+/** A desk that a key, `one`, asks at, with what of which migration it was asked for. */
+async function openDesk(connection: NatsConnection) {
   const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
   const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
   const offers = new Offers({ roster, limits: new Limits(), log })
   const failures = await openFailures(connection, 2 ** 30)
-  const note = (book: string) =>
-    failures.append(book, { timeMs: 0 } as never, crypto.randomUUID(), new AbortController().signal)
   const touched: string[] = []
   const offer = (workId: string, fsRoot: string) => {
     const touch = (what: string) => {
@@ -277,8 +274,6 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
       room: () => touch('room'),
     } as never)
   }
-  await offer('mine', folder.shared)
-  await offer('other', folder.other)
   const desk = deskHandlers({
     roster,
     offers,
@@ -286,6 +281,18 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
     onCount: () => undefined,
   })
   const call = { caller: { kind: 'key', keyId: 'one' } } as never
+  return { roster, offers, failures, touched, offer, desk, call }
+}
+
+test('an agent asks about the migrations that it was given alone, and ends nothing of the others', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('shared', 'other')
+  const connection = await broker.connect('PLATFORM')
+  const { offers, failures, touched, offer, desk, call } = await openDesk(connection)
+  const note = (book: string) =>
+    failures.append(book, { timeMs: 0 } as never, crypto.randomUUID(), new AbortController().signal)
+  await offer('mine', folder.shared)
+  await offer('other', folder.other)
   // It says that it has the other one in hand, and shares nothing of it.
   const asked = { ...report('one'), shares: [folder.shared], holding: ['other'] }
   const { assignments } = await desk.attend(asked, call)
@@ -323,6 +330,27 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
   await expect(desk.has({ migration: 'mine', sequence: 1 }, call)).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
+})
+
+test('who has a migration in hand when the platform starts may ask about it, and is waited for', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('shared', 'other')
+  const { roster, offers, offer, desk, call } = await openDesk(await broker.connect('PLATFORM'))
+  const asked = { ...report('one'), shares: [folder.shared], holding: ['mine', 'other'] }
+  roster.admit('one', asked)
+  await offer('mine', folder.shared)
+  await offer('other', folder.other)
+  await desk.has({ migration: 'mine', sequence: 1 }, call)
+  await expect(desk.has({ migration: 'other', sequence: 1 }, call)).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  })
+  const told: string[] = []
+  const withdrawn = offers.withdraw('mine').then(() => told.push('withdrawn'))
+  await desk.has({ migration: 'mine', sequence: 1 }, call)
+  told.push('has asked')
+  await desk.attend({ ...asked, holding: ['other'] }, call)
+  await withdrawn
+  expect(told).toEqual(['has asked', 'withdrawn'])
 })
 
 test('of processes that lost their name only the oldest are forgotten', async () => {

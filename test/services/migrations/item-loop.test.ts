@@ -50,7 +50,9 @@ async function reasonsWithDoubles(
       includes: async () => false,
       count: async () => undefined,
       acked: () => undefined,
-      wasDone: () => false,
+      wasDone: async () => false,
+      wasOut: async () => false,
+      letGo: () => undefined,
     },
     failures: {},
   }

@@ -19,24 +19,32 @@ const item = (sequence: number, messageId = '', redelivered = false) => ({ seque
 
 /**
  * A migration of its own, and a new book on it for each worker; `open` are the items that are known to be in the queue,
- * `gone` those that are not.
+ * `gone` those that are not, `out` those that somebody may have had.
  */
 function migration() {
   const id = crypto.randomUUID()
   const open = new Set<number>()
   const gone = new Set<number>()
-  const shelf = Shelf.open(progress, id, (sequence) => Promise.resolve(!gone.has(sequence)))
+  const out = new Set<number>()
+  const shelf = Shelf.open(progress, id, {
+    has: (sequence) => Promise.resolve(!gone.has(sequence)),
+    wasOut: (sequence) => Promise.resolve(out.has(sequence)),
+  })
+  const broker = { life: 0 }
   let told = 0
   return {
     id,
     open,
     gone,
+    out,
+    broker,
     told: () => told,
     book: async () => {
       const books = await shelf
       return new WorkerBook({
         keeper: books.keeperOf(crypto.randomUUID()),
         others: books.all(),
+        life: () => broker.life,
         isOpen: (sequence) => Promise.resolve(open.has(sequence)),
         onCount: ({ filesMigrated }) => (told += filesMigrated),
       })
@@ -46,6 +54,7 @@ function migration() {
       new WorkerBook({
         keeper: (await shelf).keeperOf(crypto.randomUUID()),
         asksAlways: true,
+        life: () => broker.life,
         isOpen: (sequence) => Promise.resolve(open.has(sequence)),
         onCount: () => undefined,
       }),
@@ -111,9 +120,9 @@ test('what an open item had made and was done is known to whoever makes it again
   dead.acked(8)
   await dead.stored()
   const later = await book()
-  expect(later.wasDone('7.early')).toBe(true)
-  expect(dead.wasDone('7.early')).toBe(true)
-  expect(later.wasDone('7.other')).toBe(false)
+  expect(await later.wasDone('7.early')).toBe(true)
+  expect(await dead.wasDone('7.early')).toBe(true)
+  expect(await later.wasDone('7.other')).toBe(false)
 })
 
 test('of what an item made that is done itself nothing is kept', async () => {
@@ -125,8 +134,8 @@ test('of what an item made that is done itself nothing is kept', async () => {
   open.delete(7)
   await one.count(item(9, '7.late'), files(1))
   const later = await book()
-  expect(later.wasDone('7.early')).toBe(false)
-  expect(later.wasDone('7.late')).toBe(false)
+  expect(await later.wasDone('7.early')).toBe(false)
+  expect(await later.wasDone('7.late')).toBe(false)
 })
 
 test('a root has no item that made it', async () => {
@@ -164,14 +173,56 @@ test('an item that two had at once, as one was thought dead, is counted by who c
   expect(await two.includes(item(1))).toBe(true)
 })
 
-test('who works elsewhere learns of an item what it had made, and what of that was done', async () => {
-  const { book, bookElsewhere, open } = migration()
+test('who works elsewhere learns of an item what it had made, what of that was done, and whether somebody had it', async () => {
+  const { book, bookElsewhere, open, out } = migration()
   open.add(7)
+  out.add(7)
   const [one, elsewhere] = [await book(), await bookElsewhere()]
   await one.count(item(8, '7.early'), files(1))
-  expect(elsewhere.wasDone('7.early')).toBe(false)
   expect(await elsewhere.includes(item(7))).toBe(false)
-  expect(elsewhere.wasDone('7.early')).toBe(true)
+  expect([await elsewhere.wasOut(item(7)), await elsewhere.wasOut(item(9))]).toEqual([true, false])
+  expect(await elsewhere.wasDone('7.early')).toBe(true)
+  expect(await elsewhere.wasDone('7.late')).toBe(false)
+})
+
+test.each(['book', 'bookElsewhere'] as const)(
+  'who outlives a broker asks it what was done meanwhile of what it has made: %s',
+  async (kind) => {
+    const { book, open, broker, ...more } = migration()
+    open.add(7)
+    const makes = await { book, ...more }[kind]()
+    const does = await book()
+    expect(await makes.includes(item(7))).toBe(false)
+    expect(await makes.wasDone('7.child')).toBe(false)
+    await does.count(item(8, '7.child'), files(1))
+    await does.count(item(9, 'failure.3.7'), files(1))
+    // The same broker still knows that it had items with these ids.
+    expect(await makes.wasDone('7.child')).toBe(false)
+    broker.life += 1
+    const all = ['7.child', 'failure.3.7', '7.other', 'failure.7.8', 'start.7']
+    expect(await Promise.all(all.map((id) => makes.wasDone(id)))).toEqual([true, true, false, false, false])
+  },
+)
+
+test('an answer from before the broker was killed once more is asked for again', async () => {
+  let life = 0
+  const answers = [[], [], ['7.child']]
+  const book = new WorkerBook({
+    keeper: {
+      look: async () => {
+        const early = answers.shift()!
+        // While it is answered.
+        life += 1
+        return { counted: false, wasOut: false, early }
+      },
+      store: () => Promise.resolve([]),
+    },
+    life: () => Math.min(life, 2),
+    isOpen: () => Promise.resolve(true),
+    onCount: () => undefined,
+  })
+  await book.includes(item(7, '', true))
+  expect(await book.wasDone('7.child')).toBe(true)
 })
 
 test('forgetting takes all of a migration and nothing of another', async () => {
@@ -183,9 +234,18 @@ test('forgetting takes all of a migration and nothing of another', async () => {
   expect(await two.total()).toBe(2)
 })
 
+const queueOf = (has: (sequence: number) => boolean) => ({
+  has: (sequence: number) => Promise.resolve(has(sequence)),
+  wasOut: () => Promise.resolve(false),
+})
+
 /** What the books say, and what is missing from a queue of which nobody works on anything. */
 async function reckon(id: string, queue: { messages: number; lastSequence: number }, open: number[] = []) {
-  const shelf = await Shelf.open(progress, id, (sequence) => Promise.resolve(open.includes(sequence)))
+  const shelf = await Shelf.open(
+    progress,
+    id,
+    queueOf((sequence) => open.includes(sequence)),
+  )
   return { loss: await shelf.lossAtStart(queue), shelf }
 }
 
@@ -224,7 +284,11 @@ test('an item that comes back after its end is not counted a second time', async
 
 test('items that were published before the broker lost its latest are known by the books', async () => {
   const { id } = migration()
-  const shelf = await Shelf.open(progress, id, () => Promise.resolve(true))
+  const shelf = await Shelf.open(
+    progress,
+    id,
+    queueOf(() => true),
+  )
   const keeper = shelf.keeperOf(crypto.randomUUID())
   await keeper.store({ counts: noCounts(), counted: [1], early: {}, published: 9 })
   expect((await reckon(id, { messages: 8, lastSequence: 9 })).loss).toBeUndefined()
