@@ -13,6 +13,7 @@ import {
   StorageType,
   type StoredMsg,
   type StreamConfig,
+  type StreamInfo,
 } from '@nats-io/jetstream'
 import {
   type Msg,
@@ -72,20 +73,63 @@ export async function ensureStream(
   manager: JetStreamManager,
   config: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
 ): Promise<void> {
+  try {
+    await untilMade(() => manager.streams.add(config))
+  } catch (error) {
+    if (!isApiError(error, jetStreamCodes.streamNameInUse)) throw error
+    await manager.streams.update(config.name, config)
+  }
+}
+
+/**
+ * Makes a stream that is empty, or finds the one that is there. While nats-server (2.15.1) removes the files of a deleted
+ * stream, one of the same name that is deleted as well leaves its messages, and whoever makes the next gets them.
+ */
+export function openStream(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & Pick<StreamConfig, 'name'>,
+): Promise<StreamInfo> {
+  return untilMade(async () => {
+    const isThere = await hasStream(manager, config.name)
+    const made = await manager.streams.add(config)
+    if (isThere || made.state.last_seq === 0) return made
+    await manager.streams.delete(config.name)
+    return undefined
+  })
+}
+
+/** Deletes a stream of which nothing may come back; see `openStream`. */
+export async function eraseStream(manager: JetStreamManager, name: string): Promise<void> {
+  await manager.streams.purge(name)
+  await manager.streams.delete(name)
+}
+
+async function hasStream(manager: JetStreamManager, name: string): Promise<boolean> {
+  try {
+    await manager.streams.info(name)
+    return true
+  } catch (error) {
+    if (isApiError(error, jetStreamCodes.streamNotFound)) return false
+    throw error
+  }
+}
+
+/** Somebody else makes the stream in some milliseconds; files are removed in a second or two where they are many. */
+const [makingAttempts, makingPauseMs] = [20, 20]
+
+/** Tries again what is undefined, and what fails as the stream is being made or removed. */
+async function untilMade(make: () => Promise<StreamInfo | undefined>): Promise<StreamInfo> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await manager.streams.add(config)
-      return
+      const made = await make()
+      if (made !== undefined) return made
+      if (attempt === makingAttempts) throw new Error('the files of a deleted stream are not removed in time')
     } catch (error) {
-      if (isApiError(error, jetStreamCodes.streamNameInUse)) break
       if (!isApiError(error, jetStreamCodes.streamNotMade) || attempt === makingAttempts) throw error
-      await delay(attempt * makingPauseMs)
     }
+    await delay(attempt * makingPauseMs)
   }
-  await manager.streams.update(config.name, config)
 }
-/** Somebody else has made a stream within some milliseconds. */
-const [makingAttempts, makingPauseMs] = [5, 20]
 
 /**
  * So much is asked for with one request; for more a reader is made, which costs three, and is quicker for each message.

@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { roots } from '../subjects/names.ts'
-import { fileStorage, isApiError, jetStreamCodes } from './jetstream.ts'
+import { fileStorage, isApiError, jetStreamCodes, openStream } from './jetstream.ts'
 import type { Log } from './log.ts'
 import { ackWaitMs } from './queue-item.ts'
 import { lifeOf } from './reconnects.ts'
@@ -104,7 +104,7 @@ export class Queue extends QueueWork {
     { takeBack = false }: { takeBack?: boolean },
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection, { checkAPI: false })
-    const { state, created } = await manager.streams.add({
+    const { state, created } = await openStream(manager, {
       name: streamName(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,

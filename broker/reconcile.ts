@@ -5,7 +5,7 @@ import { idOfToken } from '../subjects/names.ts'
 import { bucketOptions } from './bucket.ts'
 import { ConfigError } from './config-error.ts'
 import { parseEnvelope } from './envelope.ts'
-import { lastOfEach } from './jetstream.ts'
+import { eraseStream, lastOfEach } from './jetstream.ts'
 import type { RecordJournal } from './record-journal.ts'
 import type { Found, LossKind } from './record-losses.ts'
 import { removing } from './stream-book.ts'
@@ -139,7 +139,7 @@ async function rebuild({ connection, bucket, kv, journal }: Reconciliation): Pro
         'restore the configuration folder and the store from a backup',
       )
   await removing(connection, { stream: `KV_${bucket}`, messages: undefined }, async () => {
-    await kv.destroy()
+    await eraseStream(await jetstreamManager(connection, { checkAPI: false }), `KV_${bucket}`)
     await new Kvm(connection).create(bucket, bucketOptions)
   })
   for (const key of [...journal.existing()]) {

@@ -4,6 +4,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { GantryError } from '../subjects/errors.ts'
 import { idOfToken, subjectToken } from '../subjects/names.ts'
 import {
+  eraseStream,
   isApiError,
   isStorageFull,
   jetStreamCodes,
@@ -160,7 +161,9 @@ export class ValueStore {
 
   /** Removes the bucket with all that is in it. */
   async destroy(): Promise<void> {
-    await removing(this.#connection, { stream: this.#stream, messages: undefined }, () => this.#kv.destroy())
+    await removing(this.#connection, { stream: this.#stream, messages: undefined }, () =>
+      eraseStream(this.#manager, this.#stream),
+    )
   }
 
   get #stream(): string {

@@ -4,6 +4,7 @@ import { decodeLink, encodeLink } from '../../broker/audit-chain.ts'
 import { auditStream, auditSubject } from '../../broker/audit-stream.ts'
 import { AuditTrail } from '../../broker/audit-trail.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
+import { openStream } from '../../broker/jetstream.ts'
 import { smallLimits, startTestBroker, type TestBroker } from '../support/broker.ts'
 import { testLog } from '../support/platform.ts'
 import { until } from '../support/until.ts'
@@ -51,12 +52,15 @@ async function rewrite(
 ): Promise<void> {
   const manager = await jetstreamManager(connection)
   const { config } = await manager.streams.info(auditStream)
-  await manager.streams.delete(auditStream)
-  await manager.streams.add(config)
-  // Now and then the broker goes on to answer some readers with what the stream had before, until it is restarted.
   const asked = () => manager.direct.getMessage(auditStream, { seq: 1 })
   const answers = () => Promise.all(Array.from({ length: 16 }, asked))
-  while ((await answers()).some((found) => found !== null)) await broker.kill()
+  for (;;) {
+    await manager.streams.delete(auditStream)
+    await openStream(manager, config)
+    if (!(await answers()).some((found) => found !== null)) break
+    // Now and then the broker goes on to answer some readers with what the stream had before, until it is restarted.
+    await broker.kill()
+  }
   for (const body of bodies) await jetstream(connection).publish(auditSubject, body)
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { Queue, QueueGoneError, type QueueItem } from '../../broker/queue.ts'
 import { givenTwice } from '../../broker/queue-work.ts'
-import { startTestBroker } from '../support/broker.ts'
+import { removalOf, startTestBroker } from '../support/broker.ts'
 import { testLog } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
@@ -186,6 +186,18 @@ test.concurrent(
     expect([await queue.wasOut(1), await queue.wasOut(2), await queue.wasOut(3)]).toEqual([true, true, false])
   },
 )
+
+test('a queue is empty when the broker could not remove the one before as it was still removing another', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  await put(await open(connection), 'a')
+  const removed = removalOf(broker, 'WORK_jobs')
+  await Queue.deleteByName(connection, 'jobs')
+  const opening = open(connection)
+  rmSync(removed, { recursive: true })
+  const queue = await opening
+  expect([queue.isNew, await queue.pending()]).toEqual([true, 0])
+})
 
 test.concurrent(
   'workers go on by themselves over three kills, and what was done is not handed out again',

@@ -1,7 +1,8 @@
+import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { ValueStore } from '../../broker/value-store.ts'
-import { startTestBroker, type TestBroker } from '../support/broker.ts'
+import { removalOf, startTestBroker, type TestBroker } from '../support/broker.ts'
 
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n)
 
@@ -43,4 +44,13 @@ test('who looks for changes leaves nothing behind on the connection', async () =
   for (const revision of [0, 500]) await store.changesAfter(revision, 10, 1_000)
   const open = subscribing.mock.results.filter(({ value }) => !value.isClosed())
   expect([subscribing.mock.calls.length, open.length]).toEqual([2, 0])
+})
+
+test('of a storage that was dropped nothing comes back, also when the broker cannot remove its files yet', async () => {
+  const store = await ValueStore.open(connection, 'dropped')
+  await store.put('secret', 'x')
+  const removed = removalOf(broker, 'KV_dropped')
+  await store.destroy()
+  rmSync(removed, { recursive: true })
+  expect(await (await ValueStore.open(connection, 'dropped')).keys()).toEqual([])
 })

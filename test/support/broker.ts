@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { connectAs, type NatsConnection } from '../../broker/connection.ts'
 import { createIdentity } from '../../broker/create-identity.ts'
 import type { Identity } from '../../broker/identity.ts'
@@ -83,6 +83,15 @@ export async function startTestBroker(options: TestBrokerOptions = {}): Promise<
       if (options.home === undefined) rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+/** What is there while nats-server removes the files of a stream of this name that was deleted. Returns its path. */
+export function removalOf({ home }: Pick<TestBroker, 'home'>, stream: string): string {
+  const [path] = globSync(`**/streams/${stream}`, { cwd: home })
+  const removed = join(home, dirname(path!), `.${stream}`)
+  mkdirSync(removed)
+  writeFileSync(join(removed, '1.blk'), '')
+  return removed
 }
 
 /** kill -9 of nats-server; resolves when the next one runs. */
