@@ -56,7 +56,9 @@ async function typesNow(
   // It is no folder any more, so nothing is below it, if the folder that it was in says the same.
   if (folder.length === 0) return undefined
   const above = await typesNow(run, root, parentOf(folder), [nameOf(folder)])
-  return above === undefined || above[0] === 'folder' ? undefined : names.map(() => undefined)
+  // Where a link leads that is followed may be there again.
+  const mayBeThere = above?.[0] === 'folder' || (above?.[0] === 'symlink' && linksOf(run.spec) === 'follow')
+  return above === undefined || mayBeThere ? undefined : names.map(() => undefined)
 }
 
 function typeOf(stat: Stats | undefined): Entry['type'] | undefined {

@@ -798,4 +798,17 @@ describe('what a migration is told to do', () => {
     expect(move.listed().slice(-3)).toEqual(['folder', 'folder/file', 'folder/only 2'])
     expect(['file', 'folder/file'].map((path) => readFileSync(move.to(path), 'utf8'))).toEqual(['2', '2'])
   })
+
+  test('what lies below a link that is followed stays while the link leads to nothing, told by name or compared', async () => {
+    using move = createLiveMove({ links: 'follow' })
+    mkdirSync(move.from('volume'))
+    writeFileSync(move.from('volume/file'), 'content')
+    symlinkSync('volume', move.from('link'))
+    await move.apply(everything)
+    rmSync(move.from('volume'), { recursive: true })
+    for (const group of [changed('link', { names: ['file'] }), everything]) {
+      await move.apply(group)
+      expect(move.listed()).toContain('link/file')
+    }
+  })
 })
