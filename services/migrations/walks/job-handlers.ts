@@ -6,6 +6,7 @@ import { product } from '../../../subjects/names.ts'
 import { maxPageLength } from '../../../subjects/schemas.ts'
 import { endJob } from './forget-jobs.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
+import { tooManyOf } from './owners-turns.ts'
 import type { ReportStore } from './reports.ts'
 import type { StoredRecords } from './kept-records.ts'
 import type { WalkJobs } from './walk-jobs.ts'
@@ -21,7 +22,7 @@ export interface JobHandlersOptions<R extends JobRecord, N extends string, V> {
   readonly view: (record: R, running?: Readonly<Record<string, number>>) => V
 }
 
-/** So many are kept; the oldest that has ended goes first. A page of the list holds them all. */
+/** So many are kept; of the owner with the most that have ended the oldest goes first. A page of the list holds them all. */
 const maxKept = maxPageLength
 
 /** What people ask of jobs, and tell them. */
@@ -54,7 +55,7 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
   const forgetOldest = async (): Promise<void> => {
     const known = await all()
     const tooMany = Math.max(0, known.length - maxKept + 1)
-    for (const { id } of known.filter(hasEnded).toSorted(byAge).slice(0, tooMany)) await forget(id)
+    for (const { id } of tooManyOf(known.filter(hasEnded), tooMany)) await forget(id)
   }
 
   return {

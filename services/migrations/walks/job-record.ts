@@ -38,8 +38,10 @@ export const hasEnded = ({ status }: Pick<JobRecord, 'status'>): boolean =>
   status === 'COMPLETE' || status === 'CANCELLED'
 
 /** The oldest first. */
-export const byAge = (one: JobRecord, other: JobRecord): number =>
-  one.created.localeCompare(other.created) || one.id.localeCompare(other.id)
+export const byAge = (
+  one: Pick<JobRecord, 'id' | 'created'>,
+  other: Pick<JobRecord, 'id' | 'created'>,
+): number => one.created.localeCompare(other.created) || one.id.localeCompare(other.id)
 
 /** A job as callers see it. @param known its counts; @param names those that are shown */
 export function publicJob<C extends string>(

@@ -8,6 +8,7 @@ import { maxTextLength } from '../../../subjects/schemas.ts'
 import { shortened } from '../../../subjects/shortened.ts'
 import type { Findings } from '../engine/walk/findings.ts'
 import { byAge, hasEnded, type JobRecord } from './job-record.ts'
+import { nextOf } from './owners-turns.ts'
 import type { ReportFile, ReportStore, ReportWriter } from './reports.ts'
 
 /** Tries of one that breaks off for a reason that may pass: a thread has ended, the disk is full, a store does not answer. */
@@ -67,7 +68,7 @@ interface Running {
 }
 
 /**
- * Does the jobs whose records say QUEUED, the oldest first and so many at once. Their walks are kept in memory and in files
+ * Does the jobs whose records say QUEUED, their owners in turn and so many at once. Their walks are kept in memory and in files
  * of this process: one that was under way when the process ended begins again.
  */
 export class WalkJobs<R extends JobRecord, N extends string> {
@@ -122,10 +123,9 @@ export class WalkJobs<R extends JobRecord, N extends string> {
     const { signal } = this.#closing
     const { name, log } = this.#options
     try {
-      const waiting = (await this.#all())
-        .filter(({ id, status }) => status === 'QUEUED' && !this.#running.has(id))
-        .toSorted(byAge)
-      for (const { id } of waiting.slice(0, maxAtOnce - this.#running.size)) {
+      const isWaiting = ({ id, status }: R) => status === 'QUEUED' && !this.#running.has(id)
+      const free = maxAtOnce - this.#running.size
+      for (const { id } of nextOf(await this.#all(), isWaiting, free)) {
         if (signal.aborted) return
         const cancel = new AbortController()
         const running = { counts: {}, cancel, done: Promise.resolve() }
