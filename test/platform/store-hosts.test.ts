@@ -151,7 +151,9 @@ test('what is behind an endpoint that is no store, or whether anything is, calle
   for (const [what, answer] of answers) expect(answer, what).toEqual(first)
   // Whoever runs the platform can.
   const reasons = logged.lines.map(({ details }) => String(details['reason'])).join('\n')
-  for (const seen of ['ECONNREFUSED', '200 without', '403', 'ENOTFOUND']) expect(reasons).toContain(seen)
+  for (const seen of ['ECONNREFUSED', '200 without', '403']) expect(reasons).toContain(seen)
+  // The second where the machine has no name server.
+  expect(reasons).toMatch(/ENOTFOUND|EAI_AGAIN/)
 })
 
 test('a store that answers as anything but a store is ill, and what it says is not believed', async () => {
