@@ -200,7 +200,8 @@ export class Runner {
       await this.#workOn(record, followed, signal)
     } catch (error) {
       if (!(error instanceof WorkLostError)) throw error
-      await this.#lost(record, error.loss)
+      // Whoever stopped it was faster: the loss is found again when it goes on, and is told then.
+      if (!(await this.#lost(record, error.loss))) await halted(this.#options, record, behindOf(followed))
     }
   }
 
@@ -330,17 +331,12 @@ export class Runner {
   /**
    * The queue of a migration does not have all that it should, or some of its work was done in other folders.
    * @param loss what is gone from the queue
+   * @returns whether it begins anew; what is kept of its work is needed as long as it does not
    */
-  async #lost(record: MigrationRecord, loss?: Loss): Promise<void> {
+  async #lost(record: MigrationRecord, loss?: Loss): Promise<boolean> {
     const { records, log } = this.#options
     const { migrationId } = record
-    log[loss === undefined ? 'warn' : 'error'](
-      { migration: migrationId, queue: workIdOf(record), ...loss },
-      loss === undefined
-        ? 'The work of a migration was lost; it is scanned from the start.'
-        : `The migration is scanned from the start: ${lossText(loss)}. Check the disk of the broker’s store.`,
-    )
-    await happen(
+    const begun = await happen(
       records,
       migrationId,
       'lost',
@@ -354,7 +350,15 @@ export class Runner {
         ...entryFacts(changed, previous),
       ],
     )
+    if (begun === undefined) return false
+    log[loss === undefined ? 'warn' : 'error'](
+      { migration: migrationId, queue: workIdOf(record), ...loss },
+      loss === undefined
+        ? 'The work of a migration was lost; it is scanned from the start.'
+        : `The migration is scanned from the start: ${lossText(loss)}. Check the disk of the broker’s store.`,
+    )
     await forgetWork(this.#options, workIdOf(record))
+    return true
   }
 
   /** The queue of a live migration does not have all that it should: what is missing is found by comparing everything. */

@@ -40,7 +40,7 @@ afterAll(async () => {
 /** A migration to a target of its own, so slow that most of what it has found waits. */
 async function slowMigration(migrationId: string, options: { scanOnlyMigration?: boolean } = {}) {
   const to = join(folder.root, migrationId)
-  mkdirSync(to)
+  mkdirSync(to, { recursive: true })
   await addLocal(platform, migrationId, 'target', to)
   await platform.call(bandwidth.set, { scope: 'target', name: migrationId, requests: 100 })
   const { internalId } = await platform.call(migrations.create, {
@@ -183,4 +183,37 @@ test('a folder that is scanned again is scanned also when the queue is lost mean
   await hurry(migrationId)
   await again.payload
   expect(compareTrees(folder.from, to)).toEqual([])
+})
+
+test('a migration that is stopped while a loss is found keeps its failures, and is scanned anew when it goes on', async () => {
+  const migrationId = 'stopping'
+  const inTheWay = join(folder.root, migrationId, '0', 'file 0', 'in the way')
+  mkdirSync(inTheWay, { recursive: true })
+  writeFileSync(join(inTheWay, 'file'), 'content')
+  const { internalId } = await slowMigration(migrationId)
+  const outcome = async (work: () => Promise<unknown>) => {
+    const completed = await nextEvent(platform, 'completed', migrationId)
+    await work()
+    await hurry(migrationId)
+    return (await completed.payload).failedPathCount
+  }
+  const stop = async () => {
+    const stopped = await nextEvent(platform, 'stopped', migrationId)
+    await platform.call(migrations.stop, { migrationId })
+    await stopped.payload
+  }
+  expect(await outcome(() => Promise.resolve())).toBe(1)
+  await platform.call(bandwidth.set, { scope: 'target', name: migrationId, requests: 20 })
+  for (let one = 1; one < folders; one++)
+    await platform.call(migrations['add-pending-region'], { migrationId, path: `/${one}` })
+  await untilItemsWait(internalId)
+  await stop()
+  await loseItem(internalId)
+  const started = await nextEvent(platform, 'started', migrationId)
+  await platform.call(migrations.resume, { migrationId })
+  await started.payload
+  await stop()
+  const lost = await nextEvent(platform, 'work-lost', migrationId)
+  expect(await outcome(() => platform.call(migrations.resume, { migrationId }))).toBe(1)
+  expect(await lost.payload).toMatchObject({ items: 1 })
 })
