@@ -66,12 +66,14 @@ export class WorkerBook {
   readonly #knownDone = new Set<number>()
   /** What others have said of the items in hand here, and in which life of the broker. */
   readonly #asked = new Map<number, { readonly life: number; readonly answered: Promise<Finding> }>()
+  readonly #firstLife: number
   #earlyLeft = maxEarly
   #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
   #storing = false
 
   constructor(options: WorkerBookOptions) {
     this.#options = options
+    this.#firstLife = this.#life()
     for (const { counted, early } of options.others ?? []) {
       for (const sequence of counted) this.#oldCounted.add(sequence)
       for (const id of Object.values(early).flat()) this.#oldEarly.add(id)
@@ -81,7 +83,9 @@ export class WorkerBook {
   /** Whether an item was done and counted, here or elsewhere: nothing is left to do but to acknowledge it. */
   async includes({ sequence, redelivered }: CountedItem): Promise<boolean> {
     if (this.#counted.has(sequence) || this.#oldCounted.has(sequence)) return true
-    if (!redelivered && this.#options.asksAlways !== true) {
+    // A broker that was killed hands out as if for the first time what others had in hand.
+    const asks = redelivered || this.#options.asksAlways === true || this.#life() !== this.#firstLife
+    if (!asks) {
       this.#asked.set(sequence, { life: this.#life(), answered: Promise.resolve(handedOutFirst) })
       return false
     }

@@ -204,6 +204,19 @@ test.each(['book', 'bookElsewhere'] as const)(
   },
 )
 
+test('what another had when the broker was killed, who outlives both asks about, though it comes as if for the first time', async () => {
+  const { book, bookElsewhere, open, broker, out } = migration()
+  open.add(7)
+  const [one, elsewhere] = [await book(), await bookElsewhere()]
+  expect(await elsewhere.includes(item(7))).toBe(false)
+  await elsewhere.count(item(8, '7.child'), files(1))
+  broker.life += 1
+  out.add(7)
+  expect(await one.includes(item(7))).toBe(false)
+  expect(await one.wasOut(item(7))).toBe(true)
+  expect(await one.wasDone('7.child')).toBe(true)
+})
+
 test('an answer from before the broker was killed once more is asked for again', async () => {
   let life = 0
   const answers = [[], [], ['7.child']]
