@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { type AddressMarks, originOfConnection } from './client-address.ts'
+import { isKeyId } from '../subjects/token.ts'
 import type { Identity } from './identity.ts'
 import { kick } from './kick.ts'
 import type { Log } from './log.ts'
@@ -90,14 +91,16 @@ export function watchPending(
     const isBehind = (one: Listed) =>
       one.pending_bytes > behindBytes && one.account === own && services.has(one.name ?? '')
     onBehind(connections.some(isBehind))
-    const held = connections.filter(({ account }) => ofKeys.has(account ?? ''))
+    // Those of the platform itself are in these accounts too; what the edge has for a key stands for this key alone.
+    const held = connections.filter(
+      ({ account, authorized_user }) => ofKeys.has(account ?? '') && isKeyId(authorized_user ?? ''),
+    )
     const heldBytes = held.reduce((sum, { pending_bytes }) => sum + pending_bytes, 0)
     const closed: Promise<void>[] = []
     let excessBytes = heldBytes - maxHeldBytes
     for (const { cid, ip, name, authorized_user: keyId = '', pending_bytes } of held) {
       if (excessBytes <= 0) break
-      const { address, isEdge } = originOfConnection(marks, { name, host: ip, keyId })
-      if (isEdge) continue
+      const { address } = originOfConnection(marks, { name, host: ip, keyId })
       excessBytes -= pending_bytes
       const told = () => {
         log.warn({ key: keyId, from: address, pending_bytes }, 'Closed a connection that does not read.')

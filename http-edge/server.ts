@@ -19,7 +19,7 @@ import { answerUnparsed, maxHeaderBytes, pathOf, sendError, toGantryError } from
 import { addBodyParser, inputReader } from './input.ts'
 import { measurer } from './measure.ts'
 import type { BrokerPulse } from './pulse.ts'
-import { limitSockets } from './socket-limit.ts'
+import { limitSockets, maxUnderWay, pipelineLimit } from './socket-limit.ts'
 import { tracedBy } from './trace.ts'
 
 /** Clients that send their headers, or their request, slower than this are cut off, so that they hold no socket. */
@@ -96,9 +96,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.decorateRequest('caller', null)
   app.decorateRequest('span', null)
   app.decorateRequest('beganMs', 0)
+  const isOneTooMany = pipelineLimit()
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
-    done(repeatedHeader(request))
+    done(isOneTooMany(request.raw, reply.raw) ? tooManyAhead : repeatedHeader(request))
   })
   const methodsOf = knownMethods(app)
   const challenge = options.takesPasswords
@@ -137,6 +138,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   return app
 }
+
+// Made once: with its stack an error costs more than to refuse a request.
+const tooManyAhead = new GantryError(
+  'THROTTLED',
+  `more than ${maxUnderWay} requests were sent ahead on one connection: wait for answers`,
+)
 
 /** Headers that say where a request goes and who sends it: a proxy before us may take the other one of two. */
 const singleHeaders = ['host', 'authorization']

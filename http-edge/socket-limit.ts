@@ -59,3 +59,20 @@ export function limitSockets(
     })
   })
 }
+
+/**
+ * Requests that one socket may have under way: browsers wait for each answer, and programs that send some ahead send a few.
+ * All that come with one packet begin at once, and each holds its answer until those before it were read.
+ */
+export const maxUnderWay = 32
+
+/** Counts the requests of each socket that are being answered. @returns whether one that begins is one too many */
+export function pipelineLimit(): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const underWay = new WeakMap<Socket, number>()
+  return ({ socket }, response) => {
+    const count = (underWay.get(socket) ?? 0) + 1
+    underWay.set(socket, count)
+    response.once('close', () => underWay.set(socket, underWay.get(socket)! - 1))
+    return count > maxUnderWay
+  }
+}

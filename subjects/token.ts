@@ -14,6 +14,9 @@ export const tokenPrefix = 'gantry'
 /** A token is about 200 characters; more is none of ours and not worth decoding. */
 const maxTokenLength = 1_000
 
+/** Whether a text has the form of a key id; the platform's own users have other names. */
+export const isKeyId = (text: string): boolean => /^k[0-9a-z]+$/.test(text)
+
 /** The parts of a token, or undefined when it is none. */
 export function parseToken(
   token: string,
@@ -21,7 +24,7 @@ export function parseToken(
   if (token.length > maxTokenLength) return undefined
   const [first, place, keyId, secret, ...rest] = token.split('.')
   if (first !== tokenPrefix || !place || !keyId || !secret || rest.length > 0) return undefined
-  if (!/^k[0-9a-z]+$/.test(keyId)) return undefined
+  if (!isKeyId(keyId)) return undefined
   try {
     const parsed: unknown = JSON.parse(textOfBase64Url(place))
     const { i, n, h } = parsed as Record<string, unknown>
