@@ -21,14 +21,15 @@ import { isLeftOut } from './engine/run/left-out.ts'
 // So that it is known how rules are compiled.
 import './engine/run/rules.ts'
 import { bornAt, type SourceFolder, type SourceMark } from './engine/run/source-mark.ts'
+import type { TargetMark } from './engine/run/target-mark.ts'
 import type { MigrationRecord } from './record.ts'
 import { RegularLook } from './regular-look.ts'
 import {
   differenceOf,
   inWords,
   isSame,
-  lookAtFolder,
   lookAtSource,
+  lookAtTarget,
   newMounts,
   type SourceIs,
   type SourceIdentity,
@@ -72,7 +73,8 @@ export class SourceChanged extends GantryError {
 /**
  * Looks whether source and target are what they were: where a volume was is the folder below it once it is unmounted, be it
  * the root or somewhere below, and who moves a folder may put another in its place. What is found or written there would be
- * taken for what was meant. The threads ask the same themselves before they remove anything (`source-mark.ts`).
+ * taken for what was meant. The threads ask the same themselves before and after each item, and before they remove anything
+ * (`source-mark.ts`, `target-mark.ts`).
  */
 export class Roots implements Disposable {
   readonly #spec: MoveSpec
@@ -83,6 +85,7 @@ export class Roots implements Disposable {
   readonly #store: IdentifiedStore | undefined
   #identities: Identities
   #mark: SourceMark | undefined
+  #targetMark: TargetMark | undefined
   /** Whether the work has begun, by what was found first. */
   #hasBegun = false
   /** What the last whole look went by. */
@@ -125,10 +128,7 @@ export class Roots implements Disposable {
     onChange: (reason: unknown) => void,
     bounds?: StoreBounds,
   ): Promise<Roots> {
-    const [source, target] = await Promise.all([
-      sourceFolder(spec),
-      localFolder(spec.target, Buffer.alloc(0)),
-    ])
+    const [source, target] = await Promise.all([sourceFolder(spec), targetFolder(spec)])
     const store = await identifiedStore(spec, bounds)
     const roots = new Roots(spec, identities, known, { source, store, target })
     try {
@@ -153,10 +153,11 @@ export class Roots implements Disposable {
   }
 
   /** What the engine needs of them. */
-  get spec(): Pick<MoveSpec, 'sourceMark' | 'storeIdentity'> {
+  get spec(): Pick<MoveSpec, 'sourceMark' | 'targetMark' | 'storeIdentity'> {
     const { storeIdentity } = this.#identities
     return {
       ...(this.#mark === undefined ? {} : { sourceMark: this.#mark }),
+      ...(this.#targetMark === undefined ? {} : { targetMark: this.#targetMark }),
       ...(this.#store === undefined || storeIdentity === undefined ? {} : { storeIdentity }),
     }
   }
@@ -277,14 +278,21 @@ export class Roots implements Disposable {
     const target = this.#target
     if (target === undefined) return
     const was = this.#identities.targetIdentity
-    const is = await answered('target', target, () => lookAtFolder(target))
-    if (was === undefined && is === undefined) return
-    if (is !== undefined && (was === undefined || isSame(was, is))) {
-      this.#identities = { ...this.#identities, targetIdentity: was ?? is }
-      return
+    const now = await answered('target', target, () => lookAtTarget(target))
+    if (was === undefined && now === undefined) return
+    if (now !== undefined && (was === undefined || isSame(was, now.identity))) {
+      const isMountedAnew =
+        this.#hasBegun && this.#targetMark !== undefined && this.#targetMark.is !== now.mark.is
+      this.#identities = { ...this.#identities, targetIdentity: was ?? now.identity }
+      this.#targetMark = now.mark
+      if (!isMountedAnew) return
+      throw new GantryError(
+        'STORE_UNREACHABLE',
+        'target: its folder was mounted anew; the work is begun again with it',
+      )
     }
     const what =
-      is === undefined ? 'is not there' : 'is a different folder from the one that the work began with'
+      now === undefined ? 'is not there' : 'is a different folder from the one that the work began with'
     throw this.#torn(
       new GantryError(
         'STORE_UNREACHABLE',
@@ -393,6 +401,10 @@ export async function sourceFolder({
   if (linksOf({ links }) === 'follow') return { folder, tree: all }
   return { folder, tree: folder, ...(rules === undefined ? {} : { rules: { packed: rules, root } }) }
 }
+
+/** The folder of this host that the target is; undefined for one that is none. */
+export const targetFolder = ({ target }: Pick<MoveSpec, 'target'>): Promise<Buffer | undefined> =>
+  localFolder(target, Buffer.alloc(0))
 
 /** Absolute path of a path of a store; undefined for a store that is none of this host. */
 async function localFolder(spec: FilesystemSpec, path: StorePath): Promise<Buffer | undefined> {

@@ -209,8 +209,7 @@ export class Runner {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
     if (isTorn(record, followed.roots)) {
-      await this.#lost(record)
-      followed.roots.isTorn = false
+      followed.roots.isTorn = !(await this.#lost(record))
       return
     }
     const { migrationId, target } = record

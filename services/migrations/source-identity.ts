@@ -9,6 +9,7 @@ import { pathFromText, textFromPath } from '../drivers/path-text.ts'
 import { isErrno } from '../drivers/local-errors.ts'
 import { relativePath } from './engine/items/paths.ts'
 import { type Mount, mountTable } from '../drivers/mounts.ts'
+import { type TargetMark, targetMarkOf } from './engine/run/target-mark.ts'
 import {
   bornAt,
   hasSteadyInodes,
@@ -113,13 +114,20 @@ export async function lookAtSource(
   }
 }
 
-/** Which folder a folder of this host is; undefined when there is none. Throws system errors. */
-export async function lookAtFolder(folder: Buffer): Promise<FolderIdentity | undefined> {
+/** What a target on this host is now: for the record, and for the threads. */
+export interface TargetNow {
+  readonly identity: FolderIdentity
+  readonly mark: TargetMark
+}
+
+/** Which folder a target on this host is; undefined when there is none. Throws system errors. */
+export async function lookAtTarget(folder: Buffer): Promise<TargetNow | undefined> {
   const stats = await found(stat(folder, { bigint: true }))
   if (stats === undefined) return undefined
   const real = await realpath(folder, { encoding: 'buffer' })
   const { own } = mountsAt(real, real, mountTable())
-  return identityOf(stats, own, await deviceUuids([own]))
+  const identity = identityOf(stats, own, await deviceUuids([own]))
+  return { identity, mark: targetMarkOf(folder, stats, own) }
 }
 
 async function found<T>(looked: Promise<T>): Promise<T | undefined> {

@@ -11,11 +11,13 @@ import type { Mover, MoveSpec } from '../engine/mover.ts'
 import { flushTarget } from '../flush-target.ts'
 import { failureNotes } from '../failures.ts'
 import type { Flights } from '../flights.ts'
-import { markOf, requireMark, type SourceMark } from '../engine/run/source-mark.ts'
+import { markOf, requireMark } from '../engine/run/source-mark.ts'
+import { requireTarget } from '../engine/run/target-mark.ts'
 import { ItemLoop } from '../item-loop.ts'
 import { firstLanesOf } from '../lanes.ts'
 import { RegularLook } from '../regular-look.ts'
-import { sourceFolder } from '../roots.ts'
+import { sourceFolder, targetFolder } from '../roots.ts'
+import { lookAtTarget } from '../source-identity.ts'
 import { type CountListener, WorkerBook } from '../worker-book.ts'
 import type { AgentDesk } from './agent-desk.ts'
 import { isSameFolder } from './same-folder.ts'
@@ -118,15 +120,14 @@ export class AgentMigration {
     const { signal } = this.#end
     const { spec, queueCreated } = await this.#open()
     this.#spec = spec
-    const source = await sourceFolder(spec)
-    const sourceMark = source && markOf(source)
+    const marks = await marksOf(spec)
     const changed = new AbortController()
-    await using _looks = looking(sourceMark, (reason) => changed.abort(reason))
+    await using _looks = looking(marks, (reason) => changed.abort(reason))
     const office = desk.officeOf(migration, signal)
     const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
     const loop = new ItemLoop({
       workId: migration,
-      spec: { ...spec, limits, ...(sourceMark === undefined ? {} : { sourceMark }) },
+      spec: { ...spec, limits, ...marks },
       mover,
       threads,
       queue,
@@ -176,9 +177,25 @@ export class AgentMigration {
   }
 }
 
-/** Looks once a second whether the source is what it was when the work began: if not, it is to be opened anew. */
-function looking(mark: SourceMark | undefined, onChange: (reason: unknown) => void): AsyncDisposable {
-  const looks = new RegularLook('migrations.roots', async () => requireMark(mark), onChange)
+type Marks = Pick<MoveSpec, 'sourceMark' | 'targetMark'>
+
+/** What source and target are on this host. Throws system errors. */
+async function marksOf(spec: MoveSpec): Promise<Marks> {
+  const [source, target] = await Promise.all([sourceFolder(spec), targetFolder(spec)])
+  const targetNow = target && (await lookAtTarget(target))
+  return {
+    ...(source === undefined ? {} : { sourceMark: markOf(source) }),
+    ...(targetNow === undefined ? {} : { targetMark: targetNow.mark }),
+  }
+}
+
+/** Looks once a second whether source and target are what they were when the work began: if not, it is to be opened anew. */
+function looking({ sourceMark, targetMark }: Marks, onChange: (reason: unknown) => void): AsyncDisposable {
+  const look = async () => {
+    requireMark(sourceMark)
+    requireTarget(targetMark)
+  }
+  const looks = new RegularLook('migrations.roots', look, onChange)
   looks.start()
   return { [Symbol.asyncDispose]: () => looks.stop() }
 }

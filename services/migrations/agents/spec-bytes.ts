@@ -8,7 +8,7 @@ import type { Witness } from './same-folder.ts'
  * compare folders by the numbers of their own system, and remove nothing because of what a store has not.
  */
 export interface SentMigration {
-  readonly spec: Omit<MoveSpec, 'limits' | 'sourceMark' | 'storeIdentity'>
+  readonly spec: Omit<MoveSpec, 'limits' | 'sourceMark' | 'targetMark' | 'storeIdentity'>
   /** When its queue was made. */
   readonly queueCreated: string
   /** Inner hosts that stores may be at; a platform of an earlier release does not say so. */
@@ -33,6 +33,7 @@ export function migrationOfBytes(bytes: Uint8Array): SentMigration {
 export const sentSpec = ({
   limits: _limits,
   sourceMark: _mark,
+  targetMark: _targetMark,
   storeIdentity: _store,
   ...spec
 }: MoveSpec): SentMigration['spec'] => spec

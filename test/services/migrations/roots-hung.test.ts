@@ -12,9 +12,9 @@ vi.mock('../../../services/migrations/source-identity.ts', async (importOriginal
   const real = await importOriginal<typeof SourceIdentity>()
   return {
     ...real,
-    lookAtFolder: (folder: Buffer) => {
+    lookAtTarget: (folder: Buffer) => {
       target.looks++
-      return target.hangs ? Promise.withResolvers().promise : real.lookAtFolder(folder)
+      return target.hangs ? Promise.withResolvers().promise : real.lookAtTarget(folder)
     },
   }
 })

@@ -24,6 +24,7 @@ import { joinPath } from '../items/paths.ts'
 import type { RemovalBudget } from './removal-budget.ts'
 import type { PackedRules, Rules } from './rules.ts'
 import { requireMark, type SourceMark } from './source-mark.ts'
+import type { TargetMark } from './target-mark.ts'
 import type { Stop } from './stop.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
@@ -65,6 +66,8 @@ export interface MoveSpec {
   readonly live?: Live
   /** What the source is, where it is a folder of this host: nothing is done when it has been replaced. */
   readonly sourceMark?: SourceMark
+  /** Which folder the target is, where it is one of this host: what is written into another one does not count. */
+  readonly targetMark?: TargetMark
   /** Which store the source is, where that is no folder of this host: nothing is removed when it is another one. */
   readonly storeIdentity?: StoreIdentity
 }

@@ -26,6 +26,7 @@ import {
   type Run,
 } from '../run/run.ts'
 import { requireMark } from '../run/source-mark.ts'
+import { requireTarget } from '../run/target-mark.ts'
 import { Stop } from '../run/stop.ts'
 import type { ThreadData } from './engine-thread.ts'
 import { scan } from '../scan/scan.ts'
@@ -80,13 +81,16 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
     const mark = ofTargetAlone.has(job.kind) ? undefined : job.spec.sourceMark
     if (mark?.rules !== undefined) await loadRules()
     requireMark(mark)
+    const { targetMark } = job.spec
+    requireTarget(targetMark)
     const done = drivers.use(job.spec.source, 'source', (source) =>
       drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
     )
     // Whoever hears of the end must find folders of the target with their own modes.
     const reply = await done.finally(giveBack)
-    // What was found in another folder is worth nothing.
+    // What was found or written in another folder is worth nothing.
     requireMark(mark)
+    requireTarget(targetMark)
     send({ type: 'reply', id, reply })
   } catch (error) {
     send({ type: 'error', id, error: sendableError(error) })
