@@ -27,6 +27,12 @@ const timesOfOwner = 2
  */
 export const freeReplyBytes = 512 * 2 ** 10
 const shareOfReply = 1 / 4
+/**
+ * Processor time of a mebibyte of usual JSON, which its bytes pay for. A mebibyte of unknown fields takes ten times as long:
+ * what is beyond is charged in bytes, so that a key takes a quarter of a processor and no more, however it fills its bytes.
+ */
+const freeMsOfMib = 10
+const bytesOfMs = byteRate.refillPerSecond / 250
 /** Who has gone so far beyond a burst, refused all the way, does not wait for answers. */
 const patienceShare = 1 / 4
 /**
@@ -174,6 +180,16 @@ export class FloodGuard {
     const charged = (byteCount - freeReplyBytes) * shareOfReply
     own.charge(0, charged)
     ofOwner?.charge(0, charged)
+  }
+
+  /** Counts the processor time that an input took to read and to check, for who sent it. */
+  took(message: Msg, ms: number): void {
+    const beyondMs = ms - (message.data.length / 2 ** 20) * freeMsOfMib
+    const user = beyondMs > 1 ? userOf(message) : undefined
+    if (user === undefined || user === edgeUser) return
+    const { own, ofOwner } = this.#senderOf(user)
+    own.charge(0, beyondMs * bytesOfMs)
+    ofOwner?.charge(0, beyondMs * bytesOfMs)
   }
 
   #senderOf(keyId: string): Sender {

@@ -68,3 +68,12 @@ test('of a large answer a part counts, and of others nothing', async () => {
   guard.answered(request, 4 * 72 * mib)
   expect(guard.judge(request)).toBe('refuse')
 })
+
+test('processor time counts, but for what usual JSON takes', async () => {
+  const { guard } = createGuard()
+  const request = await requestOf('k1')
+  for (let n = 0; n < 10_000; n++) guard.took(request, 1)
+  expect(guard.judge(request)).toBe('answer')
+  guard.took(request, 1_100)
+  expect(guard.judge(request)).toBe('refuse')
+})
