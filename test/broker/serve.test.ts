@@ -371,3 +371,19 @@ test('who asks is charged for the bytes of each answer', async () => {
   const answer = await callContract(user, trial.run, {})
   expect(charged).toEqual([JSON.stringify(answer).length])
 })
+
+test('and for the processor time that a large input takes to be read and refused', async () => {
+  const taken: number[] = []
+  const floods = {
+    judge: () => 'answer',
+    answered: () => undefined,
+    took: (_: unknown, ms: number) => taken.push(ms),
+  }
+  await start(() => ({ text: '' }), { floods })
+  await repliesTo('{}')
+  expect(taken).toEqual([])
+  const fields = Array.from({ length: 20_000 }, (_, index) => [`unknown ${index}`, 0])
+  expect(await repliesTo(JSON.stringify(Object.fromEntries(fields)))).toMatchObject({ code: '400' })
+  expect(taken).toEqual([expect.any(Number)])
+  expect(taken[0]).toBeGreaterThan(0)
+})
