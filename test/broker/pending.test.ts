@@ -32,8 +32,8 @@ async function closedOf(connections: readonly Connection[]): Promise<number[]> {
     const page = there.slice(offset, offset + (limit ?? 0))
     return Promise.resolve({ json: () => ({ data: { connections: page, total: there.length } }) })
   }
-  const system = { info: { server_id: 'S' }, request } as unknown as NatsConnection
-  const watch = watchPending(system, {
+  const systemDouble = { info: { server_id: 'S' }, request } as unknown as NatsConnection
+  const watch = watchPending(systemDouble, {
     identity,
     marks,
     services: new Set(),
