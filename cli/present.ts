@@ -60,7 +60,9 @@ function replyText(
     return reply.length === 0 ? 'none\n' : rowsText(terminal, schema.items ?? {}, reply, columns)
   }
   if (!isRow(reply)) return `${printableLines(valueText(reply, '', schema))}\n`
-  if (Object.keys(reply).length === 0) return 'done\n'
+  const values = Object.values(reply)
+  if (values.length === 0) return 'done\n'
+  if (values.every((value) => isRows(value) && value.length === 0)) return 'none\n'
   const lists = Object.entries(reply).filter(([, value]) => isRows(value) && value.length > 0)
   const plain = Object.fromEntries(
     Object.entries(reply).filter(([name]) => !lists.some(([one]) => one === name)),

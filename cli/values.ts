@@ -98,7 +98,7 @@ function checkJson(name: string, text: FieldText): void {
     JSON.parse(String(text))
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause)
-    throw new GantryError('INVALID_INPUT', `${name} is to be JSON: ${problem}`, { cause })
+    throw new GantryError('INVALID_INPUT', `${name} must be JSON: ${problem}`, { cause })
   }
 }
 
@@ -107,7 +107,7 @@ function requireRecord(name: string, value: unknown): void {
   if (typeof value === 'object' && !Array.isArray(value)) return
   throw new GantryError(
     'INVALID_INPUT',
-    `${name} is to be key=value, given once for each key, or a JSON object`,
+    `${name} must be key=value, given once for each key, or a JSON object`,
   )
 }
 

@@ -14,14 +14,19 @@ export interface ConnectOptions extends ExtensionOptions {
 /** An extension comes back whenever the broker does, in time to be registered again within five seconds. */
 const reconnect = { maxReconnectAttempts: -1, reconnectTimeWait: 500, reconnectJitter: 500 } as const
 
-/** What a connection is made with. @throws GantryError UNAUTHENTICATED without a token */
+/** What a connection is made with. @throws GantryError UNAUTHENTICATED without a token that can be one */
 export function connectionOptions(token: string | undefined): {
   readonly location: TokenLocation
   readonly options: ConnectionOptions
 } {
-  const parsed = token === undefined ? undefined : parseToken(token)
-  if (token === undefined || parsed === undefined)
+  if (token === undefined || token === '')
     throw new GantryError('UNAUTHENTICATED', 'set GANTRY_TOKEN to an API token, or pass it as token')
+  const parsed = parseToken(token)
+  if (parsed === undefined)
+    throw new GantryError(
+      'UNAUTHENTICATED',
+      'what was passed as token, or is in GANTRY_TOKEN, is no API token of a Gantry platform: give all of what "gantry keys create" printed',
+    )
   const { keyId, location } = parsed
   return {
     location,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { resource } from './contract.ts'
-import { form } from './forms.ts'
+import { choice, form } from './forms.ts'
 import { list, model, Name, strict, Text, TimeZone } from './schemas.ts'
 
 /** What a policy is about: all that is moved, one migration, all migrations to a target, or one transfer agent. */
@@ -19,11 +19,13 @@ export const bandwidthUnits: Readonly<Record<string, number>> = Object.fromEntri
   ...prefixes.map((prefix, index) => [`${prefix}iB`, 1_024 ** (index + 1)] as const),
 ])
 
-const Limit = (description: string) =>
+/** @param number what is given, in words */
+const Limit = (description: string, number = 'a whole number of at least 1') =>
   // Nothing at all would be a stop: that is a command of migrations.
-  Type.Union([Type.Literal(unlimited), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })], {
-    description,
-  })
+  Type.Union(
+    [Type.Literal(unlimited), Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })],
+    choice(description, `${number}, or ${unlimited} for no limit`),
+  )
 
 const limits = {
   limitBytesPerSecond: Limit('Bytes a second; -1 for no limit'),
@@ -114,7 +116,12 @@ export const bandwidth = resource('bandwidth', {
       'What is not given stays. A schedule limits by the time of day: the first window that holds counts, and outside of all of them, or where it says nothing, the plain limit. An empty list of windows takes the schedule away.',
     input: strict({
       ...place,
-      limit: Type.Optional(Limit('Amount a second, in units; -1 for no limit')),
+      limit: Type.Optional(
+        Limit(
+          'Amount a second, in units; -1 for no limit',
+          'a whole number of at least 1, with its unit given apart (limit 10, unit MiB)',
+        ),
+      ),
       unit: Type.Optional(
         Type.Enum(Object.keys(bandwidthUnits), { description: 'Unit of the limit; default B' }),
       ),

@@ -11,7 +11,7 @@ export const conditionReasons = {
   SOURCE_REFUSES: 'The source takes nothing at the moment: wrong credentials, or too much asked of it',
   SOURCE_EMPTY: 'There is nothing at the source any more; what was copied from it is not removed',
   SOURCE_CHANGED:
-    'The source has been replaced, and nothing is copied or removed until what belongs there is mounted or moved back, or it is accepted as it is (accept-source)',
+    'The source has been replaced or is gone, and nothing is copied or removed until what belongs there is back',
   TARGET_UNREACHABLE: 'The target does not answer',
   TARGET_REFUSES:
     'The target takes nothing at the moment: wrong credentials, no room, read-only, or too much asked of it',

@@ -9,5 +9,19 @@ export function form(pattern: string, inWords: string): { readonly pattern: stri
   return { pattern }
 }
 
+const choices = new Map<string, string>()
+
+/**
+ * What a union takes, for people: what its alternatives say one by one is no sentence.
+ * @param inWords completes "limit must be …"
+ */
+export function choice(description: string, inWords: string): { readonly description: string } {
+  choices.set(description, inWords)
+  return { description }
+}
+
+/** What a union takes in words, by its description; undefined for one that has none. */
+export const choiceInWords = (description: string): string | undefined => choices.get(description)
+
 /** What a form of a schema says in words; undefined for a pattern that has none. */
 export const inWords = (pattern: string): string | undefined => words.get(pattern)

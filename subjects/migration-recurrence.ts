@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { form } from './forms.ts'
+import { choice, form } from './forms.ts'
 import { Count, list, model, strict, Timestamp, TimeZone } from './schemas.ts'
 
 /** Times of a schedule, unless it says otherwise. */
@@ -16,7 +16,10 @@ const duration = (description: string) =>
         Type.Integer({ minimum: 0, maximum: maxPeriodSeconds }),
         Type.String(form('^[0-9]{1,8}[SsMmHhDd]$', 'a number with its unit: 30S, 10M, 4H or 1D')),
       ],
-      { description },
+      choice(
+        description,
+        `a number of seconds, at most ${maxPeriodSeconds}, or a number with its unit: 30S, 10M, 4H or 1D`,
+      ),
     ),
   )
 

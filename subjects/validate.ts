@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { Check, Errors } from 'typebox/value'
 import { GantryError, type Problem } from './errors.ts'
-import { inWords } from './forms.ts'
+import { choiceInWords, inWords } from './forms.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 import { shortened } from './shortened.ts'
 
@@ -70,7 +70,7 @@ function faultsIn(schema: TSchema, value: unknown): Problem[] {
   const problems = new Map<string, string[]>()
   const errors = Errors(schema, value)
   for (const error of errors) {
-    if (isToldByForm(error, errors)) continue
+    if (isToldByForm(error, errors) || isToldByChoice(schema, error)) continue
     for (const [field, problem] of describe(schema, error)) {
       const known = problems.get(field) ?? []
       if (!known.includes(problem)) known.push(problem)
@@ -184,6 +184,18 @@ const isToldByForm = ({ keyword, schemaPath, instancePath }: SchemaError, all: r
       other.keyword === 'pattern' && other.schemaPath === schemaPath && other.instancePath === instancePath,
   )
 
+/** What an alternative of a union lacks, where the union says in words what it takes. */
+function isToldByChoice(schema: TSchema, { schemaPath }: SchemaError): boolean {
+  const end = schemaPath.lastIndexOf('/anyOf/')
+  return end >= 0 && choiceAt(schema, schemaPath.slice(0, end)) !== undefined
+}
+
+/** What the union at a place of a schema takes, in words. */
+function choiceAt(schema: TSchema, pointer: string): string | undefined {
+  const { description } = schemaAt(schema, pointer)
+  return description === undefined ? undefined : choiceInWords(description)
+}
+
 function describe(schema: TSchema, error: SchemaError): [field: string, problem: string][] {
   const at = fieldOf(error.instancePath)
   const params = error.params as Record<string, unknown>
@@ -200,8 +212,10 @@ function describe(schema: TSchema, error: SchemaError): [field: string, problem:
       return [[at, `must be one of ${shown(params['allowedValues'] as unknown[])}`]]
     case 'const':
       return [[at, `must be ${shown([params['allowedValue']])}`]]
-    case 'anyOf':
-      return []
+    case 'anyOf': {
+      const words = choiceAt(schema, error.schemaPath)
+      return words === undefined ? [] : [[at, `must be ${words}`]]
+    }
     case 'pattern':
       return [[at, patternProblem(String(params['pattern'])) ?? error.message]]
     case 'format':

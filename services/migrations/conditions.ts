@@ -81,7 +81,7 @@ export class Conditions {
     return [
       ...damaged,
       ...recordConditions(record, Date.now()),
-      ...(ofWork ?? []).filter(({ reason }) => reason !== 'PATHS_FAILED'),
+      ...(ofWork ?? []).filter(({ reason }) => reason !== 'PATHS_FAILED' && !isAccepted(record, reason)),
       ...(failed === 0 ? [] : [{ ...pathsFailed(failed), since: this.#options.failingSince(record) }]),
     ]
   }
@@ -120,9 +120,7 @@ export class Conditions {
       ...(limits === undefined ? [] : [said('BANDWIDTH_LIMITED', limits)]),
       ...putOffs,
       ...(record.sourceChanged === undefined ? [] : [sourceChanged(record, record.sourceChanged)]),
-      ...(problem === undefined || problem === record.sourceChanged?.difference
-        ? []
-        : [said('CANNOT_GO_ON', problem)]),
+      ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(record.lost === undefined ? [] : [said('WORK_LOST', lossText(record.lost))]),
       ...(isComparing ? [said('COMPARING', changes.reason)] : []),
       ...(writtenTo === undefined ? [] : [said('BEING_WRITTEN', pathBelow(record, writtenTo))]),
@@ -156,6 +154,10 @@ export class Conditions {
     ).catch((err: unknown) => log.debug({ err, migration: migrationId }, 'Its conditions could not be told.'))
   }
 }
+
+/** Whoever accepts a source is told at once that it is over, and not when somebody looks next. */
+const isAccepted = ({ sourceChanged }: MigrationRecord, reason: ConditionReason): boolean =>
+  reason === 'SOURCE_CHANGED' && sourceChanged === undefined
 
 /** What a record says of itself, whoever works on it. */
 export function recordConditions(record: MigrationRecord, nowMs: number): Condition[] {
@@ -191,8 +193,10 @@ const maxDifferenceLength = maxTextLength / 2
 
 function sourceChanged(
   { migrationId, kind, targetMatch }: Pick<MigrationRecord, 'migrationId' | 'kind' | 'targetMatch'>,
-  { since, difference }: NonNullable<MigrationRecord['sourceChanged']>,
+  { since, difference, isGone = false }: NonNullable<MigrationRecord['sourceChanged']>,
 ): Condition {
+  const told = shortened(difference, maxDifferenceLength)
+  if (isGone) return { ...said('SOURCE_CHANGED', `${told}. Mount it or move it back`), since }
   const name = /^[\w.-]+$/.test(migrationId)
     ? migrationId
     : `'${migrationId.replaceAll("'", String.raw`'\''`)}'`
@@ -200,8 +204,7 @@ function sourceChanged(
   const effect = removes
     ? 'what is not at the source is then removed at the target'
     : 'nothing is removed at the target because of that'
-  const told = shortened(difference, maxDifferenceLength)
-  const fix = `To accept it as it is: "gantry migrations accept-source ${name}"; ${effect}`
+  const fix = `Mount or move back what belongs there, or accept what is there now: "gantry migrations accept-source ${name}"; ${effect}`
   return { ...said('SOURCE_CHANGED', `${told}. ${fix}`), since }
 }
 

@@ -27,7 +27,7 @@ export interface Followed {
   following: Changes | undefined
   /** Since when its target is behind as its work broke off (`steadyMs`). */
   behindMs: number | undefined
-  /** Why the work broke off last. */
+  /** Why the work broke off last; that the source has been replaced is in the record. */
   problem: string | undefined
   readonly roots: KnownRoots
 }
@@ -98,13 +98,13 @@ export function behindOf(followed: Followed): Pick<MigrationRecord, 'behindSince
 
 /** How far its target is behind; undefined where its source is not followed, or was not yet. */
 export function changesViewOf(followed: Followed): ChangesView | undefined {
-  const { following, problem } = followed
+  const { following, problem, record } = followed
   if (following !== undefined) return following.view()
   const behindMs = behindMsOf(followed)
   if (behindMs === undefined) return undefined
   return {
     detection: 'off',
-    reason: problem ?? 'nobody works on the migration',
+    reason: problem ?? record.sourceChanged?.difference ?? 'nobody works on the migration',
     lagSeconds: lagSeconds(behindMs),
     // Everything is to be compared.
     unscheduled: 1,

@@ -124,11 +124,12 @@ export const MigrationRecord = strict({
   storeIdentity: Type.Optional(StoredIdentity),
   /** Which folder its target is; the same. */
   targetIdentity: Type.Optional(FolderIdentity),
-  /** Its source has been replaced: nothing is done until it is back, or accepted. */
+  /** Its source has been replaced, or is gone: nothing is done until it is back, or accepted. */
   sourceChanged: Type.Optional(
     strict({
       since: Timestamp('When that was seen first'),
       difference: Type.String({ maxLength: maxTextLength }),
+      isGone: Type.Optional(Type.Boolean({ description: 'Whether nothing is there that could be accepted' })),
     }),
   ),
   /** So many deletions somebody approved of. */

@@ -63,10 +63,18 @@ export type Identities = Pick<MigrationRecord, 'sourceIdentity' | 'storeIdentity
 /** Nobody can tell at the moment what a folder is. */
 class NotSeen extends GantryError {}
 
-/** The source of a migration has been replaced. */
+/** The source of a migration has been replaced, or is gone: then nobody can accept it. */
 export class SourceChanged extends GantryError {
-  constructor(difference: string) {
+  readonly #isGone: boolean
+
+  constructor(difference: string, { isGone = false } = {}) {
     super('STORE_UNREACHABLE', shortened(`source: ${difference}`, maxTextLength))
+    this.#isGone = isGone
+  }
+
+  /** What the record keeps of it. */
+  get told(): Omit<NonNullable<MigrationRecord['sourceChanged']>, 'since'> {
+    return { difference: this.message, ...(this.#isGone ? { isGone: true } : {}) }
   }
 }
 
@@ -190,7 +198,8 @@ export class Roots implements Disposable {
     const was = this.#identities.storeIdentity
     const name = store.features.storeName ?? 'its store'
     const found = await identify(store, was)
-    if (found === 'gone' && was !== undefined) throw this.#torn(new SourceChanged(`${name} is not there`))
+    if (found === 'gone' && was !== undefined)
+      throw this.#torn(new SourceChanged(`${name} is not there`, { isGone: true }))
     if (found === 'gone' || found === undefined) return
     const { identity, isOther } = found
     if (isOther && was !== undefined)
@@ -224,7 +233,8 @@ export class Roots implements Disposable {
     }))
     const difference =
       was === undefined ? undefined : differenceOf(Buffer.from(source.folder), was, now?.identity)
-    if (difference !== undefined) throw this.#torn(new SourceChanged(difference))
+    if (difference !== undefined)
+      throw this.#torn(new SourceChanged(difference, { isGone: now === undefined }))
     // One that was never there is missed by whoever lists it.
     if (now === undefined) return
     if (was !== undefined) await this.#requireEmptyBelow(was, now)

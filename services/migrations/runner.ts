@@ -184,7 +184,8 @@ export class Runner {
           await abortedFor(this.#options, { migrationId, internalId, ...behindOf(followed) }, error, attempt)
         )
           break
-        followed.problem = problemOf(error)
+        // The record says so, for as long as nobody has accepted it.
+        followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
       } finally {
@@ -303,14 +304,13 @@ export class Runner {
       // Whoever goes on knows of it only by the record.
       if (isTorn(record, followed.roots)) await this.#lost(record)
       const since = new Date().toISOString()
-      await this.#options.records.update(record.migrationId, (current) =>
-        current.internalId !== record.internalId || current.sourceChanged?.difference === error.message
+      await this.#options.records.update(record.migrationId, (current) => {
+        if (current.internalId !== record.internalId) return undefined
+        const sourceChanged = { since: current.sourceChanged?.since ?? since, ...error.told }
+        return isDeepStrictEqual(current.sourceChanged, sourceChanged)
           ? undefined
-          : {
-              ...current,
-              sourceChanged: { since: current.sourceChanged?.since ?? since, difference: error.message },
-            },
-      )
+          : { ...current, sourceChanged }
+      })
       throw error
     }
     followed.roots.isTorn = false

@@ -98,12 +98,20 @@ function blockedText(
         reason === known && (reason !== 'CANNOT_GO_ON' || since >= (scheduled ?? created)),
     )
     if (found === undefined) continue
-    const { message } = found
-    const general = conditionReasons[known]
-    const detail = message.startsWith(general) ? message.slice(general.length + ': '.length) : message
+    const detail = detailOf(known, found.message)
     return `${state === 'LIVE' ? 'Live' : 'Running'}, blocked: ${blocking[known]}${detail === '' ? '' : `: ${detail}`}`
   }
   return undefined
+}
+
+/** What a condition says beyond what is told of it anyway: that, and which side it is on, may be what it begins with. */
+function detailOf(known: keyof typeof blocking, message: string): string {
+  const [, side = ''] = /^the (source|target) /.exec(blocking[known]) ?? []
+  return [conditionReasons[known], blocking[known], ...(side === '' ? [] : [side])].reduce(
+    (detail, said) =>
+      detail === said ? '' : detail.startsWith(`${said}: `) ? detail.slice(said.length + 2) : detail,
+    message,
+  )
 }
 
 function waitText({ state, recurrence, scheduled, created }: Told, nowMs: number): string | undefined {

@@ -17,7 +17,7 @@ function shown(
   return terminal.written
 }
 
-const { filesystems, migrations, keys } = resources
+const { audit, filesystems, migrations, keys } = resources
 const file = { path: '/a b', isDirectory: false, length: 1536, modificationTime: Date.UTC(2026, 0, 2) }
 
 test('a list is a table, with sizes and moments for people', () => {
@@ -46,6 +46,7 @@ test('a list shows the columns that its contract names', () => {
 
 test('an empty list and an empty reply say so', () => {
   expect(shown(keys.list, []).out).toBe('none\n')
+  expect(shown(audit.list, { records: [] }).out).toBe('none\n')
   expect(shown(migrations.delete, {}).out).toBe('done\n')
 })
 

@@ -85,7 +85,7 @@ test('a file that is missing is wrong usage, told before anybody is called', asy
 test('an object that is not JSON is wrong usage, and says where', async () => {
   const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '{bad'])
   expect(code).toBe(2)
-  expect(err).toMatch(/^error: --capabilities is to be JSON: .*position 1.* \(INVALID_INPUT\)\n$/)
+  expect(err).toMatch(/^error: --capabilities must be JSON: .*position 1.* \(INVALID_INPUT\)\n$/)
 })
 
 test('help says how to keep a secret out of the process list', async () => {
@@ -129,7 +129,7 @@ test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
     const reading = inputOf(contract, metrics, new Map([[labels, text]]), sources)
     await expect(reading).rejects.toMatchObject({
       code: 'INVALID_INPUT',
-      message: '--labels is to be key=value, given once for each key, or a JSON object',
+      message: '--labels must be key=value, given once for each key, or a JSON object',
     })
   },
 )

@@ -148,7 +148,8 @@ test('what changes after the scan arrives: files, folders, links, modes, times, 
   const elsewhere = `${live.at('')}-elsewhere`
   const vanishedMs = Date.now()
   renameSync(live.at(''), elsewhere)
-  const said = /^Live, blocked: the source has changed: source: its folder \/.* is not there\. To accept/
+  const said =
+    /^Live, blocked: the source has changed: its folder \/.* is not there\. Mount it or move it back$/
   await until('it says so', async () => said.test((await live.get()).stateText))
   const away = await live.get()
   expect(away).toMatchObject({ state: 'LIVE', conditions: [{ reason: 'SOURCE_CHANGED' }] })

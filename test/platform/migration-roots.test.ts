@@ -98,7 +98,17 @@ test('a live migration waits for its source until another folder is accepted in 
   symlinkSync(next, source)
   await live.untilHeld('source')
   expect(readdirSync(target)).toEqual(copied)
-  await platform.call(migrations['accept-source'], { migrationId: 'live' })
+  const accepted = await platform.call(migrations['accept-source'], { migrationId: 'live' })
+  expect(accepted).toMatchObject({ stateText: 'follows changes', conditions: [] })
+  // It goes on, and nothing says any more that it could not.
+  const reasons = new Set<string>()
+  const untilMs = performance.now() + 3_000
+  await until('some looks were taken', async () => {
+    for (const { reason } of (await live.get()).conditions) reasons.add(reason)
+    return performance.now() > untilMs
+  })
+  expect([...reasons]).not.toContain('CANNOT_GO_ON')
+  expect([...reasons]).not.toContain('SOURCE_CHANGED')
   await live.untilEqual()
   expect(readdirSync(target)).toEqual(['3'])
 

@@ -286,8 +286,10 @@ test('a key that lacks a rule is told which', async () => {
   await extension.stop()
 })
 
-test('without a token it says what to do', async () => {
-  await expect(connect({ prefix: 'none', version: '1', token: 'x' })).rejects.toThrow('set GANTRY_TOKEN')
+test('without a token it says what to do, and of a wrong one that it is wrong', async () => {
+  const refused = (token: string) => expect(connect({ prefix: 'none', version: '1', token })).rejects
+  await refused('').toThrow('set GANTRY_TOKEN')
+  await refused('x').toThrow('what was passed as token, or is in GANTRY_TOKEN, is no API token')
 })
 
 test('a clean stop answers what is under way', async () => {

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { isGantryError } from '../../subjects/errors.ts'
 import { Endpoint } from '../../subjects/extension-model.ts'
 import { inWords } from '../../subjects/forms.ts'
-import { contracts } from '../../subjects/index.ts'
+import { contracts, resources } from '../../subjects/index.ts'
 import { Labels, Measurement } from '../../subjects/metric-model.ts'
+import { recurringPeriod } from '../../subjects/migration-recurrence.ts'
 import { list, model, Name, Path, record, strict, Text, Timestamp } from '../../subjects/schemas.ts'
 import { check, matches, problemsOf } from '../../subjects/validate.ts'
 
@@ -125,6 +126,19 @@ test.each([
 test('an empty text is told the form that it must have, and nothing else', () => {
   const problem = 'must be an absolute path: it begins with / and has no NUL'
   expect(problemsOf(strict({ path: Path('A path') }), { path: '' })).toEqual([{ field: 'path', problem }])
+})
+
+test('a union says in one sentence what it takes, where it has words for that', () => {
+  const noLimit =
+    'a whole number of at least 1, with its unit given apart (limit 10, unit MiB), or -1 for no limit'
+  for (const limit of ['10MiB', 0, 1.5])
+    expect(problemsOf(resources.bandwidth.set.input, { scope: 'global', limit })).toEqual([
+      { field: 'limit', problem: `must be ${noLimit}` },
+    ])
+  const period = 'a number of seconds, at most 31622400, or a number with its unit: 30S, 10M, 4H or 1D'
+  expect(problemsOf(strict({ recurringPeriod }), { recurringPeriod: '1hour' })).toEqual([
+    { field: 'recurringPeriod', problem: `must be ${period}` },
+  ])
 })
 
 test('the error has all problems in its message and details', () => {

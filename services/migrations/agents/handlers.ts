@@ -26,7 +26,12 @@ export async function defaultMovers(settings: AgentSettings): Promise<Movers> {
   return (await settings.get(settingsId))?.movedBy ?? 'ALL'
 }
 
-export const noAgent = (name: string) => new GantryError('NOT_FOUND', `there is no transfer agent ${name}`)
+/** One that has not connected is not known, although its key may be there. */
+export const noAgent = (name: string) =>
+  new GantryError(
+    'NOT_FOUND',
+    `there is no transfer agent ${name}: none of that name has connected yet; start it with "gantry agent", and see "gantry agents list"`,
+  )
 
 export function agentHandlers({
   roster,

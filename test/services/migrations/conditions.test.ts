@@ -79,6 +79,16 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
   expect(look()).toEqual(expected)
 })
 
+test('a source that was accepted is no condition any more, before anybody looks again', () => {
+  const { now, conditions } = watched()
+  const sourceChanged = { since: failingSince, difference: 'source: its folder /data is a different folder' }
+  const changed = { ...record, sourceChanged }
+  now.states = [{ ...well, record: changed }]
+  conditions.look()
+  expect(conditions.of(changed, 0)).toMatchObject([{ reason: 'SOURCE_CHANGED', since: failingSince }])
+  expect(conditions.of(record, 0)).toEqual([])
+})
+
 test('a change of reasons is told once, another message is not; a reason keeps its time', async () => {
   const { now, told, conditions, look } = watched()
   look()

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createBounds } from '../../../services/drivers/bounds.ts'
@@ -27,6 +27,20 @@ test('work that began before its source was there begins anew once it is: nothin
   using again = await watch()
   expect(again.spec.sourceMark).toBeDefined()
   expect(again.identities.sourceIdentity).toBeDefined()
+})
+
+test('a source that is gone is told from one that was replaced: that one alone can be accepted', async () => {
+  using folder = createFolder('from', 'to')
+  const spec = localSpec({ from: folder.from, to: folder.to })
+  using roots = await Roots.watch(spec, {}, { isTorn: false }, () => undefined)
+  const told = async () => {
+    const error = await roots.check().catch((reason: unknown) => reason)
+    return error instanceof SourceChanged ? error.told : error
+  }
+  renameSync(folder.from, `${folder.from}-away`)
+  expect(await told()).toEqual({ difference: expect.stringMatching(/ is not there$/), isGone: true })
+  mkdirSync(folder.from)
+  expect(await told()).toEqual({ difference: expect.stringContaining('is a different folder') })
 })
 
 testUnless(

@@ -203,13 +203,21 @@ test('one that is blocked says so first, and by what', () => {
       { failed: 0, conditions: [{ reason, message, since: '2026-02-02T00:00:00Z' }] },
       now,
     )
-  const moved = `${conditionReasons.SOURCE_CHANGED}: its folder /data is not there`
+  const moved = `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is not there`
   expect(said('LIVE', 'SOURCE_CHANGED', moved)).toBe(
     'Live, blocked: the source has changed: its folder /data is not there',
   )
   expect(said('RUNNING', 'TARGET_UNREACHABLE', 'target: its folder does not answer')).toBe(
-    'Running, blocked: the target does not answer: target: its folder does not answer',
+    'Running, blocked: the target does not answer: its folder does not answer',
   )
+  expect(said('RUNNING', 'TARGET_UNREACHABLE', '/a: target: timed out')).toBe(
+    'Running, blocked: the target does not answer: /a: target: timed out',
+  )
+  const kept = 'what was copied from it is not removed at the target'
+  expect(said('LIVE', 'SOURCE_EMPTY', `the source is empty: ${kept}`)).toBe(
+    `Live, blocked: the source is empty: ${kept}`,
+  )
+  expect(said('LIVE', 'SOURCE_EMPTY', 'the source is empty')).toBe('Live, blocked: the source is empty')
   expect(said('RUNNING', 'WAITS_FOR_STORAGE', conditionReasons.WAITS_FOR_STORAGE)).toBe(
     'Running, blocked: the storage of the platform is nearly full',
   )
@@ -218,16 +226,22 @@ test('one that is blocked says so first, and by what', () => {
 })
 
 test('a source that has changed is told with the command that accepts it, and what that removes', () => {
-  const sourceChanged = { since: '2026-02-02T00:00:00.000Z', difference: 'source: its folder /data is gone' }
+  const since = '2026-02-02T00:00:00.000Z'
+  const sourceChanged = { since, difference: 'source: its folder /data is a different folder' }
   const messageOf = (changes: Partial<MigrationRecord>) =>
     recordConditions({ ...migrationRecord({ state: 'STOPPED' }), sourceChanged, ...changes }, now)[0]?.message
   expect(messageOf({ migrationId: 'nightly', kind: 'live' })).toBe(
-    `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is gone. To accept it as it is: "gantry migrations accept-source nightly"; what is not at the source is then removed at the target`,
+    `${conditionReasons.SOURCE_CHANGED}: source: its folder /data is a different folder. Mount or move back what belongs there, or accept what is there now: "gantry migrations accept-source nightly"; what is not at the source is then removed at the target`,
   )
   expect(messageOf({ migrationId: 'my own', kind: 'once' })).toMatch(
     /: "gantry migrations accept-source 'my own'"; nothing is removed at the target because of that$/,
   )
   expect(messageOf({ kind: 'once', targetMatch: {} })).toMatch(/is then removed at the target$/)
+  // One that is gone nobody can accept.
+  const gone = { since, difference: 'source: its folder /data is not there', isGone: true }
+  expect(messageOf({ kind: 'live', sourceChanged: gone })).toBe(
+    `${conditionReasons.SOURCE_CHANGED}: ${gone.difference}. Mount it or move it back`,
+  )
 })
 
 test('what was gone before it was copied is told when the scan is over, and how what was renamed arrives', () => {
