@@ -15,6 +15,8 @@ export interface Principal {
   readonly owner: string
   readonly account: 'GANTRY' | 'AGENTS'
   readonly capabilities: Capabilities
+  /** Subjects that this token may not publish to, whatever the capabilities of its key. */
+  readonly withheld?: readonly string[]
   /** Seconds since 1970; the server closes the connection then. */
   readonly expires?: number
 }
@@ -117,6 +119,7 @@ export function startAuthCallout(
       publicKey: user_nkey,
       name: verdict.keyId,
       capabilities: verdict.capabilities,
+      ...(verdict.withheld === undefined ? {} : { withheld: verdict.withheld }),
       ...(verdict.expires === undefined ? {} : { expires: verdict.expires }),
     })
     respond({ jwt })

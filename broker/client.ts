@@ -15,6 +15,7 @@ import {
 import { isUtf8 } from 'node:buffer'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { errorOf, GantryError } from '../subjects/errors.ts'
+import { keyChanges } from '../subjects/key-changes.ts'
 import {
   type TraceContext,
   traceparentHeader,
@@ -142,7 +143,7 @@ export function brokerError(error: unknown, subject: string): GantryError {
   if (cause instanceof PermissionViolationError) {
     return new GantryError(
       'DENIED',
-      `this key may not ${cause.operation === 'publish' ? 'publish' : 'subscribe'} to ${cause.subject}`,
+      `this key may not ${cause.operation === 'publish' ? 'publish' : 'subscribe'} to ${cause.subject}${hintFor(cause)}`,
       { cause },
     )
   }
@@ -166,6 +167,12 @@ export function brokerError(error: unknown, subject: string): GantryError {
   }
   return new GantryError('INTERNAL', 'the call failed', { cause: error })
 }
+
+/** The broker says no more than what it refused; the key itself may have the rule. */
+const hintFor = ({ operation, subject }: PermissionViolationError): string =>
+  operation === 'publish' && keyChanges.includes(subject)
+    ? '; nor may a token that was replaced when its key was rotated: use the new one'
+    : ''
 
 /** What the system says of a socket (`ECONNRESET`), which the client passes on as it is when it is connecting. */
 const isOfSocket = (error: unknown): boolean => error instanceof Error && 'syscall' in error

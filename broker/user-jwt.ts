@@ -22,9 +22,14 @@ export interface Permissions {
  * What a key with these capabilities may do: replies to it arrive under its own inbox only, and it may answer anybody's.
  * The platform alone hears its requests (one is a secret of its caller, and an answer of another would be believed) and
  * publishes its facts, whatever the rules of a key say; its audit log is no subject of a key even inside its account.
+ * @param withheld subjects that it may not publish to either
  */
-export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permissions => ({
-  pub: { allow: [...pub.allow, everyInbox], deny: [`${roots.events}.>`, `${roots.audit}.>`] },
+export const permissionsOf = (
+  keyId: string,
+  { pub, sub }: Capabilities,
+  withheld: readonly string[] = [],
+): Permissions => ({
+  pub: { allow: [...pub.allow, everyInbox], deny: [`${roots.events}.>`, `${roots.audit}.>`, ...withheld] },
   sub: {
     allow: [...sub.allow, `${inboxPrefix(keyId)}.>`],
     deny: [`${roots.services}.>`, `${roots.audit}.>`, ...denyBeyond(sub.allow)],
@@ -38,10 +43,17 @@ export const permissionsOf = (keyId: string, { pub, sub }: Capabilities): Permis
 export function userJwt(
   identity: Identity,
   account: AccountName,
-  user: { publicKey: string; name: string; capabilities?: Capabilities; expires?: number },
+  user: {
+    publicKey: string
+    name: string
+    capabilities?: Capabilities
+    withheld?: readonly string[]
+    expires?: number
+  },
 ): string {
   const keys = identity[account]
-  const permissions = user.capabilities === undefined ? {} : permissionsOf(user.name, user.capabilities)
+  const permissions =
+    user.capabilities === undefined ? {} : permissionsOf(user.name, user.capabilities, user.withheld)
   const claims = {
     sub: user.publicKey,
     aud: 'NATS',

@@ -91,7 +91,7 @@ export const defaultOwnerLimits: OwnerLimits = eachOwnerLimit((name) => ownerLim
 const fields = {
   exceedingKeys: Type.Enum(['narrow', 'revoke'], {
     description:
-      'What becomes of keys that may do more than their owner, when the owner signs in with fewer permissions',
+      'What becomes of keys that may do or see more than their owner, when the owner signs in with fewer permissions',
   }),
   sessionHours: Type.Integer({
     minimum: 1,

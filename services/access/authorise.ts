@@ -1,6 +1,7 @@
 import type { Authorise, Refusal } from '../../broker/auth-callout.ts'
 import type { Log } from '../../broker/log.ts'
 import { parseToken, secretMatches } from '../../broker/token.ts'
+import { keyChanges } from '../../subjects/key-changes.ts'
 import { agentCapabilities } from './agent.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
 import { intersection } from './permissions.ts'
@@ -16,7 +17,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
   return async (token) => {
     const found = await judge(keys, platform, token)
     if ('refused' in found) return found
-    const { key, until } = found
+    const { key, until, isReplaced } = found
     noteUse(keys, key).catch((err: unknown) =>
       log.warn({ err, key: key.id }, 'The last use of a key was not noted.'),
     )
@@ -25,6 +26,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
       owner: key.owner,
       account: key.kind === 'agent' ? 'AGENTS' : 'GANTRY',
       capabilities: capabilitiesOf(key),
+      ...(isReplaced ? { withheld: keyChanges } : {}),
       ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),
     }
   }
@@ -40,12 +42,21 @@ export interface Judging {
   readonly salt: string
 }
 
-/** The key of a token and when what it opens is to end (milliseconds since 1970), or why it opens nothing. */
+/** The key of a token that is taken. */
+export interface Judged {
+  readonly key: StoredKey
+  /** When what it opens is to end, in milliseconds since 1970; undefined never. */
+  readonly until: number | undefined
+  /** Whether it is the one before the last rotation. */
+  readonly isReplaced: boolean
+}
+
+/** The key of a token, or why it opens nothing. */
 export async function judge(
   keys: KeyCollection,
   { instance, salt }: Judging,
   token: string,
-): Promise<{ key: StoredKey; until: number | undefined } | Refused> {
+): Promise<Judged | Refused> {
   const parsed = parseToken(token)
   if (parsed === undefined) return refuse(token === '' ? 'no token' : 'malformed token')
   if (parsed.location.instance !== instance)
@@ -53,8 +64,8 @@ export async function judge(
   const key = await keys.get(parsed.keyId)
   if (key === undefined) return refuse('unknown key', `unknown key ${parsed.keyId}`)
   const { id: keyId } = key
-  const until = endOfSecret(key, salt, parsed.secret)
-  if (until === 'none')
+  const known = judgeSecret(key, salt, parsed.secret)
+  if (known === undefined)
     return {
       ...refuse('wrong secret', `wrong secret for key ${keyId}, or storage.salt has changed`),
       keyId,
@@ -62,7 +73,7 @@ export async function judge(
   const invalid = whyInvalid(key)
   if (invalid !== undefined)
     return { ...refuse(key.revoked === undefined ? 'expired key' : 'revoked key', invalid), keyId }
-  return { key, until }
+  return { key, ...known }
 }
 
 const refuse = (reason: Reason, refused: string = reason): Refused => ({ refused, reason })
@@ -81,17 +92,19 @@ type Reason = keyof typeof remedies
 type Refused = Refusal & { readonly reason: Reason }
 
 /**
- * When a connection with this secret is to end, in milliseconds since 1970: with its key, or with the time for which the
- * secret before the last rotation is taken; undefined never. `none` when the secret is not that of the key.
+ * What a secret opens ends with its key, or with the time for which the one before the last rotation is taken. undefined
+ * when the secret is not that of the key.
  */
-function endOfSecret({ secretHash, previous, expires }: StoredKey, salt: string, secret: string) {
-  const ends = expires === undefined ? [] : [Date.parse(expires)]
-  if (!secretMatches(salt, secret, secretHash)) {
-    const isPrevious = previous !== undefined && secretMatches(salt, secret, previous.secretHash)
-    if (!isPrevious || Date.parse(previous.until) <= Date.now()) return 'none'
-    ends.push(Date.parse(previous.until))
-  }
-  return ends.length === 0 ? undefined : Math.min(...ends)
+function judgeSecret(
+  { secretHash, previous, expires }: StoredKey,
+  salt: string,
+  secret: string,
+): Omit<Judged, 'key'> | undefined {
+  const end = expires === undefined ? undefined : Date.parse(expires)
+  if (secretMatches(salt, secret, secretHash)) return { until: end, isReplaced: false }
+  if (previous === undefined || !secretMatches(salt, secret, previous.secretHash)) return undefined
+  const until = Date.parse(previous.until)
+  return until <= Date.now() ? undefined : { until: Math.min(until, end ?? until), isReplaced: true }
 }
 
 async function noteUse(keys: KeyCollection, key: StoredKey): Promise<void> {

@@ -31,6 +31,29 @@ export function excessOf(
   return publish.length + subscribe.length === 0 ? undefined : { publish, subscribe }
 }
 
+/** The extensions of `asked` that somebody does not see. */
+export const hiddenFrom = (
+  { visible_extensions: own }: Pick<Key, 'visible_extensions'>,
+  asked: readonly string[],
+): string[] => (own.includes('*') ? [] : asked.filter((prefix) => !own.includes(prefix)))
+
+/**
+ * Refuses to hand out a secret of another key that opens what the caller's own does not: another extension, or for longer.
+ * A session ends soon by its nature, and what it hands out is to last.
+ * @throws GantryError EXCEEDS_ROLE
+ */
+export function refuseSecretOf(own: StoredKey, asked: StoredKey): void {
+  const hidden = hiddenFrom(own, asked.visible_extensions)
+  if (hidden.length > 0) throw exceeds({ visibleExtensions: hidden })
+  if (own.kind === 'session' || own.expires === undefined) return
+  if (asked.expires !== undefined && Date.parse(asked.expires) <= Date.parse(own.expires)) return
+  throw new GantryError(
+    'EXCEEDS_ROLE',
+    `key ${asked.id} ${asked.expires === undefined ? 'has no end' : `ends at ${asked.expires}`}, and yours ends at ${own.expires}: its new token would outlast yours`,
+    { details: { expires: [own.expires] } },
+  )
+}
+
 /** @throws GantryError EXCEEDS_ROLE when `asked` reaches further than `own` */
 export function refuseExcess(own: Capabilities, asked: Capabilities): void {
   const excess = excessOf(own, asked)
@@ -48,9 +71,7 @@ export function refuseRole(
   { name, pub, sub, visible_extensions }: Role,
   settings: Settings,
 ): void {
-  const hidden = key.visible_extensions.includes('*')
-    ? []
-    : visible_extensions.filter((prefix) => !key.visible_extensions.includes(prefix))
+  const hidden = hiddenFrom(key, visible_extensions)
   // A role without limits of its own has the usual ones, which may be more than those of the key's roles.
   const ofRole: Partial<OwnerLimits> = isAdministrator(key) ? {} : limitsOfRoles(settings, [name])
   const limits = Object.entries(ofRole)

@@ -1,5 +1,6 @@
 import { permissionsOf } from '../../broker/user-jwt.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
+import { keyChanges } from '../../subjects/key-changes.ts'
 import { coveringRule } from '../../subjects/patterns.ts'
 import type { rbac } from '../../subjects/roles.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
@@ -34,7 +35,19 @@ function decide(key: StoredKey, action: 'publish' | 'subscribe', subject: string
   const stronger = coveringRule(deny, subject)
   if (stronger !== undefined)
     return denied(`${rule} covers ${subject}, but no key may ${action} to ${stronger}`)
-  return { allowed: true, rule, explanation: `allowed: ${rule} covers ${subject}` }
+  return {
+    allowed: true,
+    rule,
+    explanation: `allowed: ${rule} covers ${subject}${exceptionOf(key, action, subject)}`,
+  }
+}
+
+/** The question is about a key; of its two tokens after a rotation, the old one may less. */
+function exceptionOf({ previous }: StoredKey, action: 'publish' | 'subscribe', subject: string): string {
+  const hasTwo = previous !== undefined && Date.parse(previous.until) > Date.now()
+  return hasTwo && action === 'publish' && keyChanges.includes(subject)
+    ? `, but not for the token that was replaced, which is taken until ${previous.until}`
+    : ''
 }
 
 const denied = (reason: string): Decision => ({

@@ -3,7 +3,7 @@ import { GantryError } from '../../subjects/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../subjects/keys.ts'
 import { maxPageLength } from '../../subjects/schemas.ts'
 import { judge, remedies } from './authorise.ts'
-import { callersKey, isAdministrator, keyExceeds, refuseExcess } from './callers.ts'
+import { callersKey, isAdministrator, keyExceeds, refuseExcess, refuseSecretOf } from './callers.ts'
 import {
   issueKey,
   type Issuer,
@@ -144,7 +144,8 @@ export function keyHandlers({
       return publicKey(key)
     },
     rotate: async ({ id, overlapMinutes = defaultOverlapMinutes }, call) => {
-      await changeable(id, call.caller)
+      const [asked, own] = await Promise.all([changeable(id, call.caller), callersKey(keys, call.caller)])
+      if (own.id !== id) refuseSecretOf(own, asked)
       const until = new Date(Date.now() + overlapMinutes * minuteMs).toISOString()
       const { key, token } = await rotateKey(keys, issuer, { id, until })
       // The server ends a connection when its permission does; those that are open know of no end yet.
@@ -164,10 +165,11 @@ export function keyHandlers({
       const found = await judge(keys, { instance: location.instance, salt }, token.trim())
       if ('refused' in found)
         return { valid: false, explanation: `${found.refused}; ${remedies[found.reason]}` }
-      const { key, until } = found
+      const { key, until, isReplaced } = found
       const end =
         until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`
-      return { valid: true, explanation: `the token of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
+      const kind = isReplaced ? 'the replaced token, which makes and changes no keys,' : 'the token'
+      return { valid: true, explanation: `${kind} of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),
   }

@@ -2,7 +2,7 @@ import type { Log } from '../../broker/log.ts'
 import { formatToken, parseToken } from '../../broker/token.ts'
 import { type Key, keys as keyContracts } from '../../subjects/keys.ts'
 import type { Trail } from './audit.ts'
-import { judge } from './authorise.ts'
+import { judge, type Judged } from './authorise.ts'
 import { admin } from './built-in-roles.ts'
 import { issueKey, type Issuer, type KeyCollection, localOperator, type StoredKey } from './keys.ts'
 
@@ -71,9 +71,11 @@ export class LocalOperator {
     return { id, token: current! }
   }
 
-  #judge(token: string) {
+  /** A token that was replaced ends soon, and makes no keys until then: not one to hand to the operator. */
+  async #judge(token: string): Promise<Judged | { refused: string }> {
     const { keys, issuer } = this.#options
-    return judge(keys, { instance: issuer.location.instance, salt: issuer.salt }, token)
+    const found = await judge(keys, { instance: issuer.location.instance, salt: issuer.salt }, token)
+    return 'isReplaced' in found && found.isReplaced ? { refused: 'its key was rotated' } : found
   }
 
   async #make(): Promise<{ key: StoredKey; token: string }> {

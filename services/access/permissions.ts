@@ -29,6 +29,12 @@ export function intersection(one: Capabilities, other: Capabilities): Capabiliti
   return { pub: common('pub'), sub: common('sub') }
 }
 
+/** The extensions that both show; `*` shows all. */
+export function seenByBoth(one: readonly string[], other: readonly string[]): string[] {
+  if (one.includes('*')) return [...other]
+  return other.includes('*') ? [...one] : one.filter((prefix) => other.includes(prefix))
+}
+
 /** The rules, each once, without those that another one includes. */
 function withoutCovered(rules: readonly string[]): string[] {
   const distinct = [...new Set(rules)]

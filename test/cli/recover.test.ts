@@ -66,6 +66,18 @@ test('an operator key that was narrowed gets its rights back at once, and keeps 
   await expectAllRights()
 })
 
+test('instead of a token that was replaced another is made, which may do everything', async () => {
+  const before = ownKey()
+  expect((await operator('keys', 'rotate', before)).code).toBe(0)
+  expect((await operator('keys', 'list')).code).toBe(0)
+  expect((await operator('keys', 'create', 'made', '--capabilities', narrow)).err).toContain(
+    'use the new one',
+  )
+  expect((await operator('credential', 'recover', '--yes')).code).toBe(0)
+  expect(ownKey()).not.toBe(before)
+  await expectAllRights()
+})
+
 test('instead of one that was revoked another is made', async () => {
   const before = ownKey()
   expect((await operator('keys', 'revoke', before, '--yes')).code).toBe(0)

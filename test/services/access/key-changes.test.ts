@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../../broker/client.ts'
 import { connectWithToken } from '../../../broker/connection.ts'
 import { parseToken } from '../../../broker/token.ts'
-import { openKeys, rotateKey } from '../../../services/access/keys.ts'
+import { type NewKey, openKeys, rotateKey } from '../../../services/access/keys.ts'
+import { agentKeys } from '../../../subjects/agents.ts'
 import { assignments } from '../../../subjects/assignments.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { rbac, roles } from '../../../subjects/roles.ts'
@@ -245,6 +246,120 @@ describe('rotate', () => {
     expect(await call(byNew, keys.self, {})).toMatchObject({ id })
     expect(await self(old)).toBe(401)
     await Promise.all([byNew.close(), connection.close()])
+  })
+})
+
+describe('the token that a rotation has replaced', () => {
+  const all = { pub: { allow: ['gantry.>'] }, sub: { allow: ['gantry.>'] } }
+  const replaced = { code: 'DENIED', message: expect.stringContaining('use the new one') }
+
+  test('goes on with its work, and neither makes nor changes keys', async () => {
+    const { id, token: old } = await createKey(platform, all)
+    const other = await createKey(platform, narrow)
+    const { token } = await platform.call(keys.rotate, { id })
+    const byOld = await connectWithToken(platform.tcpUrl, old, { reconnect: false })
+    expect(await call(byOld, keys.self, {})).toMatchObject({ id })
+    expect(await call(byOld, roles.own, {})).toBeDefined()
+    const made = { name: 'made', capabilities: narrow }
+    for (const refused of [
+      call(byOld, keys.create, made),
+      call(byOld, agentKeys.register, { name: 'made' }),
+      call(byOld, keys.rotate, { id, overlapMinutes: 0 }),
+      call(byOld, keys.rotate, { id: other.id }),
+      call(byOld, keys.update, { id, name: 'changed' }),
+      call(byOld, keys.revoke, { id }),
+    ])
+      await expect(refused).rejects.toMatchObject(replaced)
+    const byNew = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+    expect(await call(byNew, keys.create, made)).toMatchObject({ createdBy: id })
+    expect(await call(byNew, keys.rotate, { id: other.id })).toMatchObject({ id: other.id })
+    await Promise.all([byOld.close(), byNew.close()])
+  })
+
+  test('over REST it is told to use the new one, which stays valid', async () => {
+    const { id, token: old } = await createKey(platform, all)
+    // A connection that the edge has open already.
+    expect(await self(old)).toBe(200)
+    const { token } = await platform.call(keys.rotate, { id })
+    const post = (path: string, by: string, body: unknown) =>
+      platform.rest('platform', 'POST', path, { headers: { authorization: `Bearer ${by}` }, body })
+    const rotate = (by: string) => post(`/api/v1/keys/${id}/rotate`, by, { overlapMinutes: 0 })
+    for (const reply of [
+      await post('/api/v1/keys', old, { name: 'made', capabilities: narrow }),
+      await rotate(old),
+    ])
+      expect(reply).toMatchObject({ status: 403, body: replaced })
+    expect([await self(old), await self(token)]).toEqual([200, 200])
+    expect((await rotate(token)).status).toBe(200)
+  })
+
+  test('is named where somebody asks what the key may, or what the token is', async () => {
+    const { id, token: old } = await createKey(platform, all)
+    const ask = async (subject: string) =>
+      (await platform.call(rbac.check, { action: 'publish', subject, keyId: id })).explanation
+    const examine = async (token: string) => (await platform.call(keys.examine, { token })).explanation
+    const { token } = await platform.call(keys.rotate, { id })
+    expect(await ask(keys.create.subject)).toContain('but not for the token that was replaced')
+    expect(await ask(keys.list.subject)).not.toContain('replaced')
+    expect(await examine(old)).toContain('the replaced token')
+    expect(await examine(token)).not.toContain('replaced')
+  })
+})
+
+describe('a key that rotates another', () => {
+  const day = 24 * 3_600_000
+  const inDays = (days: number) => new Date(Date.now() + days * day).toISOString()
+  /** Two keys of one owner with the same rules. */
+  const pair = async (own: Partial<NewKey>, other: Partial<NewKey>) => {
+    const both = { owner: 'rita', capabilities: wide }
+    const issued = await issueInside(platform, { ...both, ...other })
+    const { token } = await issueInside(platform, { ...both, ...own })
+    const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+    const { id } = issued.key
+    const rotate = async () => {
+      await using _ = { [Symbol.asyncDispose]: () => connection.close() }
+      return await call(connection, keys.rotate, { id, overlapMinutes: 0 })
+    }
+    return { sibling: issued.token, rotate }
+  }
+
+  test.each<[what: string, own: Partial<NewKey>, other: Partial<NewKey>, details: unknown]>([
+    ['has no end', { expires: inDays(1) }, {}, { expires: [expect.any(String)] }],
+    ['ends later', { expires: inDays(1) }, { expires: inDays(2) }, { expires: [expect.any(String)] }],
+    [
+      'sees another extension',
+      { visible_extensions: ['weather'] },
+      { visible_extensions: ['weather', 'news'] },
+      { visibleExtensions: ['news'] },
+    ],
+    [
+      'sees all extensions',
+      { visible_extensions: ['weather'] },
+      { visible_extensions: ['*'] },
+      { visibleExtensions: ['*'] },
+    ],
+  ])('is refused where that %s, whose token stays valid', async (_, own, other, details) => {
+    const { rotate, sibling } = await pair(own, other)
+    await expect(rotate()).rejects.toMatchObject({ code: 'EXCEEDS_ROLE', details })
+    expect(await self(sibling)).toBe(200)
+  })
+
+  test.each<[what: string, own: Partial<NewKey>, other: Partial<NewKey>]>([
+    ['ends earlier', { expires: inDays(2) }, { expires: inDays(1) }],
+    ['sees less', { visible_extensions: ['*'] }, { visible_extensions: ['news'] }],
+    ['has no end, by a session', { kind: 'session', expires: inDays(1) }, {}],
+  ])('may where that %s', async (_, own, other) => {
+    const { rotate, sibling } = await pair(own, other)
+    expect(await self((await rotate()).token)).toBe(200)
+    expect(await self(sibling)).toBe(401)
+  })
+
+  test('may itself, whatever its end', async () => {
+    const { token, key } = await issueInside(platform, { capabilities: wide, expires: inDays(1) })
+    const connection = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+    const rotated = await call(connection, keys.rotate, { id: key.id })
+    expect(rotated.expires).toBe(key.expires)
+    await connection.close()
   })
 })
 

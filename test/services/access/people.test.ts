@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AdminRules } from '../../../broker/platform-config.ts'
+import { signInEntries } from '../../../services/access/audit.ts'
 import { admin, everyone, viewer } from '../../../services/access/built-in-roles.ts'
 import { purgeEndedSessions } from '../../../services/access/ended-sessions.ts'
 import { KeyEnds } from '../../../services/access/key-ends.ts'
@@ -7,6 +8,7 @@ import { type NewKey, issueKey } from '../../../services/access/keys.ts'
 import { type Person, signIn } from '../../../services/access/people.ts'
 import { type AccessState, openState } from '../../../services/access/state.ts'
 import { OwnerRoom } from '../../../services/access/owner-limits.ts'
+import { keys } from '../../../subjects/keys.ts'
 import { defaultSettings } from '../../../subjects/settings.ts'
 import type { Role } from '../../../subjects/roles.ts'
 import { startTestBroker, type TestBroker } from '../../support/broker.ts'
@@ -118,9 +120,14 @@ test('what a session may do was decided at its sign-in; the next one finds what 
 })
 
 describe('keys of somebody who may less than before', () => {
-  const keyOf = async (owner: string, pub: string[], kind: NewKey['kind'] = 'key') => {
+  const keyOf = async (
+    owner: string,
+    pub: string[],
+    kind: NewKey['kind'] = 'key',
+    visible_extensions: string[] = [],
+  ) => {
     const capabilities = { pub: { allow: pub }, sub: { allow: [] } }
-    const asked = { name: 'a key', notes: '', owner, kind, roles: [], capabilities, visible_extensions: [] }
+    const asked = { name: 'a key', notes: '', owner, kind, roles: [], capabilities, visible_extensions }
     return (await issueKey(state.keys, issuer, asked)).key.id
   }
   const rulesOf = async (id: string) => (await state.keys.get(id))!.capabilities.pub.allow
@@ -142,6 +149,34 @@ describe('keys of somebody who may less than before', () => {
       ['a.>'],
     ])
     expect((await login({ subject: 'owner', groups: ['less'] })).narrowed).toEqual([])
+  })
+
+  test('see no extension that their owner does not see, with the same rules too', async () => {
+    await addRole(role('sees', ['a.b.*'], [], ['weather', 'news']), 'sees')
+    const keyThatSees = (...seen: string[]) => keyOf('seer', ['a.b.*'], 'key', seen)
+    const inside = await keyThatSees('news')
+    const beyond = await keyThatSees('news', 'stocks')
+    const everything = await keyThatSees('*')
+    const session = await keyOf('seer', ['a.b.*'], 'session', ['stocks'])
+    kicked.length = 0
+    const { narrowed, ...signedIn } = await login({ subject: 'seer', groups: ['sees'] })
+    const expected = [beyond, everything].map((id) => ({ id, name: 'a key', became: 'narrowed' as const }))
+    expect(narrowed).toHaveLength(2)
+    expect(narrowed).toEqual(expect.arrayContaining(expected))
+    expect(kicked.toSorted()).toEqual([beyond, everything].toSorted())
+    const seenBy = async (id: string) => (await state.keys.get(id))!.visible_extensions
+    expect(await Promise.all([inside, beyond, everything, session].map(seenBy))).toEqual([
+      ['news'],
+      ['news'],
+      ['weather', 'news'],
+      ['stocks'],
+    ])
+    expect(await rulesOf(beyond)).toEqual(['a.b.*'])
+    const recorded = signInEntries({ narrowed, ...signedIn }, {}).slice(1)
+    expect(recorded.map(({ what, object }) => [what, object])).toEqual(
+      narrowed.map(({ id }) => [keys.update.subject, id]),
+    )
+    expect((await login({ subject: 'seer', groups: ['sees'] })).narrowed).toEqual([])
   })
 
   test('of agents, when their owner is no administrator any more, are revoked; else they stay', async () => {
