@@ -72,7 +72,7 @@ test('the limit of the existing product is the global one', async () => {
 
 test('what is no limit is refused, and says why', async () => {
   const set = (input: object) => platform.call(bandwidth.set, { scope: 'global', ...input })
-  await expect(set({ limit: 0 })).rejects.toThrow('limit must be -1, or must be >= 1')
+  await expect(set({ limit: 0 })).rejects.toThrow('limit must be a whole number of at least 1')
   await expect(set({ limit: 9_000, unit: 'YiB' })).rejects.toThrow('limit must be less than 8 PiB')
   await expect(set({ name: 'x', limit: 1 })).rejects.toThrow('name must be left out')
   await expect(set({ scope: 'migration', limit: 1 })).rejects.toThrow('name is required: which migration')

@@ -1,9 +1,10 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrations } from '../../subjects/migrations.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { addAzurite, addLocal, createFolder } from '../support/migrations.ts'
 import { createHome, startTestPlatform } from '../support/platform.ts'
+import { namesBelow } from '../support/names-below.ts'
 import { until } from '../support/until.ts'
 
 /** Restarts, and comparisons that wait for their turn. */
@@ -58,7 +59,7 @@ async function createMigration(kind: Kind, name: string) {
     call,
     fill,
     /** All names at the target. */
-    listed: () => readdirSync(folder.target, { recursive: true, encoding: 'utf8' }).toSorted(),
+    listed: () => namesBelow(folder.target),
     condition: (wanted: string) =>
       until(`it says ${wanted}`, async () =>
         (await call('get')).conditions.find(({ reason }) => reason === wanted),
@@ -102,7 +103,12 @@ for (const { kind, isRestarted } of cases)
       await migration.container.getBlockBlobClient('stray').upload('stray', 5)
       if (isRestarted) await migration.restart()
       await migration.again()
-      const { message } = await migration.condition('SOURCE_CHANGED')
+      // For a moment it was not there at all.
+      const { message } = await until('it says that it is another one', async () =>
+        (await migration.call('get')).conditions.find(
+          (one) => one.reason === 'SOURCE_CHANGED' && one.message.includes('is another one'),
+        ),
+      )
       expect(message).toContain(
         `"gantry migrations accept-source ${name}"; what is not at the source is then`,
       )

@@ -10,6 +10,7 @@ import { mountAgain, mountLoop, mountMemory, whyNoLoop, whyNoMount } from '../su
 import { asOrdinaryUser, ordinaryUser, whyNotRunnable } from '../support/ordinary-user.ts'
 import { createHome, natsServerPath, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { testUnless } from '../support/unless.ts'
+import { namesBelow } from '../support/names-below.ts'
 import { until } from '../support/until.ts'
 
 /** Restarts, and comparisons that wait for their turn. */
@@ -151,11 +152,10 @@ function fill(folder: string): void {
     writeFileSync(join(folder, `folder${index % 3}/below/${index}`), `content of ${index}`)
   }
   give(folder)
-  for (const name of listed(folder)) give(join(folder, name))
+  for (const name of namesBelow(folder)) give(join(folder, name))
 }
 
 /** All names below a folder. */
-const listed = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()
 
 /** A place where a volume is mounted, and unmounted so that what was below it is there again. */
 function mountPlace(folder: string, at: string): { mount(): void; unmount(): void } & Disposable {
@@ -206,7 +206,7 @@ for (const { kind, user, where, volume, stray } of cases)
       place.mount()
       await migration.begin()
       await migration.untilEqual()
-      const copied = listed(target)
+      const copied = namesBelow(target)
       expect(copied.length).toBeGreaterThan(files)
 
       place.unmount()
@@ -216,7 +216,7 @@ for (const { kind, user, where, volume, stray } of cases)
         below === '' ? `its folder ${source} is a different folder` : 'nothing is mounted at /volume',
       )
       expect(message).toContain('accept-source')
-      expect(listed(target)).toEqual(copied)
+      expect(namesBelow(target)).toEqual(copied)
       // What stands in its place is neither copied nor taken as removed, whatever is done to it.
       write(join(at, 'wrong'), 'written below the mount point')
       rmSync(join(at, 'stray'), { force: true })
@@ -230,23 +230,23 @@ for (const { kind, user, where, volume, stray } of cases)
       await migration.call('start')
       expect(await migration.held()).toMatchObject({ since })
       if (kind === 'live') expect((await migration.get()).changeLagSeconds).toBeGreaterThan(0)
-      expect(listed(target)).toEqual(copied)
+      expect(namesBelow(target)).toEqual(copied)
 
       // What belongs there is back, with what has changed meanwhile.
       write(join(content.path, 'later'), 'written meanwhile')
       rmSync(join(content.path, 'folder0'), { recursive: true })
       place.mount()
       await migration.untilEqual()
-      expect(listed(target)).toContain(join(below, 'later'))
+      expect(namesBelow(target)).toContain(join(below, 'later'))
 
       // While nobody looks; and this time it is meant.
       await migration.restart(() => place.unmount())
       await migration.again()
       await migration.held()
-      expect(listed(target)).toContain(join(below, 'later'))
+      expect(namesBelow(target)).toContain(join(below, 'later'))
       await migration.call('accept-source')
       await migration.untilEqual()
-      expect(listed(target)).not.toContain(join(below, 'later'))
+      expect(namesBelow(target)).not.toContain(join(below, 'later'))
     },
     patienceMs,
   )

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../../broker/client.ts'
@@ -7,6 +7,7 @@ import { issueKey, openKeys } from '../../../services/access/keys.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { filesystems } from '../../../subjects/filesystems.ts'
 import { settings } from '../../../subjects/settings.ts'
+import { namesBelow } from '../../support/names-below.ts'
 import { connectInside, createClient, createKey, everything } from '../../support/keys.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { connectWithToken } from '../../../broker/connection.ts'
@@ -47,11 +48,21 @@ async function clientOf(owner: string, capabilities: Capabilities) {
   return { key, token, connection: await connectWithToken(platform.tcpUrl, token, { reconnect: false }) }
 }
 
+/** undefined for what is no file, or is gone: nats-server writes some of its files anew. */
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
 /** Every file below a folder whose bytes contain the text. */
 function filesWith(folder: string, text: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return namesBelow(folder)
     .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile() && readFileSync(path).includes(text))
+    .filter((path) => contentOf(path)?.includes(text) === true)
 }
 
 describe('create', () => {

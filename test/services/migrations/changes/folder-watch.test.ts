@@ -236,6 +236,7 @@ test('the end of a tree with many watches fills the queue as well: those that go
   using leaving = await watchFolder({ events })
   for (let i = 0; i < 60; i++) mkdirSync(leaving.at(`there/${i}`))
   await leaving.untilTold(':tree')
+  await until('all are watched', () => leaving.watch.watches > 60)
   using staying = await watchFolder({ events })
   leaving.watch.close()
   await staying.untilTold(':tree')
