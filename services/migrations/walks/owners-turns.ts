@@ -1,4 +1,4 @@
-import { byAge, type JobRecord } from './job-record.ts'
+import { byAge, hasEnded, type JobRecord } from './job-record.ts'
 
 type Owned = Pick<JobRecord, 'id' | 'owner' | 'created' | 'started' | 'status'>
 
@@ -15,7 +15,8 @@ export function nextOf<R extends Owned>(
 ): R[] {
   const owners = [...Map.groupBy(all, ({ owner }) => owner).values()].map((jobs) => ({
     waiting: jobs.filter(isWaiting).toSorted(byAge),
-    underWay: jobs.filter((job) => job.status === 'IN_PROGRESS' && !isWaiting(job)).length,
+    // Of one that has just begun the record may not say so yet.
+    underWay: jobs.filter((job) => !isWaiting(job) && !hasEnded(job)).length,
     begun: jobs.reduce((latest, { started = '' }) => (started > latest ? started : latest), ''),
   }))
   const next: R[] = []

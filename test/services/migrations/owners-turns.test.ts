@@ -35,6 +35,12 @@ test('an owner with nothing under way comes before one with something, then who 
   expect(ownersOf(nextOf(jobs, isWaiting, 9))).toEqual(['early', 'late', 'busy'])
 })
 
+test('one that was begun a moment ago is under way, although its record does not say so yet', () => {
+  const begun = job('busy', 'QUEUED')
+  const jobs = [begun, job('busy', 'QUEUED'), job('other', 'QUEUED')]
+  expect(ownersOf(nextOf(jobs, (one) => one !== begun, 1))).toEqual(['other'])
+})
+
 test('of one owner the oldest comes first', () => {
   const jobs = many(3, () => job('one', 'QUEUED')).toReversed()
   expect(nextOf(jobs, isWaiting, 3)).toEqual(jobs.toReversed())
