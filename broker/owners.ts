@@ -18,6 +18,9 @@ export interface Owned {
   readonly count: (owner: string) => Promise<number>
 }
 
+/** An owner, and what it may have. */
+export type Allowance = Awaited<ReturnType<typeof askLimits>>
+
 /** What an owner may have, by the key of a caller. @throws GantryError NOT_FOUND when there is no such key */
 export const askLimits = (connection: NatsConnection, id: string) =>
   call(connection, keysInternal.limits, { id })
@@ -31,22 +34,23 @@ export class Owners {
     this.#connection = connection
   }
 
-  /** Whose key asks; undefined for the platform itself. */
-  async ownerOf(caller: Caller): Promise<string | undefined> {
-    return caller.kind === 'platform' ? undefined : (await askLimits(this.#connection, caller.keyId)).owner
+  /** Whose key asks, and what that owner may have; undefined for the platform itself. */
+  async allowanceOf(caller: Caller): Promise<Allowance | undefined> {
+    return caller.kind === 'platform' ? undefined : askLimits(this.#connection, caller.keyId)
   }
 
   /**
    * Makes something for its owner; what the platform itself makes is nobody's, and not limited.
+   * @param allowance of whoever asks
    * @throws GantryError LIMIT_REACHED
    */
   async make<T>(
-    caller: Caller,
+    allowance: Allowance | undefined,
     { limit: name, what, fix, count }: Owned,
     make: (owner?: string) => Promise<T>,
   ): Promise<T> {
-    if (caller.kind === 'platform') return make()
-    const { owner, limits } = await askLimits(this.#connection, caller.keyId)
+    if (allowance === undefined) return make()
+    const { owner, limits } = allowance
     const limit = limits[name]
     const whenFull = () => {
       throw limitReached(`${owner} has ${limit} ${what}, the most it may have`, name, fix)

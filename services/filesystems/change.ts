@@ -31,10 +31,14 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
   return async (input: Place & { role: Role }, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
     const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
     refuseForeignFields(input)
-    if ((await filesystems.get(fileSystemId)) !== undefined) {
+    const [stored, allowance] = await Promise.all([
+      filesystems.get(fileSystemId),
+      owners.allowanceOf(call.caller),
+    ])
+    if (stored !== undefined)
       throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
-    }
-    await requireReachable({ stores, log }, { kind, options }, fileSystemId, await askerOf(owners, call))
+    const asker = { owner: allowance?.owner ?? '', signal: call.signal }
+    await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record: FilesystemRecord = {
       fileSystemId,
       isSource: role === 'source',
@@ -43,7 +47,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       kind,
       options: sealSecrets(kind, options, sealer),
     }
-    await owners.make(call.caller, owned, (owner) =>
+    await owners.make(allowance, owned, (owner) =>
       filesystems.create(fileSystemId, { ...record, ...(owner === undefined ? {} : { owner }) }),
     )
     return publicFilesystem(record)

@@ -9,10 +9,10 @@ import type { Asker } from './stores.ts'
 
 /** Who asks a store, and shares turns with whom. */
 export const askerOf = async (
-  owners: Pick<Owners, 'ownerOf'>,
+  owners: Pick<Owners, 'allowanceOf'>,
   { caller, signal }: Pick<Call<Contract>, 'caller' | 'signal'>,
   record?: Pick<FilesystemRecord, 'owner'>,
-): Promise<Asker> => ({ owner: (await owners.ownerOf(caller)) ?? record?.owner ?? '', signal })
+): Promise<Asker> => ({ owner: (await owners.allowanceOf(caller))?.owner ?? record?.owner ?? '', signal })
 
 /** What a failure of a store means to the caller. */
 export function storeFailure(error: unknown, what: string): unknown {

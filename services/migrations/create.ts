@@ -46,6 +46,8 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
     const path = textFromPath(pathFromText(input.path))
     const asked = { migrationId, path, source, target }
     // Asked for at once, and told after what the input itself shows.
+    const allowed = owners.allowanceOf(caller)
+    allowed.catch(() => undefined)
     const known = Promise.all([records.all(), mappings.all()])
     const asking = asInOrder([
       known.then(([others]) => requireUnique(others, asked)),
@@ -117,7 +119,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
       ...deletions,
       ...(cleanup === undefined ? {} : { cleanup }),
     }
-    await owners.make(caller, owned, (owner) =>
+    await owners.make(await allowed, owned, (owner) =>
       records.create(migrationId, { ...record, ...(owner === undefined ? {} : { owner }) }, [
         emission(migrationEvents.created, migrationId, factOf(record)),
         ...entryFacts(record, 'NONSCHEDULED'),

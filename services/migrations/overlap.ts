@@ -20,11 +20,13 @@ export const storePlace = async (
   { localFolder, storeName }: Asked,
   fileSystemId: string,
   path: string,
-): Promise<StorePlace> => ({
-  store: (await storeName(fileSystemId)) ?? fileSystemId,
-  path: pathFromText(path),
-  folder: await localFolder(fileSystemId, path),
-})
+): Promise<StorePlace> => {
+  const [store = fileSystemId, folder] = await Promise.all([
+    storeName(fileSystemId),
+    localFolder(fileSystemId, path),
+  ])
+  return { store, path: pathFromText(path), folder }
+}
 
 /** Whether one of two places is the other, or in it. */
 export const areNested = (one: StorePlace, other: StorePlace): boolean => relation(one, other) !== undefined

@@ -230,13 +230,9 @@ export class Runner {
     this.#inherited.delete(workId)
     followed.active = { work: active, sinceMs: performance.now() }
     if (active.isNew && isLost(record)) throw new WorkLostError({ isBroken: true })
-    await this.#noteRoots(record, roots)
-    if (!record.seeded) {
-      await active.seed()
-      await records.update(migrationId, (current) =>
-        workIdOf(current) === workId ? { ...current, seeded: true } : undefined,
-      )
-    }
+    // Nobody works on what is in the queue before the record says what source and target are.
+    if (!record.seeded) await active.seed()
+    await this.#noteBegun(record, roots)
     const isUnqueued = active.isNew && hasQueued(record)
     const pendingRegions = isUnqueued ? record.pendingRegions.map(unqueued) : record.pendingRegions
     await queueRegions(records, { ...record, pendingRegions }, active, failures)
@@ -318,13 +314,16 @@ export class Runner {
     return roots
   }
 
-  /** Keeps in the record what source and target are, before anything is done with them. */
-  async #noteRoots(record: MigrationRecord, { identities }: Roots): Promise<void> {
-    const { migrationId, internalId, sourceChanged } = record
-    if (sourceChanged === undefined && isDeepStrictEqual({ ...record, ...identities }, record)) return
-    await this.#options.records.update(migrationId, ({ sourceChanged: _over, ...current }) =>
-      current.internalId === internalId ? { ...current, ...identities } : undefined,
-    )
+  /** Keeps in the record that its root is in the queue, and what source and target are, before anything is done with them. */
+  async #noteBegun(record: MigrationRecord, { identities }: Roots): Promise<void> {
+    const { migrationId, internalId } = record
+    const noted = { ...identities, seeded: true }
+    if (record.sourceChanged === undefined && isDeepStrictEqual({ ...record, ...noted }, record)) return
+    await this.#options.records.update(migrationId, ({ sourceChanged: _over, ...current }) => {
+      if (current.internalId !== internalId) return undefined
+      // Another run begins with a root of its own.
+      return { ...current, ...identities, ...(workIdOf(current) === workIdOf(record) && { seeded: true }) }
+    })
   }
 
   /**

@@ -80,7 +80,7 @@ export function mappingHandlers(dependencies: MigrationDependencies): Handlers<t
           { details: { pathMappingId: other.id } },
         )
       }
-      await owners.make(caller, owned, (owner) =>
+      await owners.make(await owners.allowanceOf(caller), owned, (owner) =>
         mappings.create(id, { ...mapping, ...(owner === undefined ? {} : { owner }) }),
       )
       return mapping

@@ -63,7 +63,7 @@ export function jobHandlers<R extends JobRecord, N extends string, V>({
     shown,
     /** Stores a new one for its owner, and begins with it when it is its turn. @throws GantryError LIMIT_REACHED */
     make: async (caller: Caller, record: R): Promise<V> => {
-      await owners.make(caller, owned, async (owner) => {
+      await owners.make(await owners.allowanceOf(caller), owned, async (owner) => {
         await forgetOldest()
         await records.create(record.id, { ...record, ...(owner === undefined ? {} : { owner }) })
       })
