@@ -4,6 +4,7 @@ import { addressMarks, originOfConnection } from './client-address.ts'
 import type { Identity } from './identity.ts'
 import { encodeJwt, readClaims } from './jwt.ts'
 import type { Log } from './log.ts'
+import type { Opening, Openings } from './openings.ts'
 import { Tarpit } from './tarpit.ts'
 import { keyIdOf } from './token.ts'
 import { type Capabilities, userJwt } from './user-jwt.ts'
@@ -41,7 +42,7 @@ export interface Refusal {
  */
 export type Admit = (
   key: { readonly id: string; readonly owner: string },
-  opening: { readonly server: string; readonly id: number } | undefined,
+  opening: Opening | undefined,
 ) => Promise<string | undefined>
 
 /** A connection that was refused. */
@@ -66,12 +67,15 @@ export function startAuthCallout(
     identity,
     authorise,
     admit,
+    openings,
     onRefusal,
     log,
   }: {
     identity: Identity
     authorise: Authorise
     admit: Admit
+    /** Where connections are noted from before their judgement until the server surely lists them. */
+    openings: Pick<Openings, 'begin'>
     onRefusal: (refused: RefusedConnection) => void
     log: Log
   },
@@ -91,16 +95,21 @@ export function startAuthCallout(
     const { host, id = 0 } = client_info
     const keyId = keyIdOf(token)
     const { address, isEdge } = originOfConnection(marks, { name, host, keyId })
+    const opening = { server: server_id.id, id }
     const judged = async (): Promise<Principal | Refusal> => {
       const found = await authorise(token)
       if ('refused' in found) return found
-      const opening = isEdge ? undefined : { server: server_id.id, id }
-      const reason = await admit({ id: found.keyId, owner: found.owner }, opening)
+      const reason = await admit({ id: found.keyId, owner: found.owner }, isEdge ? undefined : opening)
       return reason === undefined
         ? found
         : { refused: `${reason} (${found.keyId})`, reason, keyId: found.keyId, result: 'THROTTLED' }
     }
-    const verdict = await judged()
+    const judgedWith = keyId === undefined ? undefined : openings.begin(keyId, opening)
+    const verdict = await judged().catch((error: unknown) => {
+      judgedWith?.(false)
+      throw error
+    })
+    judgedWith?.(!('refused' in verdict))
     if ('refused' in verdict) {
       onRefusal({
         reason: verdict.reason,

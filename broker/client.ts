@@ -15,7 +15,6 @@ import {
 import { isUtf8 } from 'node:buffer'
 import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
 import { errorOf, GantryError } from '../subjects/errors.ts'
-import { keyChanges } from '../subjects/key-changes.ts'
 import {
   type TraceContext,
   traceparentHeader,
@@ -95,7 +94,7 @@ export async function send(
     if (markedAddress !== undefined) head.set(clientAddressHeader, markedAddress)
     return await connection.request(contract.subject, body, { timeout: timeoutMs, headers: head })
   } catch (error) {
-    throw brokerError(error, contract.subject)
+    throw brokerError(error, contract.subject, contract.lasting)
   }
 }
 
@@ -126,8 +125,11 @@ export const failureWith = ({ resource }: Contract, problem: string): GantryErro
 export const invalidToken = (cause?: unknown): GantryError =>
   new GantryError('UNAUTHENTICATED', 'the token is not valid here', { cause })
 
-/** What a failure of the broker means to the caller. */
-export function brokerError(error: unknown, subject: string): GantryError {
+/**
+ * What a failure of the broker means to the caller.
+ * @param isLasting whether a token that was replaced may not call what was called
+ */
+export function brokerError(error: unknown, subject: string, isLasting = false): GantryError {
   if (error instanceof GantryError) return error
   const cause = error instanceof RequestError ? error.cause : error
   if (
@@ -143,7 +145,7 @@ export function brokerError(error: unknown, subject: string): GantryError {
   if (cause instanceof PermissionViolationError) {
     return new GantryError(
       'DENIED',
-      `this key may not ${cause.operation === 'publish' ? 'publish' : 'subscribe'} to ${cause.subject}${hintFor(cause)}`,
+      `this key may not ${cause.operation === 'publish' ? 'publish' : 'subscribe'} to ${cause.subject}${isLasting && cause.operation === 'publish' ? hintForReplaced : ''}`,
       { cause },
     )
   }
@@ -169,10 +171,7 @@ export function brokerError(error: unknown, subject: string): GantryError {
 }
 
 /** The broker says no more than what it refused; the key itself may have the rule. */
-const hintFor = ({ operation, subject }: PermissionViolationError): string =>
-  operation === 'publish' && keyChanges.includes(subject)
-    ? '; nor may a token that was replaced when its key was rotated: use the new one'
-    : ''
+const hintForReplaced = '; nor may a token that was replaced when its key was rotated: use the new one'
 
 /** What the system says of a socket (`ECONNRESET`), which the client passes on as it is when it is connecting. */
 const isOfSocket = (error: unknown): boolean => error instanceof Error && 'syscall' in error

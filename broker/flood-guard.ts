@@ -33,6 +33,8 @@ const shareOfReply = 1 / 4
  */
 const freeMsOfMib = 10
 const bytesOfMs = byteRate.refillPerSecond / 250
+/** Smaller inputs take a millisecond, whatever is in them, and are not measured. */
+export const measuredBytes = 16 * 2 ** 10
 /** Who has gone so far beyond a burst, refused all the way, does not wait for answers. */
 const patienceShare = 1 / 4
 /**
@@ -176,20 +178,31 @@ export class FloodGuard {
     if (byteCount <= freeReplyBytes) return
     const user = userOf(message)
     if (user === undefined || user === edgeUser) return
-    const { own, ofOwner } = this.#senderOf(user)
-    const charged = (byteCount - freeReplyBytes) * shareOfReply
-    own.charge(0, charged)
-    ofOwner?.charge(0, charged)
+    this.#chargeBytes(user, (byteCount - freeReplyBytes) * shareOfReply)
   }
 
   /** Counts the processor time that an input took to read and to check, for who sent it. */
   took(message: Msg, ms: number): void {
     const beyondMs = ms - (message.data.length / 2 ** 20) * freeMsOfMib
     const user = beyondMs > 1 ? userOf(message) : undefined
-    if (user === undefined || user === edgeUser) return
-    const { own, ofOwner } = this.#senderOf(user)
-    own.charge(0, beyondMs * bytesOfMs)
-    ofOwner?.charge(0, beyondMs * bytesOfMs)
+    if (user !== undefined && user !== edgeUser) this.spent(user, beyondMs)
+  }
+
+  /** Counts processor time for a key that no bytes have paid for. */
+  spent(keyId: string, ms: number): void {
+    this.#chargeBytes(keyId, ms * bytesOfMs)
+  }
+
+  /** Whether a key, or its owner, has spent more than it may: it is refused without a look at what it sends. */
+  owes(keyId: string): boolean {
+    return this.#chargeBytes(keyId, 0) !== 'answer'
+  }
+
+  #chargeBytes(keyId: string, byteCount: number): Verdict {
+    const { own, ofOwner } = this.#senderOf(keyId)
+    const ofAll = ofOwner?.charge(0, byteCount) ?? 'answer'
+    const verdict = own.charge(0, byteCount)
+    return verdict === 'answer' ? ofAll : verdict
   }
 
   #senderOf(keyId: string): Sender {

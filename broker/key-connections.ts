@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Identity } from './identity.ts'
+import { nameOfOpening, type Opening, openingMs } from './openings.ts'
 
 /**
  * Connections of one key: a person may own 200 prefixes, with a few processes each, on one key, and open as many pages.
@@ -10,17 +11,8 @@ export const maxConnectionsOfKey = 1_000
 export const maxConnectionsOfOwner = 4_000
 /** The server lists a key's connections in milliseconds. */
 const timeoutMs = 2_000
-/** More than a connection takes from our word to the server's list. */
-const openingMs = 10_000
 /** How often the server is asked about a key that has reached the limit. */
 const countAgainMs = 1_000
-
-/** A connection, as nats-server counts them. */
-interface Opening {
-  /** Id of the server. */
-  readonly server: string
-  readonly id: number
-}
 
 interface Key {
   readonly id: string
@@ -42,8 +34,6 @@ interface DisconnectEvent {
   server: { id: string }
   client: { id: number; user?: string }
 }
-
-const nameOf = ({ server, id }: Opening) => `${server} ${id}`
 
 /** How many connections each key has, by what it was let in with and what nats-server says has closed. */
 export class KeyConnections {
@@ -87,7 +77,7 @@ export class KeyConnections {
         await this.#countAgain(id, counted, opening.server)
     if (this.#sizeOf(owner) >= this.#mostOfOwner)
       return `more than ${this.#mostOfOwner} connections of one owner`
-    this.#countedOf(keyId, owner).open.set(nameOf(opening), performance.now())
+    this.#countedOf(keyId, owner).open.set(nameOfOpening(opening), performance.now())
     return undefined
   }
 
@@ -117,14 +107,14 @@ export class KeyConnections {
       timeout: timeoutMs,
     })
     const { data } = reply.json<ConnectionList>()
-    const there = new Set(data?.connections?.map(({ cid }) => nameOf({ server, id: cid })))
+    const there = new Set(data?.connections?.map(({ cid }) => nameOfOpening({ server, id: cid })))
     for (const [name, sinceMs] of counted.open)
       if (!there.has(name) && now - sinceMs > openingMs) counted.open.delete(name)
   }
 
   #closed({ server, client }: DisconnectEvent): void {
     const counted = client.user === undefined ? undefined : this.#byKey.get(client.user)
-    counted?.open.delete(nameOf({ server: server.id, id: client.id }))
+    counted?.open.delete(nameOfOpening({ server: server.id, id: client.id }))
     if (counted?.open.size !== 0) return
     const keyId = client.user!
     this.#byKey.delete(keyId)

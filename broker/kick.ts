@@ -1,5 +1,6 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Log } from './log.ts'
+import { nameOfOpening, type Openings, openingMs } from './openings.ts'
 
 /** A connection list or a kick takes the server a few milliseconds. */
 const timeoutMs = 2_000
@@ -47,30 +48,33 @@ interface ConnectEvent {
   client: { id: number; user?: string }
 }
 
-/** More than a connection takes from our word that it may come in (`authTimeoutSeconds`) to the server's that it has. */
-const watchedMs = 10_000
+/** A key whose connections were dropped a moment ago. */
+interface Watched {
+  /** Names of its connections that were on their way in then. */
+  readonly late: Set<string>
+  readonly timer: NodeJS.Timeout
+}
 
 /**
- * Drops connections of keys: those that are there, and of those that come in the next seconds the ones whose key is not
- * `isWelcome` any more, on any node. A key may have been revoked after the broker was told to let it in, and before its
- * connection could be found and kicked. The server tells of each connection only while there is a key to look out for.
+ * Drops the connections of keys: those that are there, and those that are on their way in once they are. What these may do
+ * was judged before the key was revoked, rotated or narrowed, and before the server could list them; what is judged from
+ * then on stays. The server tells of each connection only while there is a key to look out for.
  */
 export class KeyDropper {
   readonly #system: NatsConnection
-  readonly #isWelcome: (keyId: string) => Promise<boolean>
+  readonly #openings: Pick<Openings, 'of'>
   readonly #log: Log
-  /** Keys to look out for, each until its timer. */
-  readonly #watched = new Map<string, NodeJS.Timeout>()
+  readonly #watched = new Map<string, Watched>()
   #connects: Subscription | undefined
 
-  /** @param system a connection in the SYS account */
-  constructor(system: NatsConnection, isWelcome: (keyId: string) => Promise<boolean>, log: Log) {
+  /** @param system a connection in the SYS account @param openings what the auth callout notes */
+  constructor(system: NatsConnection, openings: Pick<Openings, 'of'>, log: Log) {
     this.#system = system
-    this.#isWelcome = isWelcome
+    this.#openings = openings
     this.#log = log
   }
 
-  /** Resolves when the connections that are there are closed. */
+  /** To be called when the key is stored as it is now. Resolves when the connections that are there are closed. */
   drop(keyId: string): Promise<void> {
     // The server takes both in this order: what is not in its list yet, it tells of.
     this.#watch(keyId)
@@ -78,8 +82,10 @@ export class KeyDropper {
   }
 
   #watch(keyId: string): void {
-    clearTimeout(this.#watched.get(keyId))
-    this.#watched.set(keyId, setTimeout(() => this.#forget(keyId), watchedMs).unref())
+    const before = this.#watched.get(keyId)
+    clearTimeout(before?.timer)
+    const late = new Set([...(before?.late ?? []), ...this.#openings.of(keyId)])
+    this.#watched.set(keyId, { late, timer: setTimeout(() => this.#forget(keyId), openingMs).unref() })
     this.#connects ??= this.#system.subscribe('$SYS.ACCOUNT.*.CONNECT', {
       callback: (error, message) => {
         if (error !== null) return
@@ -92,9 +98,9 @@ export class KeyDropper {
 
   async #judge(message: Msg): Promise<void> {
     const { server, client } = message.json<ConnectEvent>()
-    if (client.user === undefined || !this.#watched.has(client.user)) return
-    if (await this.#isWelcome(client.user)) return
-    this.#log.info({ user: client.user }, 'Dropped a connection whose key is not valid any more.')
+    const watched = client.user === undefined ? undefined : this.#watched.get(client.user)
+    if (watched?.late.delete(nameOfOpening({ server: server.id, id: client.id })) !== true) return
+    this.#log.info({ user: client.user }, 'Dropped a connection that was judged before its key was changed.')
     await kick(this.#system, server.id, client.id)
   }
 
@@ -106,7 +112,7 @@ export class KeyDropper {
   }
 
   stop(): void {
-    for (const [keyId, timer] of this.#watched) {
+    for (const [keyId, { timer }] of this.#watched) {
       clearTimeout(timer)
       this.#forget(keyId)
     }

@@ -11,7 +11,7 @@ import { addressMarks, addressOf } from './client-address.ts'
 import { deadlineOf } from './client.ts'
 import { Announcer, EndpointStats, serviceMeters } from './discovery.ts'
 import { errorReply, fits } from './error-reply.ts'
-import { type FloodGuard, throttled } from './flood-guard.ts'
+import { type FloodGuard, measuredBytes, throttled } from './flood-guard.ts'
 import { replyHeader, replyHeaders } from './headers.ts'
 import { inHop } from './hop.ts'
 import type { Identity } from './identity.ts'
@@ -245,9 +245,6 @@ function answer(
   const output = handler(input, call)
   return output instanceof Promise ? beforeDeadline(contract, output.then(body), call) : body(output)
 }
-
-/** Smaller inputs take a millisecond, whatever is in them. */
-const measuredBytes = 16 * 2 ** 10
 
 function inputOf(contract: Contract, message: Msg, floods: ServeOptions['floods']): unknown {
   if (floods === undefined || message.data.length < measuredBytes)

@@ -336,6 +336,7 @@ export async function startPlatform({
       operatorToken: access.currentOperatorToken,
       publicUrl,
       isSealed: (token) => isSealed(salt, token),
+      floods: guards.floods,
       limitsOf: access.limitsOf,
       onRefusal,
       onViolation,

@@ -2,12 +2,14 @@ import type { NatsConnection } from '../broker/connection.ts'
 import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
 import type { Authority } from './authority.ts'
+import type { Charged } from './charging.ts'
 
 /** What the routes of extensions, and the documents of them, are given. */
 export interface ExtensionRouteOptions {
   readonly authority: Authority
   /** The key of a caller's connection. */
   readonly keyIdOf: (connection: NatsConnection) => string | undefined
+  readonly charged: Charged
   /** Where extensions are looked up; it may ask nothing else. */
   readonly lookup: NatsConnection
   /** Has a listener called whenever what a lookup says of an extension may have changed. */

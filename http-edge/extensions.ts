@@ -22,7 +22,7 @@ const bodiless = new Set(['GET', 'DELETE'])
  */
 export function addExtensionRoutes(
   app: FastifyInstance,
-  { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
+  { authority, keyIdOf, charged, lookup, onChange, onDenied, beginSpan, log }: ExtensionRouteOptions,
 ): void {
   const find = endpointFinder({ keyIdOf, lookup, onChange })
   const underWay = new UnderWay(() => call(lookup, extensionsInternal.lost, {}))
@@ -43,8 +43,8 @@ export function addExtensionRoutes(
       const about = { requestId: request.id, ...tracedBy(request, beginSpan) }
       const known = await find(connection, prefix, name, about)
       const { contract } = known
-      const input = checkInput(contract, inputOf(known, request))
-      const asked = send(connection, contract, textOf(input), about)
+      const input = charged(request, () => textOf(checkInput(contract, inputOf(known, request))))
+      const asked = send(connection, contract, input, about)
       const message = await underWay.answerOf(prefix, asked).catch((error: unknown) => {
         if (isGantryError(error, 'DENIED')) onDenied(connection, contract.subject, request.ip)
         if (isGantryError(error, 'TIMEOUT'))

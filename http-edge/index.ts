@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type AddressMarks, edgeName, plainAddress } from '../broker/client-address.ts'
 import { ConfigError } from '../broker/config-error.ts'
 import type { NatsConnection } from '../broker/connection.ts'
+import type { FloodGuard } from '../broker/flood-guard.ts'
 import type { Log } from '../broker/log.ts'
 import type { BeginSpan } from '../broker/tracing.ts'
 import type { Violation } from '../broker/violations.ts'
@@ -24,6 +25,7 @@ import {
   whileAnswering,
 } from './authority.ts'
 import { BrowserSessions } from './browser-sessions.ts'
+import { charging } from './charging.ts'
 import { addDocs } from './docs.ts'
 import { addExtensionRoutes } from './extensions.ts'
 import { Guard, type OnRefusal } from './guard.ts'
@@ -56,6 +58,8 @@ export interface EdgeOptions {
   readonly publicUrl: string
   /** Whether a token was made by this platform, whatever has become of its key. */
   readonly isSealed: (token: string) => boolean
+  /** Where keys are charged for what their bodies take here. */
+  readonly floods: Pick<FloodGuard, 'owes' | 'spent'>
   /** Whose a key is, and how many connections its owner may have. */
   readonly limitsOf: (
     keyId: string,
@@ -85,6 +89,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     lookupConnection: lookup,
     onExtensionsChange: onChange,
     isSealed,
+    floods,
     limitsOf,
     onRefusal,
     onViolation,
@@ -99,6 +104,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     guard: new Guard({ onRefusal, isSealed }),
     limitsOf,
   })
+  const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
+  const charged = charging(floods, keyIdOf)
   const sessions = new BrowserSessions(publicUrl)
   const pulse = new BrokerPulse(edgeConnection)
   const answering = (authority: Authority) => whileAnswering(pulse, authority)
@@ -117,7 +124,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     migrator: new Map(),
   }
   const onDenied = (connection: NatsConnection, subject: string, address: string) => {
-    const keyId = pool.keyIdOf(connection)
+    const keyId = keyIdOf(connection)
     if (keyId !== undefined) onViolation({ keyId, action: 'publish', subject, from: plainAddress(address) })
   }
   const apps: FastifyInstance[] = []
@@ -138,6 +145,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         publicAuthority: answering(byConnection(edgeConnection)),
         pulse,
         marks,
+        charged,
         onDenied,
         metrics,
         beginSpan,
@@ -148,8 +156,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       if (server === 'platform') {
         await addSignIn(app, { publicUrl, edgeConnection, pool, sessions, marks, log })
         const { platform: authority } = authorities
-        const keyIdOf = (connection: NatsConnection) => pool.keyIdOf(connection)
-        addExtensionRoutes(app, { authority, keyIdOf, lookup, onChange, onDenied, beginSpan, log })
+        addExtensionRoutes(app, { authority, keyIdOf, charged, lookup, onChange, onDenied, beginSpan, log })
         addLiveDocuments(app, { authority, keyIdOf, lookup }, version)
       }
       urls[server] = await listenOn(app, server, listen[server])

@@ -6,13 +6,19 @@ import { GantryError, type Problem } from '../subjects/errors.ts'
 import { routeFields } from '../subjects/route.ts'
 import { invalid, maxProblems } from '../subjects/validate.ts'
 import { requireBearer } from './bearer.ts'
+import type { Charged } from './charging.ts'
 
 /** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
-export function addBodyParser(app: FastifyInstance): void {
+export function addBodyParser(app: FastifyInstance, charged: Charged): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => {
+  app.decorateRequest('bodyBytes', 0)
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    request.bodyBytes = body.length
     try {
-      done(null, parseBody(Buffer.from(body)))
+      done(
+        null,
+        charged(request, () => parseBody(Buffer.from(body))),
+      )
     } catch (error) {
       done(error as Error)
     }

@@ -13,6 +13,7 @@ import type { MetricRegistry } from '../subjects/metric-registry.ts'
 import type { HttpServerName } from '../subjects/names.ts'
 import { platform } from '../subjects/platform.ts'
 import type { Authority } from './authority.ts'
+import type { Charged } from './charging.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
 import { answerUnparsed, maxHeaderBytes, pathOf, sendError, toGantryError } from './failures.ts'
@@ -56,6 +57,7 @@ export interface HttpServerOptions {
   /** Whether the broker answers. */
   readonly pulse: BrokerPulse
   readonly marks: AddressMarks
+  readonly charged: Charged
   /** Hears of a call that the broker did not let a connection make, and from which address it came. */
   readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
   /** Where requests are counted. */
@@ -111,7 +113,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
     done(null, payload)
   })
-  addBodyParser(app)
+  addBodyParser(app, options.charged)
   app.setErrorHandler((error, request, reply) =>
     sendError(reply, options.pulse.explained(toGantryError(error, options.log, request)), request.id),
   )
@@ -249,7 +251,7 @@ function addRoute(
       const found = connectionOf(request, authority)
       // Nearly always at hand: each turn of the queue of promises is felt at thousands of requests a second.
       const connection = found instanceof Promise ? await found : found
-      const input = textOf(readInput(request))
+      const input = options.charged(request, () => textOf(readInput(request)))
       const message = await ask(connection, request, input)
       if (isError(message)) return sendError(reply, replyError(message), request.id)
       if (contract.download !== undefined) {

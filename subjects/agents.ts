@@ -133,6 +133,7 @@ export const agentKeys = resource('agents', {
     output: strict({ ...Key.properties, token: Token }),
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id' },
+    lasting: true,
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/agent-keys', status: 201 }],
     cli: { args: ['name'], example: 'gantry agents register host-7' },
   },

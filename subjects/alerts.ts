@@ -84,6 +84,7 @@ export const alerts = resource('alerts', {
     output: AlertRule,
     errors: ['NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'PUT', path: `${rulePath}/{name}` }],
     cli: {
       args: ['name'],
@@ -97,6 +98,7 @@ export const alerts = resource('alerts', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'DELETE', path: `${rulePath}/{name}` }],
     cli: { args: ['name'] },
   },
@@ -125,6 +127,7 @@ export const alerts = resource('alerts', {
     output: strict({ ...AlertWebhook.properties, secret: Type.Optional(webhookSecret) }),
     errors: ['NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'PUT', path: `${webhookPath}/{name}` }],
     cli: {
       args: ['name'],
@@ -138,6 +141,7 @@ export const alerts = resource('alerts', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'DELETE', path: `${webhookPath}/{name}` }],
     cli: { args: ['name'] },
   },

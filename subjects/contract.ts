@@ -92,6 +92,12 @@ export interface Contract<
   /** There when the capability changes something: its calls are in the audit log, whatever came of them. */
   readonly audit?: AuditShape
   /**
+   * What it changes says who may do what, what goes where or who is warned, whatever becomes of the token that asks. A
+   * token that a rotation has replaced may not call it, though its key may: else whoever found the old one in the time in
+   * which both are taken could make rights that stay, or lock the owner out.
+   */
+  readonly lasting?: true
+  /**
    * There when the output is a `Part` of a text and the input has `from`: over HTTP and on the command line, which do not
    * show that field, comes the whole.
    */
@@ -115,6 +121,7 @@ export interface Definition {
   readonly http: readonly HttpRoute[]
   readonly cli?: CliShape
   readonly audit?: AuditShape
+  readonly lasting?: true
   readonly download?: DownloadShape
   readonly deadlineMs?: number
   readonly brokerOnly?: true

@@ -95,6 +95,7 @@ export const keys = resource('keys', {
     }),
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id' },
+    lasting: true,
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys', status: 201 }],
     cli: {
       args: ['name'],
@@ -135,6 +136,7 @@ export const keys = resource('keys', {
     output: Key,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'id' },
+    lasting: true,
     http: byId('PUT'),
     cli: {
       args: ['id'],
@@ -145,7 +147,7 @@ export const keys = resource('keys', {
   rotate: {
     summary: 'Give an API key a new token; the old one stays valid for a while',
     description:
-      'The new token is in this reply and never again. What the old one opened ends with it; until then the old one neither makes nor changes keys. A key that ends rotates none that ends later or never, and none that sees other extensions.',
+      'The new token is in this reply and never again. What the old one opened ends with it; until then the old one neither makes nor changes keys, roles, assignments, settings and alerts. A key that ends rotates none that ends later or never, and none that sees other extensions.',
     input: strict({
       id: KeyId,
       overlapMinutes: Type.Optional(
@@ -159,6 +161,7 @@ export const keys = resource('keys', {
     output: strict({ ...Key.properties, token: Token }),
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'id' },
+    lasting: true,
     http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys/{id}/rotate', query: [] }],
     cli: { args: ['id'], example: 'gantry keys rotate k0123456789abc --overlap-minutes 60' },
   },
@@ -170,6 +173,7 @@ export const keys = resource('keys', {
     output: Key,
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE'],
     audit: { object: 'id' },
+    lasting: true,
     http: byId('DELETE'),
     cli: { args: ['id'], example: 'gantry keys revoke k0123456789abc', confirmOwn: { key: 'id' } },
   },

@@ -43,6 +43,7 @@ export const roles = resource('roles', {
     output: Role,
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
     cli: {
       args: ['name'],
@@ -57,6 +58,7 @@ export const roles = resource('roles', {
     output: Nothing,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
     audit: { object: 'name' },
+    lasting: true,
     http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
     cli: { args: ['name'] },
   },

@@ -186,6 +186,7 @@ export const settings = resource('settings', {
     output: Settings,
     errors: [],
     audit: {},
+    lasting: true,
     http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/settings' }],
     cli: { example: 'gantry settings put --exceeding-keys revoke' },
   },

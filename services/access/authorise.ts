@@ -1,10 +1,10 @@
 import type { Authorise, Refusal } from '../../broker/auth-callout.ts'
 import type { Log } from '../../broker/log.ts'
 import { parseToken, secretMatches } from '../../broker/token.ts'
-import { keyChanges } from '../../subjects/key-changes.ts'
 import { agentCapabilities } from './agent.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
 import { intersection } from './permissions.ts'
+import { withheldFromReplaced } from './withheld.ts'
 
 /** The last use is kept to the minute, so that a busy key does not write at each connect. */
 const lastUsedPrecisionMs = 60_000
@@ -26,7 +26,7 @@ export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & 
       owner: key.owner,
       account: key.kind === 'agent' ? 'AGENTS' : 'GANTRY',
       capabilities: capabilitiesOf(key),
-      ...(isReplaced ? { withheld: keyChanges } : {}),
+      ...(isReplaced ? { withheld: withheldFromReplaced } : {}),
       ...(until === undefined ? {} : { expires: Math.ceil(until / 1000) }),
     }
   }

@@ -1,12 +1,12 @@
 import { permissionsOf } from '../../broker/user-jwt.ts'
 import type { Handlers, Output } from '../../subjects/contract.ts'
-import { keyChanges } from '../../subjects/key-changes.ts'
 import { coveringRule } from '../../subjects/patterns.ts'
 import type { rbac } from '../../subjects/roles.ts'
 import { maxTextLength } from '../../subjects/schemas.ts'
 import { shortened } from '../../subjects/shortened.ts'
 import { callersKey, isAdministrator } from './callers.ts'
 import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+import { withheldFromReplaced } from './withheld.ts'
 
 type Decision = Output<(typeof rbac)['check']>
 
@@ -45,7 +45,7 @@ function decide(key: StoredKey, action: 'publish' | 'subscribe', subject: string
 /** The question is about a key; of its two tokens after a rotation, the old one may less. */
 function exceptionOf({ previous }: StoredKey, action: 'publish' | 'subscribe', subject: string): string {
   const hasTwo = previous !== undefined && Date.parse(previous.until) > Date.now()
-  return hasTwo && action === 'publish' && keyChanges.includes(subject)
+  return hasTwo && action === 'publish' && withheldFromReplaced.includes(subject)
     ? `, but not for the token that was replaced, which is taken until ${previous.until}`
     : ''
 }

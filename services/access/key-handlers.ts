@@ -168,7 +168,9 @@ export function keyHandlers({
       const { key, until, isReplaced } = found
       const end =
         until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`
-      const kind = isReplaced ? 'the replaced token, which makes and changes no keys,' : 'the token'
+      const kind = isReplaced
+        ? 'the replaced token, which changes no keys, roles, assignments, settings and alerts,'
+        : 'the token'
       return { valid: true, explanation: `${kind} of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),

@@ -5,6 +5,7 @@ import type { Flood } from '../../broker/flood-guard.ts'
 import type { Identity } from '../../broker/identity.ts'
 import { KeyDropper } from '../../broker/kick.ts'
 import type { Log } from '../../broker/log.ts'
+import { Openings } from '../../broker/openings.ts'
 import type { RecordJournals } from '../../broker/record-journal.ts'
 import type { AdminRules } from '../../broker/platform-config.ts'
 import type { SecurityConfig } from '../../broker/security-config.ts'
@@ -28,7 +29,6 @@ import { keyPermissionHandlers } from './key-permissions.ts'
 import { keepPurging } from './ended-sessions.ts'
 import { KeyEnds } from './key-ends.ts'
 import { type KeyDependencies, keyHandlers } from './key-handlers.ts'
-import { whyInvalid } from './keys.ts'
 import { type SignIn, type SignInConfig, startSignIn } from './sign-in.ts'
 import { LocalOperator } from './local-operator.ts'
 import { ownerLimitsOf, OwnerRoom } from './owner-limits.ts'
@@ -172,6 +172,7 @@ export async function startAccess({
     (what: string) =>
     ({ keyId: key, from, reason }: Flood | SlowReader) =>
       violations.note({ what, key, ...(from === undefined ? {} : { from }), reason, result: 'THROTTLED' })
+  const openings = new Openings()
   const callout = startAuthCallout(connections.auth, {
     identity,
     authorise: (token) => {
@@ -179,14 +180,11 @@ export async function startAccess({
       return authorise(token)
     },
     admit: admitConnection,
+    openings,
     onRefusal,
     log,
   })
-  const isWelcome = async (keyId: string) => {
-    const key = await keys.get(keyId)
-    return key !== undefined && whyInvalid(key) === undefined
-  }
-  const dropper = new KeyDropper(connections.system, isWelcome, log)
+  const dropper = new KeyDropper(connections.system, openings, log)
   const ends = await KeyEnds.open(keys)
   const purging = keepPurging(keys, ends, log)
   const kick = (keyId: string) => dropper.drop(keyId)

@@ -3,7 +3,7 @@ import { GantryError, isGantryError } from '../../subjects/errors.ts'
 import { AllowedView, folderId, idOf, type OwnFolder, type StoreBounds } from './bounds.ts'
 import { StoreError } from './driver.ts'
 import { areasOf, type HostFolder, hostFolder, isIn, resolved } from './host-folder.ts'
-import { mountTable } from './mounts.ts'
+import { kernelInterfaceIn, mountTable, parseMounts } from './mounts.ts'
 import { contains } from './local-root.ts'
 import { pathFromText, textFromPath } from './path-text.ts'
 
@@ -20,9 +20,6 @@ interface Seen {
   readonly version: number
   readonly untilMs: number
 }
-
-/** Processes show their memory and environment there, with all secrets in them. */
-const processFiles = { type: 'proc', folder: '/proc' }
 
 /**
  * Keeps a local filesystem out of the folders of Gantry itself, and in those that administrators allow. Whoever reads the
@@ -95,12 +92,14 @@ export class LocalGuard {
       const relation = relationOf(root, hostFolder(path, table))
       if (relation !== undefined) throw this.#collides(relation, own)
     }
-    const { type, folder } = processFiles
-    if (areasOf(root).some((area) => area.type === type) || contains(Buffer.from(folder), real)) {
-      throw this.#refused(`is or contains ${folder}, which shows the memory of all processes`, [
-        'choose another folder',
-      ])
-    }
+    const kernels = kernelInterfaceIn(parseMounts(table), real)
+    if (kernels === undefined) return
+    const { type, place } = kernels
+    const isInside = contains(place, real)
+    throw this.#refused(
+      `${isInside ? 'is part' : 'contains a part'} of the kernel (${type} at ${textFromPath(place.subarray(1))})`,
+      [isInside ? 'choose another folder' : 'choose a narrower root'],
+    )
   }
 
   #requireAllowed(real: Buffer): void {

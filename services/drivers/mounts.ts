@@ -92,5 +92,42 @@ export function mountsBelow(mounts: readonly Mount[], folder: Buffer): Mount[] {
     .filter((mount) => mountOf(mounts, mount.at) === mount)
 }
 
+/**
+ * File systems that are the kernel's own interfaces: what is read there are secrets of all processes and states that change
+ * while they are read, and what is written changes the host. Those in memory (tmpfs, ramfs) are for data.
+ */
+const kernelTypes = new Set([
+  ...['proc', 'sysfs', 'devtmpfs', 'devpts', 'cgroup', 'cgroup2', 'cpuset', 'resctrl', 'mqueue', 'nfsd'],
+  ...['debugfs', 'tracefs', 'securityfs', 'configfs', 'fusectl', 'bpf', 'pstore', 'efivarfs', 'binfmt_misc'],
+  ...['selinuxfs', 'smackfs', 'xenfs', 'binder', 'functionfs'],
+])
+
+/** Where they are, for systems without a table of mounts. */
+const kernelFolders = ['proc', 'sys', 'dev'].map((name) => Buffer.from(name))
+
+/**
+ * The interface of the kernel that a folder lies in, or the first of those below it: its type, and where it is.
+ * @param folder see `mountsBelow`
+ */
+export function kernelInterfaceIn(
+  mounts: readonly Mount[],
+  folder: Buffer,
+): { readonly type: string; readonly place: Buffer } | undefined {
+  const path = folder.subarray(1)
+  if (mounts.length === 0) {
+    const at = kernelFolders.find((one) => isWithin(one, path))
+    return at && { type: at.toString(), place: absolute(at) }
+  }
+  const isKernels = ({ area }: Mount) => kernelTypes.has(area.type)
+  const own = mountOf(mounts, path)
+  const found =
+    own !== undefined && isKernels(own)
+      ? own
+      : mounts.find((one) => isKernels(one) && one.at.length > path.length && isWithin(path, one.at))
+  return found && { type: found.area.type, place: placeOf(found) }
+}
+
 /** Where it is; absolute. */
-export const placeOf = ({ at }: Mount): Buffer => Buffer.concat([Buffer.from('/'), at])
+export const placeOf = ({ at }: Mount): Buffer => absolute(at)
+
+const absolute = (path: Buffer): Buffer => Buffer.concat([Buffer.from('/'), path])

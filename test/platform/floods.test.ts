@@ -101,6 +101,31 @@ describe('a key that floods', { timeout: floodMs }, () => {
   })
 })
 
+test(
+  'bodies that take the edge long to read count for their key, also where nothing is passed on',
+  { timeout: floodMs },
+  async () => {
+    const [flooding, other] = await Promise.all(
+      ['mallory', 'ada'].map((owner) => issueInside(platform, { owner, capabilities: everything })),
+    )
+    // As many values as fit into a body, which is no JSON at its end.
+    const body = '{},'.repeat(2 ** 20 / 3)
+    const send = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const url = `${platform.httpUrls.platform}/api/v1/keys`
+      const reply = await fetch(url, { method: 'POST', headers, body: `[${body}` })
+      await reply.arrayBuffer()
+      return reply.status
+    }
+    expect(await send(flooding!.token)).toBe(400)
+    await until('it is refused', async () => {
+      const statuses = await Promise.all(Array.from({ length: 8 }, () => send(flooding!.token)))
+      return statuses.includes(429)
+    })
+    expect(await send(other!.token)).toBe(400)
+  },
+)
+
 test('nobody who reads one large page after the other is held up', { timeout: floodMs }, async () => {
   const rules = Array.from({ length: 200 }, (_, n) => `gantry.extensions.${'x'.repeat(180)}.${n}`)
   const { token } = await issueInside(platform, { owner: 'lister', capabilities: everything })

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -46,6 +46,37 @@ const update = (options: Partial<FilesystemOptions<'local'>>) =>
 const health = (fileSystemId: string) => call(client.connection, filesystems.health, { fileSystemId })
 const refused = (problem: string) => ({ code: 'NOT_ACCEPTED', message: expect.stringContaining(problem) })
 
+/** Tables of mounts, as the kernel has them, name what is the kernel's own interface by its type. */
+describe.runIf(process.platform === 'linux')('interfaces of the kernel are no filesystems', () => {
+  test.each(['/sys', '/sys/kernel', '/dev', '/dev/pts', '/sys/fs/cgroup'])('%s', async (fsRoot) => {
+    for (const role of ['source', 'target'] as const)
+      await expect(create(fsRoot, role)).rejects.toMatchObject(refused(' of the kernel ('))
+  })
+
+  test('memory is, where people keep data', async () => {
+    const folder = mkdtempSync('/dev/shm/gantry-test-')
+    await create(folder)
+    rmSync(folder, { recursive: true })
+  })
+
+  testUnless(whyNoMount(), 'wherever they are mounted, before or after', async () => {
+    using folder = createFolder('data')
+    const inner = join(folder.data, 'inner')
+    mkdirSync(inner)
+    await create(folder.data)
+    {
+      using _mounted = mountAgain('/sys/kernel', inner)
+      for (const [fsRoot, problem] of [
+        [folder.data, `contains a part of the kernel (sysfs at ${inner})`],
+        [inner, `is part of the kernel (sysfs at ${inner})`],
+      ] as const)
+        await expect(create(fsRoot, 'target')).rejects.toMatchObject(refused(problem))
+      await until('it is noticed', async () => !(await health('source')).healthy)
+    }
+    await until('it is well again', async () => (await health('source')).healthy)
+  })
+})
+
 describe('the folders of Gantry itself are no filesystems', () => {
   /** Whether a clone and its tests are in one folder: of what a folder contains, the first is told. */
   const isBeside = () => platform.home.startsWith(join(dirname(program), '/'))
@@ -60,8 +91,8 @@ describe('the folders of Gantry itself are no filesystems', () => {
     [dirname(program), `contains the ${isBeside() ? 'configuration' : 'program'} folder of Gantry`],
     [cacheFolder(process.env), 'is the cache folder of Gantry'],
     ['/', 'contains the configuration folder of Gantry'],
-    ['/proc', 'shows the memory of all processes'],
-    ['/proc/self', 'shows the memory of all processes'],
+    ['/proc', 'is part of the kernel (proc at /proc)'],
+    ['/proc/self', 'is part of the kernel (proc at /proc)'],
     [`/proc/self/root${platform.home}`, 'is the configuration folder of Gantry'],
   ]
 

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { viewer } from '../../services/access/built-in-roles.ts'
+import { agents } from '../../subjects/agents.ts'
+import { alerts } from '../../subjects/alerts.ts'
 import type { Contract } from '../../subjects/contract.ts'
 import { commonCodes, errors } from '../../subjects/errors.ts'
 import { agentResources, contracts, eventContracts, internalContracts } from '../../subjects/index.ts'
 import { extensionStorage } from '../../subjects/extension-storage.ts'
 import { extensions } from '../../subjects/extensions.ts'
 import { fieldsOf, jsonSchema } from '../../subjects/json-schema.ts'
+import { keys } from '../../subjects/keys.ts'
+import { logging } from '../../subjects/logging.ts'
 import { product, roots } from '../../subjects/names.ts'
 import { observability } from '../../subjects/observability.ts'
+import { platform } from '../../subjects/platform.ts'
 import { pathFields, routeFields } from '../../subjects/route.ts'
 import { maxIdLength } from '../../subjects/schemas.ts'
 import { usage } from '../../subjects/usage.ts'
@@ -45,6 +50,14 @@ test('internal contracts have no route and no command', () => {
   expect(internalContracts.filter(({ http, cli }) => http.length > 0 || cli !== undefined)).toEqual([])
 })
 
+/** What administrators do without giving or taking anybody's rights, or warnings. */
+const passing: readonly Contract[] = [
+  platform['accept-losses'],
+  keys.examine,
+  agents['put-settings'],
+  logging.put,
+  alerts['test-webhook'],
+]
 /** What is said again and again, so that a record of each would say nothing. */
 const repeating = [extensions.heartbeat.subject, observability.report.subject, usage.record.subject]
 /** By its route nobody could tell whether it changes something. */
@@ -71,6 +84,13 @@ describe.each(named(contracts))('%s', (_, contract) => {
     expect(audit !== undefined).toBe(changes)
     // Whoever may only look changes nothing.
     if (changes || contract.brokerOnly === true) expect(viewer.pub.allow).not.toContain(subject)
+  })
+
+  test('is withheld from tokens that were replaced when administrators decide by it who may do what', () => {
+    const isOfAdministrators = http.some(({ path }) => path.startsWith('/api/v1/admin/'))
+    if (audit !== undefined && isOfAdministrators)
+      expect(contract.lasting === true).toBe(!passing.includes(contract))
+    if (contract.lasting) expect(audit).toBeDefined()
   })
 
   test('names its object by a field that is text, of the input or of the output', () => {

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { call } from '../../../broker/client.ts'
-import { connectWithToken } from '../../../broker/connection.ts'
+import { connectWithToken, type NatsConnection } from '../../../broker/connection.ts'
 import { parseToken } from '../../../broker/token.ts'
 import { type NewKey, openKeys, rotateKey } from '../../../services/access/keys.ts'
 import { agentKeys } from '../../../subjects/agents.ts'
+import { alerts } from '../../../subjects/alerts.ts'
 import { assignments } from '../../../subjects/assignments.ts'
 import { keys } from '../../../subjects/keys.ts'
 import { rbac, roles } from '../../../subjects/roles.ts'
 import { settings } from '../../../subjects/settings.ts'
-import { connectInside, createClient, createKey, issueInside } from '../../support/keys.ts'
+import { connectInside, createClient, createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
@@ -273,6 +274,31 @@ describe('the token that a rotation has replaced', () => {
     const byNew = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
     expect(await call(byNew, keys.create, made)).toMatchObject({ createdBy: id })
     expect(await call(byNew, keys.rotate, { id: other.id })).toMatchObject({ id: other.id })
+    await Promise.all([byOld.close(), byNew.close()])
+  })
+
+  test('changes nothing that outlasts it, though its key may', async () => {
+    const { id, token: old } = await createKey(platform, everything)
+    const { token } = await platform.call(keys.rotate, { id })
+    const role = { name: 'kept', description: '', ...narrow, visible_extensions: [] }
+    const assignment = { group: 'kept', roles: ['admin'] }
+    const webhook = { name: 'kept', url: 'https://alerts.example/' }
+    const changes = (connection: NatsConnection) => [
+      () => call(connection, roles.put, role),
+      () => call(connection, roles.delete, { name: role.name }),
+      () => call(connection, assignments.put, assignment),
+      () => call(connection, assignments.delete, { group: assignment.group }),
+      () => call(connection, settings.put, { sessionHours: 8 }),
+      () => call(connection, alerts['put-webhook'], webhook),
+      () => call(connection, alerts['delete-webhook'], { name: webhook.name }),
+      () => call(connection, alerts['put-rule'], { name: 'kept', kind: 'storage-file' }),
+      () => call(connection, alerts['delete-rule'], { name: 'kept' }),
+    ]
+    const byOld = await connectWithToken(platform.tcpUrl, old, { reconnect: false })
+    for (const change of changes(byOld)) await expect(change()).rejects.toMatchObject(replaced)
+    expect(await call(byOld, settings.get, {})).toBeDefined()
+    const byNew = await connectWithToken(platform.tcpUrl, token, { reconnect: false })
+    for (const change of changes(byNew)) await change()
     await Promise.all([byOld.close(), byNew.close()])
   })
 

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { holds, hostFolder } from '../../../services/drivers/host-folder.ts'
+import { kernelInterfaceIn, parseMounts } from '../../../services/drivers/mounts.ts'
 import { localFolder } from '../../../services/migrations/local-folder.ts'
 import { areNested, requireApart } from '../../../services/migrations/overlap.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -43,7 +44,24 @@ test.each<[one: string, isIn: string, expected: boolean]>([
   expect(holds(folder(one), folder(other))).toBe(expected)
 })
 
+test.each<[folder: string, expected: string | undefined]>([
+  ['/proc', 'proc at /proc'],
+  ['/proc/self', 'proc at /proc'],
+  ['/', 'proc at /proc'],
+  ['/dev', 'devtmpfs at /dev'],
+  ['/dev/shm', undefined],
+  ['/dev/shm/data', undefined],
+  ['/processes', undefined],
+  ['/srv', undefined],
+])('of the kernel is in %s: %s', (folder, expected) => {
+  const memory = ['60 20 0:6 / /dev rw - devtmpfs devtmpfs rw', '61 60 0:23 / /dev/shm rw - tmpfs tmpfs rw']
+  const found = kernelInterfaceIn(parseMounts([table, ...memory].join('\n')), Buffer.from(folder))
+  expect(found && `${found.type} at ${found.place.toString()}`).toBe(expected)
+})
+
 test('where the system has no such table, paths say it', () => {
+  const interfaceIn = (path: string) => kernelInterfaceIn([], Buffer.from(path))?.place.toString()
+  expect(['/proc/self', '/dev', '/processes'].map(interfaceIn)).toEqual(['/proc', '/dev', undefined])
   const folder = (path: string) => hostFolder(Buffer.from(path), '')
   expect(holds(folder('/data'), folder('/data/in'))).toBe(true)
   expect(holds(folder('/data'), folder('/database'))).toBe(false)
