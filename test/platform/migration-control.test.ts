@@ -298,8 +298,7 @@ test('what a platform that was killed at the end has left of a scan is counted n
   const progress = await Progress.open(connection)
   await until(
     'nothing is kept of the scan',
-    async () =>
-      !(await Queue.names(connection)).includes(workId) && (await progress.of(workId)).length === 0,
+    async () => !(await Queue.names(connection)).includes(workId) && (await progress.of(workId)).length === 0,
   )
   // As it is between the record's write and the end of the queue: one item was in it, which is done.
   const queue = await Queue.open(connection, workId, [], testLog)
