@@ -27,7 +27,7 @@ export interface Reconciliation {
  * What the bucket knows better is noted: a process that was killed between the two writes leaves the journal behind.
  */
 export async function reconcile(reconciliation: Reconciliation): Promise<Found[]> {
-  const { bucket, kv, journal, tell } = reconciliation
+  const { connection, bucket, kv, journal, tell } = reconciliation
   const defects = await possible(reconciliation, () => defectsOf(reconciliation))
   const told = [...(defects ?? [])].filter(([, { isByKill }]) => !isByKill)
   const found: Found[] = told.map(([key, { kind }]) => ({ store: bucket, id: idOfToken(key), kind }))
@@ -50,6 +50,9 @@ export async function reconcile(reconciliation: Reconciliation): Promise<Found[]
   const isRepaired =
     defects !== undefined && (await possible(reconciliation, () => repaired(defects))) === true
   if (!isRepaired) await rebuild(reconciliation)
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  const { state } = await manager.streams.info(`KV_${bucket}`)
+  await journal.lowerDeletions(state.last_seq)
   return found
 }
 

@@ -130,6 +130,18 @@ export class RecordJournal {
     return this.#append(key, this.#entries.get(key)?.revision ?? 0, erasedMark)
   }
 
+  /**
+   * A bucket that was made anew, or that lost its end, gives revisions out again: what is stored from now on must not seem
+   * older than a deletion. To be called when no record that was deleted is left in the bucket.
+   * @param last the highest revision that the bucket has given out
+   */
+  async lowerDeletions(last: number): Promise<void> {
+    const higher = [...this.#entries].filter(([, { isDeleted, revision }]) => isDeleted && revision > last)
+    await Promise.all(
+      higher.map(([key, { isErased }]) => this.#append(key, last, isErased ? erasedMark : deletedMark)),
+    )
+  }
+
   /** Writes the current state of all records to a new file, whole or not at all. */
   async rewrite(): Promise<void> {
     await this.#writing

@@ -29,7 +29,12 @@ const migration = Type.String({ minLength: 36, maxLength: 60, description: 'Work
 const sequence = Count('Sequence of the item in its queue')
 const messageId = Type.String({ maxLength: 64, description: 'Id of an item' })
 const instance = Uuid('This life of the agent')
-const item = strict({ migration, sequence })
+/** Another queue of the same name gives the same sequences to other items. */
+const queue = {
+  migration,
+  queueCreated: Type.String({ maxLength: 40, description: 'When its queue was made' }),
+}
+const item = strict({ ...queue, sequence })
 const errors = ['NOT_FOUND'] as const
 
 /** A limit, as the agent has to keep it: its part of what the platform may move. */
@@ -135,7 +140,7 @@ export const agentWork = agentResource('agent-work', {
     summary: 'Store what the agent has done, unless others have counted some of it',
     input: strict({
       instance,
-      migration,
+      ...queue,
       book: Uuid('This life of the agent on this migration'),
       counts: record(Count('Count'), maxCounts, 'What was done, in numbers'),
       counted: list(sequence, maxCounted),

@@ -228,6 +228,8 @@ export class ActiveMigration {
       this.#finish()
       await Promise.all([consuming, this.#last, changes?.close()])
       if (changes === undefined) await agents.withdraw(workId)
+      // An agent that was lost sight of may have sent its book before.
+      await this.#shelf.settled()
     }
   }
 

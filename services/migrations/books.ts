@@ -143,11 +143,27 @@ export class Shelf {
     return { counted, early, wasOut: await this.#queue.wasOut(sequence) }
   }
 
-  /** As `Bookkeeper.store`. */
-  store(worker: string, book: Book): Promise<readonly number[]> {
-    const stored = this.#turn.then(() => this.#store(worker, book))
+  /**
+   * As `Bookkeeper.store`.
+   * @param onStored told what the book before said, at the moment when this one takes its place: who got no answer in time
+   * sends the same once more, while the first is still being stored
+   */
+  store(
+    worker: string,
+    book: Book,
+    onStored?: (before: KeptBook['counts'] | undefined) => void,
+  ): Promise<readonly number[]> {
+    const stored = this.#turn.then(() => this.#store(worker, book, onStored))
     this.#turn = stored.catch(() => undefined)
     return stored
+  }
+
+  /**
+   * Resolves when all that anybody has asked to be stored is, or is refused: whoever opens the shelf of the same queue next
+   * must find it.
+   */
+  async settled(): Promise<void> {
+    await this.#turn
   }
 
   /** The place of one worker. */
@@ -155,7 +171,11 @@ export class Shelf {
     return { look: (sequence) => this.look(sequence), store: (book) => this.store(worker, book) }
   }
 
-  async #store(worker: string, book: Book): Promise<readonly number[]> {
+  async #store(
+    worker: string,
+    book: Book,
+    onStored: ((before: KeptBook['counts'] | undefined) => void) | undefined,
+  ): Promise<readonly number[]> {
     const before = this.#books.get(worker)
     const known = new Set(before?.counted)
     const others = [...this.#books]
@@ -179,6 +199,7 @@ export class Shelf {
     await this.#progress.store({ migration: this.#migration, worker, ...kept })
     this.#books.set(worker, kept)
     this.#stores += 1
+    onStored?.(before?.counts)
     const counted = new Set(book.counted)
     for (const sequence of known) if (!counted.has(sequence)) this.#ended.add(sequence)
     return []

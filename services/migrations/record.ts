@@ -16,7 +16,7 @@ import { Count, list, maxTextLength, Name, Path, strict, Subject, Timestamp } fr
 import { DeletionSettings, Deletions } from '../../subjects/target-match.ts'
 import { Recurrence } from './recurrence.ts'
 import { FolderIdentity, SourceIdentity, StoredIdentity } from './source-identity.ts'
-import { migrationKinds } from './states.ts'
+import { isBetweenScans, migrationKinds } from './states.ts'
 
 /** What was done, in numbers; see `Counts` of the engine. */
 const StoredCounts = Type.Record(Type.String({ maxLength: 40 }), Count('Count'))
@@ -82,6 +82,8 @@ export const MigrationRecord = strict({
   completed: Type.Optional(Timestamp('When it was completed')),
   /** Totals of this generation up to its last completion; what was done since is in the progress of the workers. */
   counts: Type.Optional(StoredCounts),
+  /** Whether the queue and the progress that are kept, if any are, are of the scan that `counts` end with: they go first. */
+  scanToForget: Type.Optional(Type.Boolean()),
   /** Ids, in the order in which they decide. */
   exclusions: Type.Optional(list(Name('Exclusion'), maxRules)),
   inclusions: Type.Optional(list(Name('Inclusion'), maxRules)),
@@ -166,6 +168,7 @@ export function anew(current: MigrationRecord): MigrationRecord {
     scanned,
     completed: _completed,
     counts: _counts,
+    scanToForget: _toForget,
     cutShort: wasCutShort,
     deletions: _deletions,
     entriesAtTarget: _entries,
@@ -184,6 +187,14 @@ export function anew(current: MigrationRecord): MigrationRecord {
     pendingRegions: [],
   }
 }
+
+/** Whether what the workers have stored of their progress is in `counts` already, and only not forgotten yet. */
+export const isCounted = ({ state, scanToForget = false }: MigrationRecord): boolean =>
+  scanToForget || isBetweenScans(state)
+
+/** The record when nothing is kept of its last scan. */
+export const scanForgotten = ({ scanToForget: _toForget, ...current }: MigrationRecord): MigrationRecord =>
+  current
 
 /** The record when the broker has lost items of its queue. */
 export const withLost = (

@@ -33,7 +33,7 @@ import {
   settingsKey,
   stateOf,
 } from './followed.ts'
-import { anew, factOf, found, type MigrationRecord, withLost, workIdOf } from './record.ts'
+import { anew, factOf, found, type MigrationRecord, scanForgotten, withLost, workIdOf } from './record.ts'
 import { matchedTarget } from './plans/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from './proof.ts'
 import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
@@ -216,6 +216,13 @@ export class Runner {
     const { migrationId, target } = record
     followed.settings = settingsKey(record)
     const workId = workIdOf(record)
+    if (record.scanToForget === true) {
+      // Whoever was to forget it was killed, or somebody asked for more before it had.
+      await forgetScan(this.#options, workId)
+      await records.update(migrationId, (current) =>
+        workIdOf(current) === workId ? scanForgotten(current) : undefined,
+      )
+    }
     followed.work = { workId, changed: () => undefined }
     this.#prioritise(record)
     const takeBack = this.#inherited.has(workId)

@@ -13,8 +13,9 @@ export function scanned(
   const record = { ...rest, scanned: current.scanned ?? time, pendingRegions: [] }
   const { kind, recurrence } = current
   if (kind === 'live') return record
-  if (recurrence === undefined) return { ...record, counts, completed: time }
+  const totals = { counts, scanToForget: true }
+  if (recurrence === undefined) return { ...record, ...totals, completed: time }
   const filesMigrated = counts.filesMigrated + counts.linksMigrated
   const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
-  return { ...record, counts, recurrence: ended(recurrence, outcome, now.getTime()) }
+  return { ...record, ...totals, recurrence: ended(recurrence, outcome, now.getTime()) }
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '../../broker/collection.ts'
 import { Queue } from '../../broker/queue.ts'
-import { type MigrationRecord, workIdOf } from './record.ts'
-import { isActive, isBetweenScans } from './states.ts'
+import { isCounted, type MigrationRecord, workIdOf } from './record.ts'
+import { isActive } from './states.ts'
 import type { WorkStores } from './work.ts'
 
 export interface SweepOptions extends WorkStores {
@@ -21,7 +21,7 @@ export async function sweep({ connection, records, progress, failures }: SweepOp
     if (withQueue.has(name)) left.push(name)
     else await Queue.deleteByName(connection, name)
   }
-  const withProgress = inNeed(({ state }) => !isBetweenScans(state))
+  const withProgress = inNeed((record) => !isCounted(record))
   await progress.forget((migration) => !withProgress.has(migration))
   const withFailures = inNeed(() => true)
   for (const book of (await failures.counts()).keys()) {

@@ -3,8 +3,7 @@ import type { ChangesView } from './changes/following.ts'
 import { add, bytesInParts, type Counts, noCounts } from './engine/run/counts.ts'
 import type { Moved } from './engine/run/meter.ts'
 import type { Flights } from './flights.ts'
-import { type MigrationRecord, workIdOf } from './record.ts'
-import { isBetweenScans } from './states.ts'
+import { isCounted, type MigrationRecord, workIdOf } from './record.ts'
 import { scannedFiles } from './stats/wire.ts'
 
 /** A record with what was done for it. */
@@ -25,7 +24,7 @@ export interface WithFigures {
  */
 export function countsOf(record: MigrationRecord, running: Map<string, Counts>): Counts {
   const counts = { ...noCounts(), ...record.counts }
-  return isBetweenScans(record.state) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
+  return isCounted(record) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
 }
 
 /**

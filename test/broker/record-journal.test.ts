@@ -1,3 +1,4 @@
+import { jetstreamManager } from '@nats-io/jetstream'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -269,6 +270,29 @@ test('records that were stored again after damage are not taken for old ones', a
   })
   await store.run(async (things, { losses }) => {
     expect(await numbers(things)).toEqual({ kept: 1, changed: 2, deleted: 3 })
+    expect(losses.all()).toEqual([])
+  })
+})
+
+test('a record that is made again in a bucket made anew is not taken for a deleted one that has returned', async () => {
+  using store = await createStore()
+  const bucketAnew = async (broker: TestBroker) => {
+    const manager = await jetstreamManager(await broker.connect('PLATFORM'))
+    await manager.streams.delete('KV_things')
+    await broker[Symbol.asyncDispose]()
+  }
+  await store.run(async (things) => {
+    await fill(things)
+    await set(things, 'deleted', 1)
+    await things.delete('deleted')
+  }, bucketAnew)
+  await store.run(async (_, { losses }) => void losses.accept())
+  const behind = readFileSync(store.journal)
+  await store.run(async (things) => set(things, 'deleted', 2).then(() => undefined))
+  // The process was killed between the two writes, or could not write its journal.
+  writeFileSync(store.journal, behind)
+  await store.run(async (things, { losses }) => {
+    expect(await numbers(things)).toEqual({ ...acknowledged, deleted: 2 })
     expect(losses.all()).toEqual([])
   })
 })

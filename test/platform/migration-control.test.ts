@@ -1,11 +1,14 @@
+import { jetstreamManager } from '@nats-io/jetstream'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { streamName } from '../../broker/queue-work.ts'
 import { Queue } from '../../broker/queue.ts'
-import { encodeItem } from '../../services/migrations/engine/items/items.ts'
+import { encodeItem, startRegion } from '../../services/migrations/engine/items/items.ts'
 import { Collection } from '../../broker/collection.ts'
+import { Progress } from '../../services/migrations/progress.ts'
 import { FilesystemRecord } from '../../services/filesystems/record.ts'
 import { migrations } from '../../subjects/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
@@ -281,6 +284,35 @@ test('the broker is killed when all is done: the next scan counts that no second
   await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
   await again.payload
   expect((await progressOf(migrationId)).filesScanned).toBe(2 * once.filesScanned)
+})
+
+test('what a platform that was killed at the end has left of a scan is counted no second time by the next', async () => {
+  const migrationId = 'left at the end'
+  const { target } = await newTarget()
+  const completed = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations.create, { migrationId, path: '/', source: 'small', target, autoStart: true })
+  await completed.payload
+  const once = await progressOf(migrationId)
+  const { internalId: workId } = await platform.call(migrations.get, { migrationId })
+  const connection = await connectAsPlatform(platform)
+  const progress = await Progress.open(connection)
+  await until(
+    'nothing is kept of the scan',
+    async () => !(await Queue.names(connection)).includes(workId) && (await progress.of(workId)).length === 0,
+  )
+  // As it is between the record's write and the end of the queue: one item was in it, which is done.
+  const queue = await Queue.open(connection, workId, [], testLog)
+  await queue.publish('region', startRegion(), 'done', new AbortController().signal)
+  await (await jetstreamManager(connection)).streams.deleteMessage(streamName(workId), 1)
+  const { filesScanned, filesMigrated } = once
+  const counts = { filesScanned, filesMigrated }
+  const book = { counts, counted: [], early: {}, done: 1, sum: 1, published: 1 }
+  await progress.store({ migration: workId, worker: crypto.randomUUID(), ...book })
+  const again = await nextEvent(platform, 'completed', migrationId)
+  await platform.call(migrations['add-pending-region'], { migrationId, path: '/' })
+  await again.payload
+  expect((await progressOf(migrationId)).filesScanned).toBe(2 * filesScanned)
+  await connection.close()
 })
 
 test('many commands for one migration at the same time are all done', async () => {

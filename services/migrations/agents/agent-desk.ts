@@ -12,6 +12,13 @@ import type { Counts } from '../engine/run/counts.ts'
 import type { FailureNotes } from '../failures.ts'
 import type { Room } from '../frontier.ts'
 
+/** The queue of a migration that an agent has opened. */
+interface OpenedQueue {
+  /** Work id. */
+  readonly migration: string
+  readonly queueCreated: string
+}
+
 /** How an agent asks the platform. */
 export class AgentDesk {
   readonly #connection: NatsConnection
@@ -52,11 +59,11 @@ export class AgentDesk {
   }
 
   /** What of a queue only the platform can say. */
-  officeOf(migration: string, signal: AbortSignal): QueueOffice {
+  officeOf(queue: OpenedQueue, signal: AbortSignal): QueueOffice {
     return {
-      has: async (sequence) => (await this.askOn(agentWork.has, { migration, sequence }, signal)).has,
+      has: async (sequence) => (await this.askOn(agentWork.has, { ...queue, sequence }, signal)).has,
       remove: async (sequence) => {
-        await this.askOn(agentWork.remove, { migration, sequence }, signal)
+        await this.askOn(agentWork.remove, { ...queue, sequence }, signal)
       },
       // The platform takes the migration back before its queue goes.
       isGone: () => Promise.resolve(false),
@@ -74,14 +81,14 @@ export class AgentDesk {
   }
 
   /** Where a book of the agent on a migration is kept: one for each time that it begins with it. */
-  keeperOf(migration: string, signal: AbortSignal): Bookkeeper {
+  keeperOf(queue: OpenedQueue, signal: AbortSignal): Bookkeeper {
     const { instance } = this
     const book = crypto.randomUUID()
     return {
-      look: (sequence) => this.askOn(agentWork.look, { migration, sequence }, signal),
+      look: (sequence) => this.askOn(agentWork.look, { ...queue, sequence }, signal),
       store: async ({ counts, counted, early, published }) => {
         const content = { counts: counts as Counts, counted, early: Object.values(early).flat(), published }
-        const input = { instance, migration, book, ...content }
+        const input = { instance, ...queue, book, ...content }
         return (await this.askOn(agentWork['store-book'], input, signal)).refused
       },
     }

@@ -123,7 +123,8 @@ export class AgentMigration {
     const marks = await marksOf(spec)
     const changed = new AbortController()
     await using _looks = looking(marks, (reason) => changed.abort(reason))
-    const office = desk.officeOf(migration, signal)
+    const work = { migration, queueCreated }
+    const office = desk.officeOf(work, signal)
     const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
     const loop = new ItemLoop({
       workId: migration,
@@ -133,7 +134,7 @@ export class AgentMigration {
       queue,
       queueCreated,
       book: new WorkerBook({
-        keeper: desk.keeperOf(migration, signal),
+        keeper: desk.keeperOf(work, signal),
         asksAlways: true,
         published: () => queue.published,
         life: lifeOf(connection),

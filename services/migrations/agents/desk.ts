@@ -30,6 +30,15 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     if (offer === undefined) throw notForThis()
     return offer
   }
+  /** Who was frozen over the end of a scan may still have items of a queue that had the name before. */
+  const findQueue = (
+    caller: Caller,
+    asked: { readonly migration: string; readonly queueCreated: string },
+  ) => {
+    const offer = find(caller, asked.migration)
+    if (offer.queue.created !== asked.queueCreated) throw notForThis()
+    return offer
+  }
   const agentOf = (caller: Caller, instance: string) => {
     const agent = roster.find(keyOf(caller), instance)
     if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not said that it is there')
@@ -68,15 +77,15 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       if (bytes === undefined) throw notForThis()
       return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
     },
-    look: async ({ migration, sequence }, { caller }) => {
-      const { early, ...finding } = await find(caller, migration).shelf.look(sequence)
+    look: async ({ sequence, ...queue }, { caller }) => {
+      const { early, ...finding } = await findQueue(caller, queue).shelf.look(sequence)
       return { ...finding, early: [...early] }
     },
-    has: async ({ migration, sequence }, { caller }) => ({
-      has: await find(caller, migration).queue.has(sequence),
+    has: async ({ sequence, ...queue }, { caller }) => ({
+      has: await findQueue(caller, queue).queue.has(sequence),
     }),
-    remove: async ({ migration, sequence }, { caller }) => {
-      await find(caller, migration).queue.remove(sequence)
+    remove: async ({ sequence, ...queue }, { caller }) => {
+      await findQueue(caller, queue).queue.remove(sequence)
       return {}
     },
     room: async ({ migration }, { caller }) => {
@@ -88,17 +97,19 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
         throw error
       }
     },
-    'store-book': async ({ instance, migration, book, counts, counted, early, published }, { caller }) => {
+    'store-book': async (
+      { instance, migration, queueCreated, book, counts, counted, early, published },
+      { caller },
+    ) => {
       const { throughput, flights } = agentOf(caller, instance)
-      const { shelf } = find(caller, migration)
-      const before = shelf.of(book)?.counts
-      const refused = await shelf.store(book, { counts, counted, early: byMaker(early), published })
-      if (refused.length === 0) {
+      const { shelf } = findQueue(caller, { migration, queueCreated })
+      const content = { counts, counted, early: byMaker(early), published }
+      const refused = await shelf.store(book, content, (before) => {
         const more = subtract(all(counts), all(before))
         throughput.add(more)
         onCount(more)
         flights.get(migration)?.counted(movedOf(more))
-      }
+      })
       return { refused: [...refused] }
     },
     'forget-failure': async ({ migration, sequence }, { caller }) => {

@@ -88,7 +88,7 @@ export class Offers {
     )
     const open = {
       ...offer,
-      fingerprint: fingerprintOf(offer.spec),
+      fingerprint: fingerprintOf(offer.spec, offer.queue.created),
       localRoots: roots.filter((root) => root !== undefined),
       isClosing: false,
     }

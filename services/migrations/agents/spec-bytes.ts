@@ -38,9 +38,9 @@ export const sentSpec = ({
   ...spec
 }: MoveSpec): SentMigration['spec'] => spec
 
-/** Equal for equal specs. */
-export const fingerprintOf = (spec: MoveSpec): string =>
-  hash('sha256', serialize(withoutSharing(sentSpec(spec))), 'base64url')
+/** Equal for equal specs of the same queue. */
+export const fingerprintOf = (spec: MoveSpec, queueCreated: string): string =>
+  hash('sha256', serialize([withoutSharing(sentSpec(spec)), queueCreated]), 'base64url')
 
 /** Threads share the memory of rules; between processes nothing is. */
 const withoutSharing = ({ rules, ...spec }: SentMigration['spec']) =>

@@ -12,7 +12,11 @@ import {
   migrationOfBytes,
   sentSpec,
 } from '../../../services/migrations/agents/spec-bytes.ts'
-import { Offers } from '../../../services/migrations/agents/offers.ts'
+import { type Offer, Offers } from '../../../services/migrations/agents/offers.ts'
+import { ActiveMigration } from '../../../services/migrations/active.ts'
+import { Shelf } from '../../../services/migrations/books.ts'
+import { Progress } from '../../../services/migrations/progress.ts'
+import { until } from '../../support/until.ts'
 import {
   type LiveAgent,
   maxAgentsOfKey,
@@ -100,8 +104,10 @@ test('an agent is told all of a migration but its limits, rules in memory that i
   expect(rest).toEqual(others)
   expect(received!.json).toBeInstanceOf(SharedArrayBuffer)
   expect(Buffer.from(received!.json)).toEqual(Buffer.from(rules.json))
-  expect(fingerprintOf({ ...spec, limits: [] })).toBe(fingerprintOf(spec))
-  expect(fingerprintOf({ ...spec, generation: 3 })).not.toBe(fingerprintOf(spec))
+  const first = fingerprintOf(spec, 'then')
+  expect(fingerprintOf({ ...spec, limits: [] }, 'then')).toBe(first)
+  expect(fingerprintOf({ ...spec, generation: 3 }, 'then')).not.toBe(first)
+  expect(fingerprintOf(spec, 'later')).not.toBe(first)
 })
 
 test('throughput is what was said lately, and the total that of items that are counted', () => {
@@ -181,6 +187,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
       policy: 'Overwrite',
       limits: [],
     },
+    queue: { created: '' },
   } as never)
   const [one, two] = ['one', 'two'].map((name) =>
     roster.admit(name, { ...report(name), shares: [folder.root] }),
@@ -248,6 +255,9 @@ test('one key brings so many agents and no more', async () => {
   expect(roster.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
 })
 
+/** Nothing has gone from it. */
+const queueOfAll = { has: () => Promise.resolve(true), wasOut: () => Promise.resolve(false) }
+
 /** A desk that a key, `one`, asks at, with what of which migration it was asked for. */
 async function openDesk(connection: NatsConnection) {
   const { log } = recordingLog()
@@ -255,7 +265,8 @@ async function openDesk(connection: NatsConnection) {
   const offers = new Offers({ roster, limits: new Limits(), log })
   const failures = await openFailures(connection, 2 ** 30)
   const touched: string[] = []
-  const offer = (workId: string, fsRoot: string) => {
+  const counted: number[] = []
+  const offer = (workId: string, fsRoot: string, more: object = {}) => {
     const touch = (what: string) => {
       touched.push(`${what} ${workId}`)
       return Promise.resolve()
@@ -272,16 +283,17 @@ async function openDesk(connection: NatsConnection) {
       failures,
       shelf: { look: () => touch('look'), store: () => touch('store'), of: () => undefined },
       room: () => touch('room'),
+      ...more,
     } as never)
   }
   const desk = deskHandlers({
     roster,
     offers,
     nameOf: (keyId) => Promise.resolve(keyId),
-    onCount: () => undefined,
+    onCount: ({ filesMigrated }) => counted.push(filesMigrated),
   })
   const call = { caller: { kind: 'key', keyId: 'one' } } as never
-  return { roster, offers, failures, touched, offer, desk, call }
+  return { roster, offers, failures, touched, counted, offer, desk, call }
 }
 
 test('an agent asks about the migrations that it was given alone, and ends nothing of the others', async () => {
@@ -301,11 +313,11 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
   const { instance } = asked
   const book = { instance, book: crypto.randomUUID(), counts: {}, counted: [], early: [], published: 0 }
   const askAll = (migration: string) => [
-    async () => desk.look({ migration, sequence: 1 }, call),
-    async () => desk.has({ migration, sequence: 1 }, call),
-    async () => desk.remove({ migration, sequence: 1 }, call),
+    async () => desk.look({ migration, queueCreated: '', sequence: 1 }, call),
+    async () => desk.has({ migration, queueCreated: '', sequence: 1 }, call),
+    async () => desk.remove({ migration, queueCreated: '', sequence: 1 }, call),
     async () => desk.room({ migration }, call),
-    async () => desk['store-book']({ ...book, migration }, call),
+    async () => desk['store-book']({ ...book, migration, queueCreated: '' }, call),
     async () => desk['forget-failure']({ migration, sequence: ofMine }, call),
     async () => desk.open({ instance, migration }, call),
   ]
@@ -321,13 +333,13 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
   )
   await desk['forget-failure']({ migration: 'mine', sequence: ofMine }, call)
   expect(await failures.counts()).toEqual(new Map([['other', 1]]))
-  await desk.has({ migration: 'mine', sequence: 1 }, call)
+  await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
   expect(touched).toEqual(['has mine'])
   // Nobody waits for what it says that it holds and was never given.
   await offers.withdraw('other')
   await desk.attend({ ...asked, holding: [] }, call)
   await offers.withdraw('mine')
-  await expect(desk.has({ migration: 'mine', sequence: 1 }, call)).rejects.toMatchObject({
+  await expect(desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
 })
@@ -340,17 +352,124 @@ test('who has a migration in hand when the platform starts may ask about it, and
   roster.admit('one', asked)
   await offer('mine', folder.shared)
   await offer('other', folder.other)
-  await desk.has({ migration: 'mine', sequence: 1 }, call)
-  await expect(desk.has({ migration: 'other', sequence: 1 }, call)).rejects.toMatchObject({
+  await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
+  await expect(desk.has({ migration: 'other', queueCreated: '', sequence: 1 }, call)).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
   const told: string[] = []
   const withdrawn = offers.withdraw('mine').then(() => told.push('withdrawn'))
-  await desk.has({ migration: 'mine', sequence: 1 }, call)
+  await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
   told.push('has asked')
   await desk.attend({ ...asked, holding: ['other'] }, call)
   await withdrawn
   expect(told).toEqual(['has asked', 'withdrawn'])
+})
+
+test('a book of a queue that had the name before counts nothing of the one that has it now', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('shared')
+  const connection = await broker.connect('PLATFORM')
+  const progress = await Progress.open(connection)
+  const { roster, offers, offer, desk, call } = await openDesk(connection)
+  const workId = crypto.randomUUID()
+  const shelves = [
+    await Shelf.open(progress, workId, queueOfAll),
+    await Shelf.open(progress, workId, queueOfAll),
+  ]
+  const begin = (scan: number) =>
+    offer('work', folder.shared, { shelf: shelves[scan], queue: { ...queueOfAll, created: `scan ${scan}` } })
+  const asked = { ...report('one'), shares: [folder.shared] }
+  await begin(0)
+  const first = await desk.attend(asked, call)
+  // It is frozen while others do the rest, and comes back when the folder is scanned again.
+  roster.left('one', asked.instance)
+  await offers.withdraw('work')
+  await begin(1)
+  const again = await desk.attend({ ...asked, holding: ['work'] }, call)
+  const content = { counts: { filesMigrated: 3 }, counted: [2], early: [], published: 2 }
+  const store = (queueCreated: string) =>
+    desk['store-book'](
+      { instance: asked.instance, migration: 'work', queueCreated, book: crypto.randomUUID(), ...content },
+      call,
+    )
+  await expect((async () => store('scan 0'))()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect(await shelves[1]?.look(2)).toMatchObject({ counted: false })
+  expect(await progress.totals()).toEqual(new Map())
+  expect(await store('scan 1')).toEqual({ refused: [] })
+  expect(again.assignments[0]?.fingerprint).not.toBe(first.assignments[0]?.fingerprint)
+})
+
+test('a book that is sent once more before the first is stored counts once in all figures', async () => {
+  await using broker = await startTestBroker()
+  using folder = createFolder('shared')
+  const connection = await broker.connect('PLATFORM')
+  const { counted, offer, desk, call } = await openDesk(connection)
+  const shelf = await Shelf.open(await Progress.open(connection), crypto.randomUUID(), queueOfAll)
+  await offer('work', folder.shared, { shelf, queue: { ...queueOfAll, created: '' } })
+  const asked = { ...report('one'), shares: [folder.shared] }
+  await desk.attend(asked, call)
+  const book = {
+    instance: asked.instance,
+    migration: 'work',
+    queueCreated: '',
+    book: crypto.randomUUID(),
+    counts: { filesMigrated: 3 },
+    counted: [1],
+    early: [],
+    published: 1,
+  }
+  await Promise.all([desk['store-book'](book, call), desk['store-book'](book, call)])
+  expect(counted.reduce((sum, one) => sum + one, 0)).toBe(3)
+})
+
+test('work ends when the last book that was sent for it is stored', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const progress = await Progress.open(connection)
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  const told: string[] = []
+  const store = progress.store.bind(progress)
+  progress.store = async (value) => {
+    reached.resolve()
+    await gate.promise
+    await store(value)
+    told.push('stored')
+  }
+  const offered = Promise.withResolvers<Offer>()
+  const stop = new AbortController()
+  const workId = crypto.randomUUID()
+  const active = await ActiveMigration.open({
+    connection,
+    workId,
+    migrationId: 'nightly',
+    target: 'there',
+    movedBy: 'AGENTS',
+    // Nobody that it knows of has the migration in hand.
+    agents: {
+      offer: (offer: Offer) => offered.resolve(offer),
+      withdraw: async () => void told.push('withdrawn'),
+      workersOn: () => 1,
+    },
+    spec: { generation: 1 },
+    threads: 1,
+    progress,
+    onCount: () => undefined,
+    log: recordingLog().log,
+    takeBack: false,
+    signal: stop.signal,
+  } as never)
+  await active.seed()
+  const ended = active.run().then(() => told.push('ended'))
+  const { shelf } = await offered.promise
+  const book = { counts: { filesMigrated: 3 }, counted: [1], early: {}, published: 1 }
+  const stored = shelf.store('of one thought dead', book)
+  await reached.promise
+  stop.abort()
+  await until('nobody has it', () => told.includes('withdrawn'))
+  gate.resolve()
+  await Promise.all([ended, stored])
+  expect(told).toEqual(['withdrawn', 'stored', 'ended'])
 })
 
 test('of processes that lost their name only the oldest are forgotten', async () => {
