@@ -19,6 +19,9 @@ export const maxDismissed = 1_000
  */
 export const maxAgentsOfKey = 100
 
+/** Agents of one key that were seen: those that are there, and so many others. Who was missing for longest is forgotten first. */
+export const maxSeenOfKey = 2 * maxAgentsOfKey
+
 /** What an agent says, and what it is called. */
 export type Report = Input<(typeof agentWork)['attend']> & { readonly name: string }
 
@@ -55,6 +58,8 @@ export class Roster {
   readonly #dismissed = new Map<string, string>()
   readonly #listeners: (() => void)[] = []
   #change = Promise.withResolvers<void>()
+  /** Resolves when all that was seen so far is stored. */
+  #storing = Promise.resolve()
   #task: Task | undefined
 
   private constructor(seen: Seen, { flights, log }: RosterOptions) {
@@ -185,6 +190,7 @@ export class Roster {
   /** Tells an agent to end, and forgets it. Returns whether there was one. */
   async remove(name: string): Promise<boolean> {
     const agent = this.#live.get(name)
+    await this.#storing
     const wasSeen = (await this.#seen.get(name)) !== undefined
     if (agent !== undefined) {
       // It is there until it has said what it had in hand.
@@ -242,9 +248,24 @@ export class Roster {
 
   /** What cannot be stored is seen at its next coming: the list is for people. */
   #remember(agent: LiveAgent): void {
-    this.#seen
-      .put(agent.report.name, this.#view(agent, []))
+    this.#storing = this.#storing
+      .then(() => this.#store(this.#view(agent, [])))
       .catch((err: unknown) => this.#log.warn({ err }, 'The list of transfer agents could not be stored.'))
+  }
+
+  async #store(agent: Agent): Promise<void> {
+    if ((await this.#seen.get(agent.name)) === undefined) await this.#makeRoom(agent.keyId)
+    await this.#seen.put(agent.name, agent)
+  }
+
+  async #makeRoom(keyId: string): Promise<void> {
+    const ofKey = (await this.#seen.list()).filter((one) => one.keyId === keyId)
+    const lastSeen = ({ health }: Agent) => health.lastStatusUpdateTime
+    const gone = ofKey
+      .filter(({ name }) => !this.#live.has(name))
+      .toSorted((a, b) => lastSeen(a) - lastSeen(b))
+    for (const { name } of gone.slice(0, Math.max(0, ofKey.length - maxSeenOfKey + 1)))
+      await this.#seen.delete(name)
   }
 
   #view(agent: LiveAgent, migrations: string[]): Agent {

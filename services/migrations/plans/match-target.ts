@@ -4,6 +4,7 @@ import { maxDeletionSamples } from '../../../subjects/target-match.ts'
 import { noteFailures, type FailureLedger } from '../failures.ts'
 import type { Failure } from '../engine/run/counts.ts'
 import type { Mover, MoveSpec } from '../engine/mover.ts'
+import { newRemovalBudget, RemovalBudgetView } from '../engine/run/removal-budget.ts'
 import { undeletedPaths } from '../engine/walk/match.ts'
 import { pathFromText } from '../../drivers/path-text.ts'
 import { relativePath } from '../engine/items/paths.ts'
@@ -22,13 +23,14 @@ export interface MatchDependencies {
 }
 
 /**
- * Deletes what is only at the target, once it is counted and not more than may go without approval. Resolves to what was
- * deleted, or to what is held; to undefined when nobody wants it. To be called when everything is copied. Rejects with the signal's reason.
+ * Deletes what is only at the target, once it is counted and not more than may go without approval; what is there only since
+ * it was counted waits to be counted itself. Resolves to what was deleted, or to what is held; to undefined when nobody wants it.
+ * To be called when everything is copied. Rejects with the signal's reason.
  * @param begin notes what is going to be deleted: whoever goes on after a kill goes through all folders again, as the times
  *   of those in which something was deleted are set last
  */
 export async function matchTarget(
-  { mover, failures, spillFolder }: MatchDependencies,
+  dependencies: MatchDependencies,
   record: MigrationRecord,
   spec: MoveSpec,
   signal: AbortSignal,
@@ -36,45 +38,61 @@ export async function matchTarget(
 ): Promise<Deletions | undefined> {
   const paths = matchedPaths(record)
   if (paths.length === 0) return undefined
-  const planned = new Planned()
-  await planAll(mover, spec, { by: { as: 'match' }, paths, planned, spillFolder, signal })
-  const { counts } = planned
-  const deletions = {
-    files: counts.filesToDelete,
-    folders: counts.foldersToDelete,
-    bytes: counts.bytesToDelete,
-    percent: percentIn(counts),
-    entriesAtTarget: counts.entriesAtTarget,
-    time: new Date().toISOString(),
-  }
-  const isApproved = deletionsIn(counts) <= (record.approvedDeletions ?? 0)
-  if (!isApproved && needsApproval(record, counts)) {
-    const samples = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
-    return { ...deletions, samples: samples.slice(0, maxDeletionSamples), isHeld: true }
-  }
+  const { mover, spillFolder } = dependencies
   const begun = begunIn(record)
-  const done = {
-    files: doneBefore(begun?.files, deletions.files),
-    folders: doneBefore(begun?.folders, deletions.folders),
-    bytes: doneBefore(begun?.bytes, deletions.bytes),
+  const done = { files: 0, folders: 0, bytes: 0 }
+  let first: Omit<Deletions, 'isHeld'> | undefined
+  for (;;) {
+    const planned = new Planned()
+    await planAll(mover, spec, { by: { as: 'match' }, paths, planned, spillFolder, signal })
+    const { counts } = planned
+    const count = deletionsIn(counts)
+    const deletions = {
+      files: counts.filesToDelete,
+      folders: counts.foldersToDelete,
+      bytes: counts.bytesToDelete,
+      percent: percentIn(counts),
+      entriesAtTarget: counts.entriesAtTarget,
+      time: new Date().toISOString(),
+    }
+    // What was approved of is gone after the first time.
+    const isApproved = first === undefined && count <= (record.approvedDeletions ?? 0)
+    if (!isApproved && needsApproval(record, counts)) {
+      const samples = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
+      return { ...deletions, samples: samples.slice(0, maxDeletionSamples), isHeld: true }
+    }
+    if (first === undefined) {
+      done.files = doneBefore(begun?.files, deletions.files)
+      done.folders = doneBefore(begun?.folders, deletions.folders)
+      done.bytes = doneBefore(begun?.bytes, deletions.bytes)
+      if (count > 0 && begun === undefined) await begin({ ...deletions, isHeld: false })
+    }
+    first ??= deletions
+    const isAll = (count === 0 && begun === undefined) || (await deleteUpTo(count, paths))
+    if (isAll) return { ...first, ...done, isHeld: false }
   }
-  if (deletionsIn(counts) > 0 && begun === undefined) await begin({ ...deletions, isHeld: false })
-  if (deletionsIn(counts) > 0 || begun !== undefined) {
+
+  /** Whether that was all that is only at the target. */
+  async function deleteUpTo(count: number, below: readonly Buffer[]): Promise<boolean> {
+    const budget = newRemovalBudget()
+    new RemovalBudgetView(budget).allow(count)
+    let held = 0
     await walkAll({
-      start: paths.map((path) => encodeFolder({ path, side: 'unknown' })),
+      start: below.map((path) => encodeFolder({ path, side: 'unknown' })),
       atOnce: mover.walksAtOnce,
       spillFolder,
-      step: (folders, take, stop) => mover.match(spec, matchOf(record), folders, take, stop),
+      step: (folders, take, stop) => mover.match(spec, { ...matchOf(record), budget }, folders, take, stop),
       take: async ({ counts: more, lines }) => {
         done.files += more['filesDeleted'] ?? 0
         done.folders += more['foldersDeleted'] ?? 0
         done.bytes += more['bytesDeleted'] ?? 0
-        await note(failures, record, lines[undeletedPaths] ?? '', signal)
+        held += more['deletionsHeld'] ?? 0
+        await note(dependencies.failures, record, lines[undeletedPaths] ?? '', signal)
       },
       signal,
     })
+    return held === 0
   }
-  return { ...deletions, ...done, isHeld: false }
 }
 
 /** The deletions of this scan with which a process began that died. */

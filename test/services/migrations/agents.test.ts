@@ -20,6 +20,7 @@ import { until } from '../../support/until.ts'
 import {
   type LiveAgent,
   maxAgentsOfKey,
+  maxSeenOfKey,
   maxDismissed,
   type Report,
   Roster,
@@ -253,6 +254,27 @@ test('one key brings so many agents and no more', async () => {
   expect(roster.admit('key', report('agent-0'))).toMatchObject({ keyId: 'key' })
   roster.left('key', reports[1]!.instance)
   expect(roster.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
+})
+
+test('of the agents of a key that have gone, so many are remembered and no more', async () => {
+  await using broker = await startTestBroker()
+  const { log } = recordingLog()
+  const connection = await broker.connect('PLATFORM')
+  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const come = (keyId: string, name: string) => {
+    const one = report(name)
+    roster.admit(keyId, one)
+    return () => roster.left(keyId, one.instance)
+  }
+  come('other key', 'other')()
+  come('key', 'stays')
+  for (let i = 0; i < maxSeenOfKey + 5; i++) come('key', `agent-${i}`)()
+  const names = async () => (await roster.all(() => [])).map(({ name }) => name)
+  await until('all are stored', async () => roster.knows(`agent-${maxSeenOfKey + 4}`))
+  const known = await names()
+  expect(known).toHaveLength(maxSeenOfKey + 1)
+  expect(known).toEqual(expect.arrayContaining(['other', 'stays', `agent-${maxSeenOfKey + 4}`]))
+  expect(known).not.toContain('agent-0')
 })
 
 /** Nothing has gone from it. */

@@ -5,6 +5,7 @@ import { matchFolder } from '../tree/match-folder.ts'
 import { textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { saidOn } from '../run/outcome.ts'
+import { type RemovalBudget, RemovalBudgetView } from '../run/removal-budget.ts'
 import { storePath, type Run } from '../run/run.ts'
 import { confirmed } from '../run/second-look.ts'
 import type { Collected } from './findings.ts'
@@ -18,12 +19,14 @@ import { sideOf, type Side } from './walk-folder.ts'
 export interface Match {
   /** Folder in the trash that takes what is deleted; without one it is gone. */
   readonly trash?: string
+  /** What may be deleted; a folder that goes into the trash as a whole is none of it. Without one anything may. */
+  readonly budget?: RemovalBudget
 }
 
 /** Name of the lines with what could not be deleted, each a `Failure`. */
 export const undeletedPaths = 'undeleted'
 
-export type MatchCount = 'filesDeleted' | 'bytesDeleted' | 'foldersDeleted'
+export type MatchCount = 'filesDeleted' | 'bytesDeleted' | 'foldersDeleted' | 'deletionsHeld'
 
 /**
  * Deletes what is only at the target. Nothing that a rule leaves out goes, nothing that comes from elsewhere in the source,
@@ -83,13 +86,17 @@ export class Matcher implements Judge {
 
   async #remove(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<void> {
     const { rules, spec, target } = this.#run
-    const { trash } = this.#match
+    const { trash, budget } = this.#match
     // A folder goes into the trash as it is when nothing in it can be meant to stay.
     const goesWhole = (rules ?? spec.mappings) === undefined
     const mayRemove = (at: Removed) => mayDelete(this.#run, at)
     const removed = (one: Entry) => countDeleted(found, one)
+    const limited = budget && {
+      budget: new RemovalBudgetView(budget),
+      held: () => found.count('deletionsHeld' satisfies MatchCount),
+    }
     const keeping = trash === undefined ? {} : { takeAway: intoTrash(target, trash, { goesWhole }) }
-    const removal = { side: 'target', mayRemove, removed, ...keeping } as const
+    const removal = { side: 'target', mayRemove, removed, ...keeping, ...limited } as const
     await removeTree(this.#run, removal, { path: there, origin: this.#at(path) }, entry)
   }
 }
