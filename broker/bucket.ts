@@ -18,6 +18,7 @@ import {
   messageCount,
   readLast,
   subjectsOf,
+  untilMade,
 } from './jetstream.ts'
 import type { RecordJournal } from './record-journal.ts'
 import { setAside } from './set-aside.ts'
@@ -54,7 +55,8 @@ export class Bucket {
 
   /** Opens it, and makes it if need be. @param journal notes each change before it is answered */
   static async open(connection: NatsConnection, name: string, journal?: RecordJournal): Promise<Bucket> {
-    return new Bucket(await new Kvm(connection).create(name, bucketOptions), name, connection, journal)
+    const kv = await untilMade(() => new Kvm(connection).create(name, bucketOptions))
+    return new Bucket(kv, name, connection, journal)
   }
 
   get(id: string): Promise<Stored | undefined> {

@@ -118,7 +118,7 @@ async function hasStream(manager: JetStreamManager, name: string): Promise<boole
 const [makingAttempts, makingPauseMs] = [20, 20]
 
 /** Tries again what is undefined, and what fails as the stream is being made or removed. */
-async function untilMade(make: () => Promise<StreamInfo | undefined>): Promise<StreamInfo> {
+export async function untilMade<T>(make: () => Promise<T | undefined>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       const made = await make()
