@@ -147,7 +147,7 @@ export const keys = resource('keys', {
   rotate: {
     summary: 'Give an API key a new token; the old one stays valid for a while',
     description:
-      'The new token is in this reply and never again. What the old one opened ends with it; until then the old one neither makes nor changes keys, roles, assignments, settings and alerts. A key that ends rotates none that ends later or never, and none that sees other extensions.',
+      'The new token is in this reply and never again. What the old one opened ends with it; until then the old one neither makes nor changes keys, roles, assignments, settings or alerts. A key that ends rotates none that ends later or never, and none that sees other extensions.',
     input: strict({
       id: KeyId,
       overlapMinutes: Type.Optional(

@@ -169,7 +169,7 @@ export function keyHandlers({
       const end =
         until === undefined ? 'it does not expire' : `it is valid until ${new Date(until).toISOString()}`
       const kind = isReplaced
-        ? 'the replaced token, which changes no keys, roles, assignments, settings and alerts,'
+        ? 'the replaced token, which changes no keys, roles, assignments, settings or alerts,'
         : 'the token'
       return { valid: true, explanation: `${kind} of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },

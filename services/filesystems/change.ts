@@ -7,7 +7,7 @@ import { product } from '../../subjects/names.ts'
 import { openSecrets, sealSecrets } from '../drivers/secrets.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { askerOf, logDetail, storeFailure } from './store.ts'
+import { askerOf, askerWith, logDetail, storeFailure } from './store.ts'
 import type { Asker } from './stores.ts'
 
 type Dependencies = Pick<FilesystemDependencies, 'owners' | 'filesystems' | 'sealer' | 'stores' | 'log'>
@@ -37,7 +37,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
     ])
     if (stored !== undefined)
       throw new GantryError('ALREADY_EXISTS', `there is a filesystem ${fileSystemId} already`)
-    const asker = { owner: allowance?.owner ?? '', signal: call.signal }
+    const asker = askerWith(allowance, call.signal)
     await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record: FilesystemRecord = {
       fileSystemId,

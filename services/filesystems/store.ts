@@ -1,5 +1,5 @@
 import type { Log } from '../../broker/log.ts'
-import type { Owners } from '../../broker/owners.ts'
+import type { Allowance, Owners } from '../../broker/owners.ts'
 import type { Call, Contract } from '../../subjects/contract.ts'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { textFromPath } from '../drivers/path-text.ts'
@@ -12,7 +12,14 @@ export const askerOf = async (
   owners: Pick<Owners, 'allowanceOf'>,
   { caller, signal }: Pick<Call<Contract>, 'caller' | 'signal'>,
   record?: Pick<FilesystemRecord, 'owner'>,
-): Promise<Asker> => ({ owner: (await owners.allowanceOf(caller))?.owner ?? record?.owner ?? '', signal })
+): Promise<Asker> => askerWith(await owners.allowanceOf(caller), signal, record)
+
+/** The same where it is known what who asks may have. */
+export const askerWith = (
+  allowance: Allowance | undefined,
+  signal: AbortSignal,
+  record?: Pick<FilesystemRecord, 'owner'>,
+): Asker => ({ owner: allowance?.owner ?? record?.owner ?? '', signal })
 
 /** What a failure of a store means to the caller. */
 export function storeFailure(error: unknown, what: string): unknown {

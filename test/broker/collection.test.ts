@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads'
 import { Kvm } from '@nats-io/kv'
 import { type Static, Type } from 'typebox'
 import { expect, test } from 'vitest'
-import { Bucket } from '../../broker/bucket.ts'
 import { Collection, type CollectionOptions } from '../../broker/collection.ts'
 import type { NatsConnection } from '../../broker/connection.ts'
 import { type Emission, emission, Events } from '../../broker/events.ts'
@@ -175,15 +174,6 @@ test('writers of one value lose no update of each other', async () => {
   })
   await Promise.all(increments)
   expect(await both[0]!.get('a')).toEqual({ id: 'a', n: 100 })
-})
-
-test('a bucket that several make at the same time is made once, for all of them', async () => {
-  await using broker = await startTestBroker()
-  const connections = await Promise.all(upTo(8).map(() => broker.connect('PLATFORM')))
-  for (const round of upTo(20)) {
-    const all = await Promise.all(connections.map((connection) => Bucket.open(connection, `made-${round}`)))
-    expect(all).toHaveLength(connections.length)
-  }
 })
 
 test('many changes of one value at the same time are all made', async () => {

@@ -155,8 +155,6 @@ function fill(folder: string): void {
   for (const name of namesBelow(folder)) give(join(folder, name))
 }
 
-/** All names below a folder. */
-
 /** A place where a volume is mounted, and unmounted so that what was below it is there again. */
 function mountPlace(folder: string, at: string): { mount(): void; unmount(): void } & Disposable {
   let mounted: Disposable | undefined

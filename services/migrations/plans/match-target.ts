@@ -61,15 +61,17 @@ export async function matchTarget(
       const samples = planned.samples.filter(({ action }) => action === 'DELETE').map(({ path }) => path)
       return { ...deletions, samples: samples.slice(0, maxDeletionSamples), isHeld: true }
     }
-    if (first === undefined) {
+    const isFirst = first === undefined
+    first ??= deletions
+    if (isFirst) {
       done.files = doneBefore(begun?.files, deletions.files)
       done.folders = doneBefore(begun?.folders, deletions.folders)
       done.bytes = doneBefore(begun?.bytes, deletions.bytes)
       if (count > 0 && begun === undefined) await begin({ ...deletions, isHeld: false })
     }
-    first ??= deletions
-    const isAll = (count === 0 && begun === undefined) || (await deleteUpTo(count, paths))
-    if (isAll) return { ...first, ...done, isHeld: false }
+    // A process that died may have left times of folders to be set.
+    const isNothing = count === 0 && (begun === undefined || !isFirst)
+    if (isNothing || (await deleteUpTo(count, paths))) return { ...first, ...done, isHeld: false }
   }
 
   /** Whether that was all that is only at the target. */

@@ -60,7 +60,10 @@ export interface Removal {
   readonly takeAway?: (path: StorePath, entry: Entry) => Promise<boolean>
   /** Called for each entry that is gone because of this. */
   readonly removed: (entry: Entry, path: StorePath) => void
-  /** Each entry is charged before it goes, so that none is to be taken away with others in it. */
+  /**
+   * Each entry is charged before it goes, but what `takeAway` takes with others in it: where the budget is for that too, it
+   * is to take none.
+   */
   readonly budget?: Pick<RemovalBudgetView, 'charge' | 'isUnsettled' | 'settle'>
   /** Called for each entry that waits for a larger budget. */
   readonly held?: (entry: Entry, at: Removed) => void
