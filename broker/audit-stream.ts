@@ -9,6 +9,7 @@ import {
 import type { NatsConnection } from '@nats-io/transport-node'
 import { roots } from '../subjects/names.ts'
 import { ensureStream, fileStorage, storedMessages } from './jetstream.ts'
+import { outlast } from './outlast.ts'
 
 export const auditStream = 'AUDIT'
 export const auditSubject = `${roots.audit}.records`
@@ -17,6 +18,8 @@ export const auditSubject = `${roots.audit}.records`
 export const auditBytes = (maxFileBytes: number): number => Math.floor(maxFileBytes / 10)
 /** The broker answers in a millisecond; the answer to what was under way when it was lost never comes. */
 export const auditRequestMs = 1_000
+/** A reader asks for so long: a broker on a busy machine takes its time, and one that was killed is back in seconds. */
+const readPatienceMs = 8_000
 /** Messages have no ids, so the broker need remember none; it must not be longer than the retention. */
 const duplicateWindowNs = 100e6
 /** A reader's share of memory: at most so many messages at once. */
@@ -38,9 +41,13 @@ export interface AuditBounds {
 /** The stream of the audit log, as its writer and its readers need it. */
 export class AuditStream {
   readonly #manager: JetStreamManager
+  readonly #connection: NatsConnection
+  readonly #patienceMs: number
 
-  private constructor(manager: JetStreamManager) {
+  private constructor(manager: JetStreamManager, connection: NatsConnection, patienceMs: number) {
     this.#manager = manager
+    this.#connection = connection
+    this.#patienceMs = patienceMs
   }
 
   /** Makes the stream, or gives it these limits. Nothing but age takes a message from it: the API of the broker may not. */
@@ -63,7 +70,14 @@ export class AuditStream {
       max_age: retentionMs * 1e6,
       max_bytes: auditBytes(maxFileBytes),
     })
-    return new AuditStream(await jetstreamManager(connection, { timeout: auditRequestMs, checkAPI: false }))
+    const asking = await jetstreamManager(connection, { timeout: auditRequestMs, checkAPI: false })
+    // Its writer tries again by itself, from the beginning.
+    return new AuditStream(asking, connection, 0)
+  }
+
+  /** The same for those who read it: each question is asked again until the broker answers. */
+  patient(): AuditStream {
+    return new AuditStream(this.#manager, this.#connection, readPatienceMs)
   }
 
   async bounds(): Promise<AuditBounds> {
@@ -79,12 +93,16 @@ export class AuditStream {
   }
 
   #info(): Promise<StreamInfo> {
-    return this.#manager.streams.info(auditStream)
+    return this.#ask(() => this.#manager.streams.info(auditStream))
+  }
+
+  #ask<T>(work: () => Promise<T>): Promise<T> {
+    return outlast(this.#connection, this.#patienceMs, work)
   }
 
   /** One message, as its writer has to see it; undefined when it is not there. */
   async message(sequence: number): Promise<AuditMessage | undefined> {
-    const found = await this.#manager.streams.getMessage(auditStream, { seq: sequence })
+    const found = await this.#ask(() => this.#manager.streams.getMessage(auditStream, { seq: sequence }))
     return found === null ? undefined : messageOf(found)
   }
 
@@ -109,7 +127,7 @@ export class AuditStream {
 
   async #chunk(from: number, to: number): Promise<AuditMessage[]> {
     const query = { seq: from, batch: Math.min(chunkLength, to - from + 1), next_by_subj: auditSubject }
-    const messages = await storedMessages(this.#manager, auditStream, query)
+    const messages = await this.#ask(() => storedMessages(this.#manager, auditStream, query))
     return messages.filter(({ seq }) => seq <= to).map(messageOf)
   }
 }

@@ -60,7 +60,7 @@ export class AuditTrail<T extends object> {
     this.#stream = stream
     this.#js = js
     this.#options = options
-    this.reader = new AuditReader(stream, options.instance)
+    this.reader = new AuditReader(stream.patient(), options.instance)
   }
 
   static async open<T extends object>(

@@ -1,15 +1,12 @@
 import { jetstreamManager, type StoredMsg } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError } from '../subjects/errors.ts'
 import { idOfToken, subjectToken } from '../subjects/names.ts'
-import { backoffMs } from './backoff.ts'
 import { type Envelope, parseEnvelope } from './envelope.ts'
 import {
   isApiError,
   isStorageFull,
-  isTransient,
   jetStreamCodes,
   type LastMessage,
   lastFew,
@@ -20,6 +17,7 @@ import {
   subjectsOf,
   untilMade,
 } from './jetstream.ts'
+import { outlast } from './outlast.ts'
 import type { RecordJournal } from './record-journal.ts'
 import { setAside } from './set-aside.ts'
 import { removing } from './stream-book.ts'
@@ -237,16 +235,10 @@ export class Bucket {
 
   /** Does what may be done twice, until the broker has done it. @throws GantryError STORAGE_FULL; when the broker stays away */
   async persist<T>(work: () => Promise<T>): Promise<T> {
-    const endMs = performance.now() + outageMs
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work()
-      } catch (error) {
-        const isOver =
-          performance.now() > endMs || this.#connection.isClosed() || this.#connection.isDraining()
-        if (!isTransient(error) || isOver) throw storageError(error)
-        await delay(backoffMs(attempt))
-      }
+    try {
+      return await outlast(this.#connection, outageMs, work)
+    } catch (error) {
+      throw storageError(error)
     }
   }
 }

@@ -158,6 +158,19 @@ test('writers in several processes take turns, and make one chain', async () => 
   expect(await trails[1]!.reader.verify()).toMatchObject({ records: 900, broken: undefined })
 })
 
+test('a reader whose question was lost with the broker, or is not answered for a while, asks again', async () => {
+  await using broker = await startTestBroker()
+  const trail = await open(await broker.connect('PLATFORM'))
+  await trail.append({ n: 0 })
+  for (const read of [() => notesOf(trail), () => trail.reader.verify()]) {
+    process.kill(broker.server.pid()!, 'SIGSTOP')
+    const reading = read()
+    await broker.kill()
+    await reading
+  }
+  expect(await notesOf(trail)).toEqual([{ n: 0 }])
+})
+
 // Side by side: what was asked of a broker that dies waits for its answer for seconds.
 test.concurrent.each([1, 100, 300])(
   'kill -9 after %i of 400 records: none that was acknowledged is lost, each is there once, and the chain is whole',
