@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     // The model of live migrations is here with as many steps as it takes to meet what is rare.
-    include: ['test/crash/**/*.test.ts', 'test/services/migrations/live-model.test.ts'],
+    include: ['test/crash/**/*.test.ts', 'test/services/migrations/live/live-model.test.ts'],
     env: { GANTRY_LIVE_STEPS: process.env['GANTRY_LIVE_STEPS'] ?? '4000' },
     globalSetup: ['test/support/nats-server.setup.ts'],
     pool: 'forks',

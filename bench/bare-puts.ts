@@ -4,7 +4,7 @@
  * Arguments: host:port, account, key, container, number of blobs, requests at once.
  */
 import { Agent, request } from 'node:http'
-import { SharedKeySigner } from '../services/drivers/azure-signing.ts'
+import { SharedKeySigner } from '../services/drivers/azure-blob/signing.ts'
 
 const [endpoint = '', account = '', key = '', container = '', count = '0', atOnce = '1'] =
   process.argv.slice(2)

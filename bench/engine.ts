@@ -3,9 +3,9 @@
  * `node bench/engine.ts [part of a name …]`. The aims are what the recipe's own trial reached.
  */
 import { mkdirSync } from 'node:fs'
-import { Mover } from '../services/migrations/engine/mover.ts'
-import { drive } from '../test/services/migrations/engine/drive.ts'
-import { localSpec } from '../test/services/migrations/engine/local-spec.ts'
+import { Mover } from '../services/engine/mover.ts'
+import { drive } from '../test/services/engine/drive.ts'
+import { localSpec } from '../test/services/engine/local-spec.ts'
 import { compareCopies, type Copier } from './copies.ts'
 import { sources } from './sources.ts'
 

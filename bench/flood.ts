@@ -3,11 +3,11 @@
  * their own; the calls come from here, over NATS and REST. GANTRY_FLOOD_SECONDS (8) for each flood.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { call } from '../broker/client.ts'
-import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
-import { keys } from '../subjects/keys.ts'
-import { migrations } from '../subjects/migrations.ts'
-import { platform as platformContracts } from '../subjects/platform.ts'
+import { call } from '../broker/rpc/client.ts'
+import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.ts'
+import { keys } from '../subjects/access/keys.ts'
+import { migrations } from '../subjects/migrations/migrations.ts'
+import { platform as platformContracts } from '../subjects/platform/platform.ts'
 import { type Child, startChild } from './child.ts'
 import { print, quantile } from './figures.ts'
 import { residentMb } from './process.ts'

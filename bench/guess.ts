@@ -6,7 +6,7 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { formatToken, parseToken } from '../broker/token.ts'
+import { formatToken, parseToken } from '../broker/identity/token.ts'
 
 export const guessesPerSecond = 1_000
 const tickMs = 1

@@ -3,11 +3,11 @@
  * `node bench/migrate.ts [part of a name …]`.
  */
 import { mkdirSync } from 'node:fs'
-import { call } from '../broker/client.ts'
-import { connectWithToken, type NatsConnection } from '../broker/connection.ts'
-import { filesystems } from '../subjects/filesystems.ts'
-import { migrations } from '../subjects/migrations.ts'
-import { subjectToken } from '../subjects/names.ts'
+import { call } from '../broker/rpc/client.ts'
+import { connectWithToken, type NatsConnection } from '../broker/rpc/connection.ts'
+import { filesystems } from '../subjects/filesystems/filesystems.ts'
+import { migrations } from '../subjects/migrations/migrations.ts'
+import { subjectToken } from '../subjects/kit/names.ts'
 import { startChild } from './child.ts'
 import { compareCopies, type Copier } from './copies.ts'
 import { processorSecondsOfAll } from './process.ts'

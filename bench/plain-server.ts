@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findNatsServer } from '../broker/nats-server.ts'
+import { findNatsServer } from '../broker/server/nats-server.ts'
 import { freePort, testLog } from '../test/support/platform.ts'
 
 /** Starts a nats-server without accounts or storage; it and this process end with the parent. Resolves with its address. */

@@ -4,8 +4,8 @@
  * their own; the load comes from here, 64 connections, in turns.
  */
 import autocannon from 'autocannon'
-import { connectWithToken } from '../broker/connection.ts'
-import { endpointPath } from '../subjects/extension-contract.ts'
+import { connectWithToken } from '../broker/rpc/connection.ts'
+import { endpointPath } from '../subjects/extensions/contract.ts'
 import { type Child, startChild } from './child.ts'
 import { median, print, quantile } from './figures.ts'
 

@@ -1,9 +1,9 @@
 /** An echo on a plain nats-server, bare and through `serve()`, in one process. Prints the broker's address. */
 import { connect } from '@nats-io/transport-node'
-import { createIdentity } from '../broker/create-identity.ts'
-import { serve } from '../broker/serve.ts'
-import { MetricRegistry } from '../subjects/metric-registry.ts'
-import { serviceQueue } from '../subjects/names.ts'
+import { createIdentity } from '../broker/identity/create-identity.ts'
+import { serve } from '../broker/rpc/serve.ts'
+import { MetricRegistry } from '../subjects/observability/metric-registry.ts'
+import { serviceQueue } from '../subjects/kit/names.ts'
 import { testLog } from '../test/support/platform.ts'
 import { startPlainServer } from './plain-server.ts'
 import { bareSubject, echo } from './serve-contract.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { resource } from '../subjects/contract.ts'
-import { strict } from '../subjects/schemas.ts'
+import { resource } from '../subjects/kit/contract.ts'
+import { strict } from '../subjects/kit/schemas.ts'
 
 const message = strict({ message: Type.String({ maxLength: 100 }) })
 

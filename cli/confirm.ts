@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { GantryError } from '../subjects/errors.ts'
+import { GantryError } from '../subjects/kit/errors.ts'
 import type { Context } from './context.ts'
 
 const answer = 'yes'

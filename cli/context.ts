@@ -1,5 +1,5 @@
-import type { Session } from './session.ts'
-import type { Terminal } from './terminal.ts'
+import type { Session } from './sign-in/session.ts'
+import type { Terminal } from './output/terminal.ts'
 
 /** Options of every command. */
 export interface Globals {
@@ -40,7 +40,7 @@ export type Surroundings = Pick<Context, 'env' | 'cwd' | 'terminal' | 'readStdin
 
 async function refreshUserSession(session: Session, { env }: Surroundings): Promise<void> {
   try {
-    const { refreshWhenDue } = await import('./refresh.ts')
+    const { refreshWhenDue } = await import('./sign-in/refresh.ts')
     await refreshWhenDue(session, env)
   } catch (error) {
     await session.close()
@@ -55,8 +55,8 @@ export function createContext(surroundings: Surroundings): Context {
     connect: async ({ server, tokenFile }) => {
       // Loaded when a command needs them: help and completion answer sooner without.
       const [{ findToken }, { openSession }] = await Promise.all([
-        import('./token.ts'),
-        import('./session.ts'),
+        import('./sign-in/token.ts'),
+        import('./sign-in/session.ts'),
       ])
       const found = findToken({ ...surroundings, tokenFile })
       const session = await openSession(found, server)

@@ -1,4 +1,4 @@
-import { errors, isGantryError } from '../subjects/errors.ts'
+import { errors, isGantryError } from '../subjects/kit/errors.ts'
 
 /** What a call of `gantry` ends with, for scripts; `--help` shows this table. */
 export const exitCodes = {

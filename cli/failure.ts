@@ -1,6 +1,6 @@
-import { GantryError, isGantryError, type Problem } from '../subjects/errors.ts'
-import { type Shape, typed } from './shape.ts'
-import { printable, printableLines, type Terminal } from './terminal.ts'
+import { GantryError, isGantryError, type Problem } from '../subjects/kit/errors.ts'
+import { type Shape, typed } from './output/shape.ts'
+import { printable, printableLines, type Terminal } from './output/terminal.ts'
 
 /** A refusal of fields by the service, with what its fields are called on the command line. */
 export class RefusedInput extends GantryError {

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { createContext } from './context.ts'
 import { main } from './main.ts'
-import { processTerminal } from './terminal.ts'
+import { processTerminal } from './output/terminal.ts'
 
 const { env } = process
 

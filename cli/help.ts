@@ -1,10 +1,10 @@
-import type { Contract } from '../subjects/contract.ts'
-import type { JsonSchema } from '../subjects/json-schema.ts'
-import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/names.ts'
+import type { Contract } from '../subjects/kit/contract.ts'
+import type { JsonSchema } from '../subjects/kit/json-schema.ts'
+import { defaultHome, homeVariable, product, tokenVariable } from '../subjects/kit/names.ts'
 import { exitCodes } from './exit-codes.ts'
-import { type Field, type Shape, typed } from './shape.ts'
-import { printable } from './terminal.ts'
-import { mayBeElsewhere } from './values.ts'
+import { type Field, type Shape, typed } from './output/shape.ts'
+import { printable } from './output/terminal.ts'
+import { mayBeElsewhere } from './output/values.ts'
 
 /** What stands for the value in help: `<key=value>`. */
 export function placeholder({ kind, flag, schema }: Field): string {

@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync } from 'node:fs'
-import { ConfigError } from '../broker/config-error.ts'
-import { homeVariable } from '../subjects/names.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { homeVariable } from '../subjects/kit/names.ts'
 
 /** Makes the configuration folder where there is none. @throws ConfigError when it cannot be made or written */
 export function requireHome(home: string): void {

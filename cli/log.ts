@@ -1,5 +1,5 @@
-import { currentHop } from '../broker/hop.ts'
-import type { Log } from '../broker/log.ts'
+import { currentHop } from '../broker/messages/hop.ts'
+import type { Log } from '../broker/common/log.ts'
 
 const stderrFd = 2
 

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander'
-import { GantryError } from '../subjects/errors.ts'
-import { completeCommand } from './completion.ts'
+import { GantryError } from '../subjects/kit/errors.ts'
+import { completeCommand } from './commands/completion.ts'
 import type { Context } from './context.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { report } from './failure.ts'
@@ -38,7 +38,7 @@ async function lookElsewhere(
   // Of a line that is being completed the last word is not whole yet.
   const [word] = operands[0] === completeCommand ? operands.slice(1, -1) : operands
   if (word === undefined || program.commands.some((command) => command.name() === word)) return undefined
-  const { addExtension } = await import('./extension-commands.ts')
+  const { addExtension } = await import('./commands/extension-commands.ts')
   return addExtension(program, word, context)
 }
 

@@ -1,12 +1,12 @@
 import { Command, type Option } from 'commander'
-import { version } from '../broker/version.ts'
-import type { Contract } from '../subjects/contract.ts'
+import { version } from '../broker/common/version.ts'
+import type { Contract } from '../subjects/kit/contract.ts'
 import { contracts } from '../subjects/index.ts'
-import { product, title } from '../subjects/names.ts'
-import { callContract } from './call-contract.ts'
+import { product, title } from '../subjects/kit/names.ts'
+import { callContract } from './commands/call-contract.ts'
 import type { Context } from './context.ts'
-import { addContractCommand, type RunContract, Switch } from './contract-command.ts'
-import { addHandWritten } from './hand-written.ts'
+import { addContractCommand, type RunContract, Switch } from './commands/contract-command.ts'
+import { addHandWritten } from './commands/hand-written.ts'
 import { closingText, examplesText } from './help.ts'
 
 /** What a newcomer does first, in this order. */

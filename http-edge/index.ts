@@ -1,21 +1,21 @@
 import type { FastifyInstance } from 'fastify'
-import { type AddressMarks, edgeName, plainAddress } from '../broker/client-address.ts'
-import { ConfigError } from '../broker/config-error.ts'
-import type { NatsConnection } from '../broker/connection.ts'
-import type { FloodGuard } from '../broker/flood-guard.ts'
-import type { Log } from '../broker/log.ts'
-import type { BeginSpan } from '../broker/tracing.ts'
-import type { Violation } from '../broker/violations.ts'
+import { type AddressMarks, edgeName, plainAddress } from '../broker/messages/client-address.ts'
+import { ConfigError } from '../config/config-error.ts'
+import type { NatsConnection } from '../broker/rpc/connection.ts'
+import type { FloodGuard } from '../broker/limits/flood-guard.ts'
+import type { Log } from '../broker/common/log.ts'
+import type { BeginSpan } from '../broker/messages/tracing.ts'
+import type { Violation } from '../broker/callout/violations.ts'
 import { contracts } from '../subjects/index.ts'
-import type { MetricRegistry } from '../subjects/metric-registry.ts'
+import type { MetricRegistry } from '../subjects/observability/metric-registry.ts'
 import {
   hostInUrl,
   type HttpServerName,
   httpServers,
   serverAddressKey,
   serverPortKey,
-} from '../subjects/names.ts'
-import { observability } from '../subjects/observability.ts'
+} from '../subjects/kit/names.ts'
+import { observability } from '../subjects/observability/observability.ts'
 import {
   type Authority,
   byConnection,
@@ -23,18 +23,18 @@ import {
   byTokenOrLocalHost,
   byTokenOrSession,
   whileAnswering,
-} from './authority.ts'
-import { BrowserSessions } from './browser-sessions.ts'
-import { charging } from './charging.ts'
-import { addDocs } from './docs.ts'
-import { addExtensionRoutes } from './extensions.ts'
-import { Guard, type OnRefusal } from './guard.ts'
-import { addLiveDocuments } from './live-documents.ts'
-import { ConnectionPool } from './pool.ts'
-import type { ListenOptions, MetricsAccess } from './properties.ts'
-import { BrokerPulse } from './pulse.ts'
-import { createHttpServer } from './server.ts'
-import { addSignIn } from './sign-in.ts'
+} from './callers/authority.ts'
+import { BrowserSessions } from './callers/browser-sessions.ts'
+import { charging } from './callers/charging.ts'
+import { addDocs } from './documents/docs.ts'
+import { addExtensionRoutes } from './extensions/extensions.ts'
+import { Guard, type OnRefusal } from './callers/guard.ts'
+import { addLiveDocuments } from './documents/live-documents.ts'
+import { ConnectionPool } from './callers/pool.ts'
+import type { ListenOptions, MetricsAccess } from './server/properties.ts'
+import { BrokerPulse } from './server/pulse.ts'
+import { createHttpServer } from './server/server.ts'
+import { addSignIn } from './callers/sign-in.ts'
 
 export interface EdgeOptions {
   readonly listen: Record<HttpServerName, ListenOptions>

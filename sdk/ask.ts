@@ -8,9 +8,9 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/nats-core'
-import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/contract.ts'
-import { errorOf, GantryError } from '../subjects/errors.ts'
-import { messageHeaders } from '../subjects/names.ts'
+import { type Contract, defaultDeadlineMs, type Input, type Output } from '../subjects/kit/contract.ts'
+import { errorOf, GantryError } from '../subjects/kit/errors.ts'
+import { messageHeaders } from '../subjects/kit/names.ts'
 
 /** The platform itself gives up first, so that its own answer arrives. */
 const graceMs = 500

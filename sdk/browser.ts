@@ -1,10 +1,10 @@
 import { wsconnect } from '@nats-io/nats-core'
-import { unguessable } from '../subjects/unguessable.ts'
+import { unguessable } from '../subjects/kit/unguessable.ts'
 import { Extension } from './extension.ts'
 import { connectionOptions, type ConnectOptions } from './options.ts'
 import { secretly } from './secret-replies.ts'
 
-export { GantryError } from '../subjects/errors.ts'
+export { GantryError } from '../subjects/kit/errors.ts'
 export type { Call } from './call.ts'
 export type { EndpointContract, Handler } from './endpoint.ts'
 export type { Extension, ExtensionOptions } from './extension.ts'

@@ -1,9 +1,9 @@
 import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
-import type { Contract } from '../subjects/contract.ts'
-import { type ErrorCode, GantryError } from '../subjects/errors.ts'
-import { answerProblem } from '../subjects/extension-contract.ts'
-import { messageHeaders } from '../subjects/names.ts'
-import { traceparentHeader, tracestateHeader } from '../subjects/trace-context.ts'
+import type { Contract } from '../subjects/kit/contract.ts'
+import { type ErrorCode, GantryError } from '../subjects/kit/errors.ts'
+import { answerProblem } from '../subjects/extensions/contract.ts'
+import { messageHeaders } from '../subjects/kit/names.ts'
+import { traceparentHeader, tracestateHeader } from '../subjects/kit/trace-context.ts'
 import { askSubject, defaultRequestMs, errorHeaderBytes, errorHeaders } from './ask.ts'
 
 const encoder = new TextEncoder()

@@ -1,11 +1,11 @@
 import type { Msg, NatsConnection } from '@nats-io/nats-core'
 import type { Static, TSchema } from 'typebox'
-import type { Contract } from '../subjects/contract.ts'
-import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/errors.ts'
-import { checkInput } from '../subjects/extension-contract.ts'
-import { defaultLimitMs, type Endpoint } from '../subjects/extension-model.ts'
-import { messageHeaders } from '../subjects/names.ts'
-import { unguessable } from '../subjects/unguessable.ts'
+import type { Contract } from '../subjects/kit/contract.ts'
+import { commonCodes, type ErrorCode, GantryError, isGantryError } from '../subjects/kit/errors.ts'
+import { checkInput } from '../subjects/extensions/contract.ts'
+import { defaultLimitMs, type Endpoint } from '../subjects/extensions/model.ts'
+import { messageHeaders } from '../subjects/kit/names.ts'
+import { unguessable } from '../subjects/kit/unguessable.ts'
 import { Call } from './call.ts'
 
 /** An endpoint as its author writes it; the schemas may be TypeBox's, or any JSON Schema. */

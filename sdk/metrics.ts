@@ -1,8 +1,8 @@
 import type { NatsConnection } from '@nats-io/nats-core'
-import { isGantryError } from '../subjects/errors.ts'
-import { metricLimits } from '../subjects/metric-model.ts'
-import { MetricRegistry } from '../subjects/metric-registry.ts'
-import { observability } from '../subjects/observability.ts'
+import { isGantryError } from '../subjects/kit/errors.ts'
+import { metricLimits } from '../subjects/observability/metric-model.ts'
+import { MetricRegistry } from '../subjects/observability/metric-registry.ts'
+import { observability } from '../subjects/observability/observability.ts'
 import { ask } from './ask.ts'
 import type { OnError } from './endpoint.ts'
 

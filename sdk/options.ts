@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from '@nats-io/nats-core'
-import { GantryError } from '../subjects/errors.ts'
-import { inboxPrefix } from '../subjects/names.ts'
-import { parseToken, type TokenLocation } from '../subjects/token.ts'
+import { GantryError } from '../subjects/kit/errors.ts'
+import { inboxPrefix } from '../subjects/kit/names.ts'
+import { parseToken, type TokenLocation } from '../subjects/access/token.ts'
 import type { ExtensionOptions } from './extension.ts'
 
 export interface ConnectOptions extends ExtensionOptions {

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/nats-core'
 import { MuxSubscription, type NatsConnectionImpl } from '@nats-io/nats-core/internal'
-import { withSecretReplies } from '../subjects/unguessable.ts'
+import { withSecretReplies } from '../subjects/kit/unguessable.ts'
 
 const SecretReplies = withSecretReplies(MuxSubscription)
 

@@ -1,6 +1,6 @@
-import type { Output } from '../subjects/contract.ts'
-import { isGantryError } from '../subjects/errors.ts'
-import { extensionStorage } from '../subjects/extension-storage.ts'
+import type { Output } from '../subjects/kit/contract.ts'
+import { isGantryError } from '../subjects/kit/errors.ts'
+import { extensionStorage } from '../subjects/extensions/storage.ts'
 import { ask } from './ask.ts'
 import type { Extension } from './extension.ts'
 

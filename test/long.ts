@@ -11,7 +11,7 @@ export const longTests = [
   'test/platform/migration-roots.test.ts',
   'test/platform/source-identity.test.ts',
   'test/platform/storage.test.ts',
-  'test/services/migrations/engine/move-killed.test.ts',
-  'test/services/migrations/engine/spread.test.ts',
-  'test/services/migrations/live-model.test.ts',
+  'test/services/engine/move-killed.test.ts',
+  'test/services/engine/spread.test.ts',
+  'test/services/migrations/live/live-model.test.ts',
 ]

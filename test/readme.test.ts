@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { loadMessagingConfig } from '../broker/messaging-config.ts'
-import { loadListenOptions } from '../http-edge/properties.ts'
-import { brokerPort, httpServers, websocketPort } from '../subjects/names.ts'
+import { loadMessagingConfig } from '../config/messaging.ts'
+import { loadListenOptions } from '../http-edge/server/properties.ts'
+import { brokerPort, httpServers, websocketPort } from '../subjects/kit/names.ts'
 import { createHome, natsServerPath } from './support/platform.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -1,10 +1,10 @@
-import type { AuditTrail } from '../../broker/audit-trail.ts'
-import type { Log } from '../../broker/log.ts'
-import { whenDue } from '../../broker/tasks.ts'
-import { type AuditEntry, auditedActions } from '../../subjects/audit.ts'
-import { keys } from '../../subjects/keys.ts'
-import type { Call, Contract } from '../../subjects/contract.ts'
-import type { Person, Session } from './people.ts'
+import type { AuditTrail } from '../../broker/audit/trail.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { whenDue } from '../../broker/tasks/tasks.ts'
+import { type AuditEntry, auditedActions } from '../../subjects/access/audit.ts'
+import { keys } from '../../subjects/access/keys.ts'
+import type { Call, Contract } from '../../subjects/kit/contract.ts'
+import type { Person, Session } from './roles/people.ts'
 
 /** Where access notes what no contract says. */
 export type Trail = Pick<AuditTrail<AuditEntry>, 'append' | 'requireRoom'>

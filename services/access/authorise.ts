@@ -1,10 +1,10 @@
-import type { Authorise, Refusal } from '../../broker/auth-callout.ts'
-import type { Log } from '../../broker/log.ts'
-import { parseToken, secretMatches } from '../../broker/token.ts'
-import { agentCapabilities } from './agent.ts'
-import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
+import type { Authorise, Refusal } from '../../broker/callout/auth-callout.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { parseToken, secretMatches } from '../../broker/identity/token.ts'
+import { agentCapabilities } from './keys/agent.ts'
+import { type KeyCollection, type StoredKey, whyInvalid } from './keys/keys.ts'
 import { intersection } from './permissions.ts'
-import { withheldFromReplaced } from './withheld.ts'
+import { withheldFromReplaced } from './keys/withheld.ts'
 
 /** The last use is kept to the minute, so that a busy key does not write at each connect. */
 const lastUsedPrecisionMs = 60_000

@@ -1,12 +1,12 @@
-import type { Caller } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
-import type { Capabilities, Key } from '../../subjects/keys.ts'
-import { everyInbox } from '../../subjects/names.ts'
-import { uncovered } from '../../subjects/patterns.ts'
-import type { Role } from '../../subjects/roles.ts'
-import { limitsOfRoles, type OwnerLimits, type Settings } from '../../subjects/settings.ts'
-import { admin } from './built-in-roles.ts'
-import type { KeyCollection, StoredKey } from './keys.ts'
+import type { Caller } from '../../subjects/kit/contract.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+import type { Capabilities, Key } from '../../subjects/access/keys.ts'
+import { everyInbox } from '../../subjects/kit/names.ts'
+import { uncovered } from '../../subjects/kit/patterns.ts'
+import type { Role } from '../../subjects/access/roles.ts'
+import { limitsOfRoles, type OwnerLimits, type Settings } from '../../subjects/access/settings.ts'
+import { admin } from './roles/built-in-roles.ts'
+import type { KeyCollection, StoredKey } from './keys/keys.ts'
 
 /** Whether a key may do all that an administrator may: it sees the keys of everybody. */
 export const isAdministrator = (key: Pick<Key, 'capabilities'>): boolean =>

@@ -1,12 +1,12 @@
-import { permissionsOf } from '../../broker/user-jwt.ts'
-import type { Handlers, Output } from '../../subjects/contract.ts'
-import { coveringRule } from '../../subjects/patterns.ts'
-import type { rbac } from '../../subjects/roles.ts'
-import { maxTextLength } from '../../subjects/schemas.ts'
-import { shortened } from '../../subjects/shortened.ts'
+import { permissionsOf } from '../../broker/identity/user-jwt.ts'
+import type { Handlers, Output } from '../../subjects/kit/contract.ts'
+import { coveringRule } from '../../subjects/kit/patterns.ts'
+import type { rbac } from '../../subjects/access/roles.ts'
+import { maxTextLength } from '../../subjects/kit/schemas.ts'
+import { shortened } from '../../subjects/kit/shortened.ts'
 import { callersKey, isAdministrator } from './callers.ts'
-import { type KeyCollection, type StoredKey, whyInvalid } from './keys.ts'
-import { withheldFromReplaced } from './withheld.ts'
+import { type KeyCollection, type StoredKey, whyInvalid } from './keys/keys.ts'
+import { withheldFromReplaced } from './keys/withheld.ts'
 
 type Decision = Output<(typeof rbac)['check']>
 

@@ -1,6 +1,6 @@
-import type { Capabilities } from '../../subjects/keys.ts'
-import { coveringRule, ruleCovers } from '../../subjects/patterns.ts'
-import type { Role } from '../../subjects/roles.ts'
+import type { Capabilities } from '../../subjects/access/keys.ts'
+import { coveringRule, ruleCovers } from '../../subjects/kit/patterns.ts'
+import type { Role } from '../../subjects/access/roles.ts'
 
 /** What somebody may do and see. */
 export interface Permissions {

@@ -1,12 +1,12 @@
-import { Collection } from '../../broker/collection.ts'
-import type { Events } from '../../broker/events.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
-import type { RecordJournals } from '../../broker/record-journal.ts'
-import { Assignment } from '../../subjects/assignments.ts'
-import { Role } from '../../subjects/roles.ts'
-import { defaultSettings, Settings } from '../../subjects/settings.ts'
-import { User } from '../../subjects/users.ts'
-import { type KeyCollection, openKeys } from './keys.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import type { Events } from '../../broker/state/events.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import { Assignment } from '../../subjects/access/assignments.ts'
+import { Role } from '../../subjects/access/roles.ts'
+import { defaultSettings, Settings } from '../../subjects/access/settings.ts'
+import { User } from '../../subjects/access/users.ts'
+import { type KeyCollection, openKeys } from './keys/keys.ts'
 
 /** All that is stored of who may do what. */
 export interface AccessState {

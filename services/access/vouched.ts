@@ -1,9 +1,9 @@
 import * as client from 'openid-client'
-import { type Claims, groupsIn, personOf } from './claims.ts'
-import type { ClientKind, Discovered, IdentityProvider } from './identity-provider.ts'
-import { type TokenRules, verifySigned, verifyToken } from './oidc-token.ts'
-import { maxRefreshTokenLength } from './keys.ts'
-import type { Person } from './people.ts'
+import { type Claims, groupsIn, personOf } from './sign-in/claims.ts'
+import type { ClientKind, Discovered, IdentityProvider } from './sign-in/identity-provider.ts'
+import { type TokenRules, verifySigned, verifyToken } from './sign-in/oidc-token.ts'
+import { maxRefreshTokenLength } from './keys/keys.ts'
+import type { Person } from './roles/people.ts'
 import { Refused, Unreachable } from './refused.ts'
 
 /** What the provider gives out for a code, or for a refresh token. */

@@ -1,9 +1,9 @@
 import { jwtVerify, SignJWT } from 'jose'
-import type { Identity } from '../../broker/identity.ts'
-import { createSealer } from '../../broker/seal.ts'
-import { GantryError } from '../../subjects/errors.ts'
-import { product } from '../../subjects/names.ts'
-import type { Session } from './people.ts'
+import type { Identity } from '../../broker/identity/identity.ts'
+import { createSealer } from '../../broker/identity/seal.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+import { product } from '../../subjects/kit/names.ts'
+import type { Session } from './roles/people.ts'
 
 /** What the token is for; the same key would sign no other. */
 const audience = `${product}-migrator`

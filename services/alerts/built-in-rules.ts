@@ -1,5 +1,5 @@
-import { type AlertKindName, type AlertRule, kindOf } from '../../subjects/alert-model.ts'
-import { notAccepted } from '../../subjects/errors.ts'
+import { type AlertKindName, type AlertRule, kindOf } from '../../subjects/observability/alert-model.ts'
+import { notAccepted } from '../../subjects/kit/errors.ts'
 import type { StoredRule } from './record.ts'
 
 /** Longer than a restart of an extension, or of the platform, takes. */

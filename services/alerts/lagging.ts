@@ -1,5 +1,5 @@
-import { defaultComparisonSeconds } from '../../subjects/migration-changes.ts'
-import type { Migration } from '../../subjects/migration-model.ts'
+import { defaultComparisonSeconds } from '../../subjects/migrations/model/changes.ts'
+import type { Migration } from '../../subjects/migrations/model/model.ts'
 import type { Observation } from './judge.ts'
 
 type Live = Pick<

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { Collection } from '../../broker/collection.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
-import type { Events } from '../../broker/events.ts'
-import type { RecordJournals } from '../../broker/record-journal.ts'
-import { Alert, AlertRule, alertStates, AlertWebhook } from '../../subjects/alert-model.ts'
-import { Count, strict, Timestamp } from '../../subjects/schemas.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Events } from '../../broker/state/events.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import { Alert, AlertRule, alertStates, AlertWebhook } from '../../subjects/observability/alert-model.ts'
+import { Count, strict, Timestamp } from '../../subjects/kit/schemas.ts'
 
 const { builtIn: _builtIn, ...ruleFields } = AlertRule.properties
 const StoredRule = strict(ruleFields)

@@ -1,7 +1,7 @@
-import type { AuditReader } from '../../broker/audit-reader.ts'
-import { type audit, AuditEntry, defaultAuditPage } from '../../subjects/audit.ts'
-import type { Handlers, Input } from '../../subjects/contract.ts'
-import { matches } from '../../subjects/validate.ts'
+import type { AuditReader } from '../../broker/audit/reader.ts'
+import { type audit, AuditEntry, defaultAuditPage } from '../../subjects/access/audit.ts'
+import type { Handlers, Input } from '../../subjects/kit/contract.ts'
+import { matches } from '../../subjects/kit/validate.ts'
 
 type Filter = Omit<Input<(typeof audit)['list']>, 'order' | 'after' | 'limit'>
 

@@ -1,8 +1,8 @@
-import type { AuditTrail } from '../../broker/audit-trail.ts'
-import type { Outcome, Recorder } from '../../broker/recording.ts'
-import type { AuditEntry } from '../../subjects/audit.ts'
-import type { Caller } from '../../subjects/contract.ts'
-import type { Key } from '../../subjects/keys.ts'
+import type { AuditTrail } from '../../broker/audit/trail.ts'
+import type { Outcome, Recorder } from '../../broker/rpc/recording.ts'
+import type { AuditEntry } from '../../subjects/access/audit.ts'
+import type { Caller } from '../../subjects/kit/contract.ts'
+import type { Key } from '../../subjects/access/keys.ts'
 
 /** Whose a key is; it never changes. */
 export type OwnerOf = (keyId: string) => Promise<Pick<Key, 'owner' | 'kind'> | undefined>

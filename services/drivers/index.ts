@@ -1,7 +1,7 @@
-import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
-import type { StoreBounds } from './bounds.ts'
-import type { Driver } from './driver.ts'
-import { LocalDriver } from './local.ts'
+import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import type { StoreBounds } from './contract/bounds.ts'
+import type { Driver } from './contract/driver.ts'
+import { LocalDriver } from './local/local.ts'
 
 /** What a filesystem is opened for: only a target may be given rights that its modes deny (`local-rights.ts`). */
 export type Side = 'source' | 'target'
@@ -25,7 +25,7 @@ export async function openDriver(
       return driver
     }
     case 'adls2-shared-key': {
-      const { Adls2Driver } = await import('./adls2.ts')
+      const { Adls2Driver } = await import('./adls2/adls2.ts')
       const driver = new Adls2Driver(spec.options, bounds)
       driver.requirePlace()
       return driver
@@ -33,4 +33,4 @@ export async function openDriver(
   }
 }
 
-export * from './driver.ts'
+export * from './contract/driver.ts'

@@ -1,4 +1,4 @@
-import { heartbeatEveryMs } from '../../subjects/extension-model.ts'
+import { heartbeatEveryMs } from '../../subjects/extensions/model.ts'
 
 /**
  * Since when heartbeats could be heard: silence counts from then on. A platform that was stopped, on a machine that was

@@ -1,7 +1,7 @@
-import { isSameConnection } from '../../broker/disconnects.ts'
-import type { ClientConnection } from '../../subjects/contract.ts'
-import { lostAfterMs } from '../../subjects/extension-model.ts'
-import { subjectToken } from '../../subjects/names.ts'
+import { isSameConnection } from '../../broker/callout/disconnects.ts'
+import type { ClientConnection } from '../../subjects/kit/contract.ts'
+import { lostAfterMs } from '../../subjects/extensions/model.ts'
+import { subjectToken } from '../../subjects/kit/names.ts'
 import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
 
 /** Stored changes are told within milliseconds; a broker that is slower answers the next call. */

@@ -1,8 +1,8 @@
-import type { KnownService } from '../../broker/discover-others.ts'
-import type { Caller } from '../../subjects/contract.ts'
-import { endpointContract } from '../../subjects/extension-contract.ts'
+import type { KnownService } from '../../broker/rpc/discover-others.ts'
+import type { Caller } from '../../subjects/kit/contract.ts'
+import { endpointContract } from '../../subjects/extensions/contract.ts'
 import { contracts, internalContracts } from '../../subjects/index.ts'
-import { product } from '../../subjects/names.ts'
+import { product } from '../../subjects/kit/names.ts'
 import type { Directory, LiveInstance } from './directory.ts'
 import { sees, type ViewerOf } from './visibility.ts'
 

@@ -1,8 +1,8 @@
-import type { Log } from '../../broker/log.ts'
-import { whenDue } from '../../broker/tasks.ts'
-import { type LogEntry, maxLogEntries } from '../../subjects/extension-model.ts'
-import { maxTextLength } from '../../subjects/schemas.ts'
-import { shortened } from '../../subjects/shortened.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { whenDue } from '../../broker/tasks/tasks.ts'
+import { type LogEntry, maxLogEntries } from '../../subjects/extensions/model.ts'
+import { maxTextLength } from '../../subjects/kit/schemas.ts'
+import { shortened } from '../../subjects/kit/shortened.ts'
 import type { ExtensionState } from './record.ts'
 
 /** How long the same is counted before it is written, so that a flood is one entry a second. */

@@ -1,4 +1,4 @@
-import { idOfToken } from '../../subjects/names.ts'
+import { idOfToken } from '../../subjects/kit/names.ts'
 import type { Directory } from './directory.ts'
 import type { ExtensionState } from './record.ts'
 

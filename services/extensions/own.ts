@@ -1,4 +1,4 @@
-import { GantryError } from '../../subjects/errors.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import type { ExtensionState } from './record.ts'
 import { requireSubscription } from './registration.ts'
 import type { ViewerOf } from './visibility.ts'

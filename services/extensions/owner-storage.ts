@@ -1,6 +1,6 @@
-import type { NatsConnection } from '../../broker/connection.ts'
-import { askLimits, limitReached } from '../../broker/owners.ts'
-import { product } from '../../subjects/names.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { askLimits, limitReached } from '../../broker/rpc/owners.ts'
+import { product } from '../../subjects/kit/names.ts'
 import type { ExtensionState } from './record.ts'
 
 /** A limit that was changed holds after this at the latest. */

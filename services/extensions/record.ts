@@ -1,16 +1,16 @@
 import { type Static, Type } from 'typebox'
-import { Collection } from '../../broker/collection.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
-import type { RecordJournals } from '../../broker/record-journal.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import {
   InstanceId,
   LogEntry,
   maxLogEntries,
   Prefix,
   registrationFields,
-} from '../../subjects/extension-model.ts'
-import { KeyId } from '../../subjects/keys.ts'
-import { list, strict, Subject, Timestamp } from '../../subjects/schemas.ts'
+} from '../../subjects/extensions/model.ts'
+import { KeyId } from '../../subjects/access/keys.ts'
+import { list, strict, Subject, Timestamp } from '../../subjects/kit/schemas.ts'
 
 /** Whose a prefix is; it stays so when no instance is there, as does what is stored for it. */
 const OwnedPrefix = strict({

@@ -1,17 +1,17 @@
-import type { NatsConnection } from '../../broker/connection.ts'
-import { Slots } from '../../broker/slots.ts'
-import { every } from '../../broker/tasks.ts'
-import { type Change, ValueStore } from '../../broker/value-store.ts'
-import type { Caller, Handlers } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { Slots } from '../../broker/common/slots.ts'
+import { every } from '../../broker/tasks/tasks.ts'
+import { type Change, ValueStore } from '../../broker/state/value-store.ts'
+import type { Caller, Handlers } from '../../subjects/kit/contract.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import {
   type extensionStorage,
   maxChanges,
   maxWaitMs,
   storageLimits,
-} from '../../subjects/extension-storage.ts'
-import { subjectToken } from '../../subjects/names.ts'
-import { maxPageLength } from '../../subjects/schemas.ts'
+} from '../../subjects/extensions/storage.ts'
+import { subjectToken } from '../../subjects/kit/names.ts'
+import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import type { RequireOwn } from './own.ts'
 import type { OwnerStorage } from './owner-storage.ts'
 import { keyOf } from './visibility.ts'

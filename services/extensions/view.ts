@@ -1,6 +1,6 @@
-import type { Output } from '../../subjects/contract.ts'
-import type { Features } from '../../subjects/extension-model.ts'
-import type { extensions } from '../../subjects/extensions.ts'
+import type { Output } from '../../subjects/kit/contract.ts'
+import type { Features } from '../../subjects/extensions/model.ts'
+import type { extensions } from '../../subjects/extensions/extensions.ts'
 import type { LiveInstance } from './directory.ts'
 
 type Summary = Output<(typeof extensions)['list']>[number]

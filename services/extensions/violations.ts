@@ -1,7 +1,7 @@
-import { Allowances, Recent } from '../../broker/allowances.ts'
-import type { Log } from '../../broker/log.ts'
-import type { Violation } from '../../broker/violations.ts'
-import { roots } from '../../subjects/names.ts'
+import { Allowances, Recent } from '../../broker/limits/allowances.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { Violation } from '../../broker/callout/violations.ts'
+import { roots } from '../../subjects/kit/names.ts'
 import type { Directory } from './directory.ts'
 import { type LogBook, maxApart } from './log-book.ts'
 

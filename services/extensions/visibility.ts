@@ -1,9 +1,9 @@
-import { call } from '../../broker/client.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
-import type { Caller, Output } from '../../subjects/contract.ts'
-import { GantryError } from '../../subjects/errors.ts'
-import { keysInternal } from '../../subjects/keys.ts'
-import { isVisible } from '../../subjects/visible.ts'
+import { call } from '../../broker/rpc/client.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Caller, Output } from '../../subjects/kit/contract.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+import { keysInternal } from '../../subjects/access/keys.ts'
+import { isVisible } from '../../subjects/extensions/visible.ts'
 
 /** What a caller may do and see, and who it is. */
 export type Viewer = Output<(typeof keysInternal)['permissions']>

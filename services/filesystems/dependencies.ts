@@ -1,7 +1,7 @@
-import type { Collection } from '../../broker/collection.ts'
-import type { Log } from '../../broker/log.ts'
-import type { Owners } from '../../broker/owners.ts'
-import type { Sealer } from '../../broker/seal.ts'
+import type { Collection } from '../../broker/state/collection.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { Owners } from '../../broker/rpc/owners.ts'
+import type { Sealer } from '../../broker/identity/seal.ts'
 import type { FilesystemRecord } from './record.ts'
 import type { Stores } from './stores.ts'
 

@@ -1,7 +1,7 @@
-import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
-import type { StoreBounds } from '../drivers/bounds.ts'
+import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { type Driver, type Entry, openDriver, StoreError } from '../drivers/index.ts'
-import type { SentError } from '../drivers/sent-error.ts'
+import type { SentError } from '../drivers/contract/sent-error.ts'
 
 /** What a store can be asked, and the answer. Plain data: it crosses to a worker thread and back. */
 export type Question =

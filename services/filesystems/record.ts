@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystem-kinds.ts'
-import type { Filesystem } from '../../subjects/filesystems.ts'
-import { Name, Subject } from '../../subjects/schemas.ts'
-import { maskSecrets } from '../drivers/secrets.ts'
+import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
+import type { Filesystem } from '../../subjects/filesystems/filesystems.ts'
+import { Name, Subject } from '../../subjects/kit/schemas.ts'
+import { maskSecrets } from '../drivers/contract/secrets.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 

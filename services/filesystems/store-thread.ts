@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { StoreBounds } from '../drivers/bounds.ts'
-import { sendableError } from '../drivers/sent-error.ts'
+import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { sendableError } from '../drivers/contract/sent-error.ts'
 import { answer, type Answer, type Question } from './questions.ts'
 
 /** Entry point of a worker thread that asks stores, one question after the other. */

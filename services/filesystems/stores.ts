@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
-import { receivedError } from '../drivers/sent-error.ts'
-import type { StoreBounds } from '../drivers/bounds.ts'
-import type { FilesystemSpec } from '../../subjects/filesystem-kinds.ts'
+import { receivedError } from '../drivers/contract/sent-error.ts'
+import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import type { Answer, Question } from './questions.ts'
 
 /** Below the deadline of the calls that ask a store, so that the caller hears of the store and not of the deadline. */

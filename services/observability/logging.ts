@@ -1,6 +1,6 @@
-import type { Log } from '../../broker/log.ts'
-import type { Handlers } from '../../subjects/contract.ts'
-import { type logging, logLevels } from '../../subjects/logging.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { Handlers } from '../../subjects/kit/contract.ts'
+import { type logging, logLevels } from '../../subjects/observability/logging.ts'
 
 /** Shows and changes what is logged. */
 export const loggingHandlers = (log: Log): Handlers<typeof logging> => {

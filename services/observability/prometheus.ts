@@ -1,4 +1,4 @@
-import { histogramBounds, type Labels } from '../../subjects/metric-model.ts'
+import { histogramBounds, type Labels } from '../../subjects/observability/metric-model.ts'
 import type { Series } from './series.ts'
 
 /** The text format of Prometheus, version 0.0.4. */

@@ -1,13 +1,13 @@
-import type { Input, Output } from '../../subjects/contract.ts'
-import { notAccepted } from '../../subjects/errors.ts'
-import { type Aggregate, aggregatesOf, type MetricKind } from '../../subjects/metric-model.ts'
+import type { Input, Output } from '../../subjects/kit/contract.ts'
+import { notAccepted } from '../../subjects/kit/errors.ts'
+import { type Aggregate, aggregatesOf, type MetricKind } from '../../subjects/observability/metric-model.ts'
 import {
   defaultWindow,
   longestWindow,
   maxPoints,
   maxPointsOfSeries,
   type observability,
-} from '../../subjects/observability.ts'
+} from '../../subjects/observability/observability.ts'
 import type { Series } from './series.ts'
 import { addSlot, aggregateOf, emptySlot, type Slot } from './slots.ts'
 import { reachMs, type Tier, tiers } from './tiers.ts'

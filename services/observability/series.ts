@@ -6,8 +6,8 @@ import {
   type Measurement,
   type MetricKind,
   metricSubject,
-} from '../../subjects/metric-model.ts'
-import { labelsKey } from '../../subjects/metric-registry.ts'
+} from '../../subjects/observability/metric-model.ts'
+import { labelsKey } from '../../subjects/observability/metric-registry.ts'
 import { addSlot, emptySlot, readSlot, type Slot, slotOf, widthOf, writeSlot } from './slots.ts'
 import { blockMs, slotsPerBlock, type Tier, tiers } from './tiers.ts'
 

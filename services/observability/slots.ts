@@ -1,4 +1,4 @@
-import type { Aggregate, Measurement, MetricKind } from '../../subjects/metric-model.ts'
+import type { Aggregate, Measurement, MetricKind } from '../../subjects/observability/metric-model.ts'
 
 /** All that is kept of the values of a moment. Of a counter only `sum` is used. */
 export interface Slot {

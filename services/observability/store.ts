@@ -1,12 +1,12 @@
-import { GantryError } from '../../subjects/errors.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
 import {
   type Distribution,
   type Labels,
   type Measurement,
   type MetricKind,
   metricLimits,
-} from '../../subjects/metric-model.ts'
-import { labelsKey } from '../../subjects/metric-registry.ts'
+} from '../../subjects/observability/metric-model.ts'
+import { labelsKey } from '../../subjects/observability/metric-registry.ts'
 import { bucketLabel } from './prometheus.ts'
 import { Series, seriesId } from './series.ts'
 import { reachMs, tiers } from './tiers.ts'

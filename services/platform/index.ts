@@ -1,7 +1,7 @@
-import { tasksHere } from '../../broker/tasks.ts'
-import type { Handlers, Output } from '../../subjects/contract.ts'
-import { title } from '../../subjects/names.ts'
-import type { platform } from '../../subjects/platform.ts'
+import { tasksHere } from '../../broker/tasks/tasks.ts'
+import type { Handlers, Output } from '../../subjects/kit/contract.ts'
+import { title } from '../../subjects/kit/names.ts'
+import type { platform } from '../../subjects/platform/platform.ts'
 
 type Loss = Output<(typeof platform)['losses']>[number]
 type Info = Output<(typeof platform)['info']>

@@ -1,6 +1,6 @@
-import { Allowance, Recent } from '../../broker/allowances.ts'
-import type { NatsConnection } from '../../broker/connection.ts'
-import { askLimits, limitReached } from '../../broker/owners.ts'
+import { Allowance, Recent } from '../../broker/limits/allowances.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { askLimits, limitReached } from '../../broker/rpc/owners.ts'
 
 const daySeconds = 86_400
 /** A limit that was changed holds after this at the latest. */

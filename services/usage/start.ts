@@ -1,7 +1,7 @@
-import type { NatsConnection } from '../../broker/connection.ts'
-import { Ledger } from '../../broker/ledger.ts'
-import { roots } from '../../subjects/names.ts'
-import { keptUsageDays } from '../../subjects/usage.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { Ledger } from '../../broker/state/ledger.ts'
+import { roots } from '../../subjects/kit/names.ts'
+import { keptUsageDays } from '../../subjects/observability/usage.ts'
 import { type RecordedUsage, usageHandlers } from './index.ts'
 
 const dayMs = 86_400_000

@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { writeUserSession } from '../../cli/user-session.ts'
+import { writeUserSession } from '../../cli/sign-in/user-session.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { TestProvider } from '../support/provider.ts'
 import { changeSession, signInByCode } from '../support/sessions.ts'
-import { keyIdOf } from '../../broker/token.ts'
+import { keyIdOf } from '../../broker/identity/token.ts'
 import { gantry } from './support.ts'
 
 let home: string

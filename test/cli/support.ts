@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { createContext } from '../../cli/context.ts'
 import { main } from '../../cli/main.ts'
-import type { Terminal } from '../../cli/terminal.ts'
+import type { Terminal } from '../../cli/output/terminal.ts'
 import { until } from '../support/until.ts'
 
 export const root = join(import.meta.dirname, '..', '..')

@@ -6,7 +6,7 @@ import {
   type FileAttributes,
   StoreError,
   type StorePath,
-} from '../../services/drivers/driver.ts'
+} from '../../services/drivers/contract/driver.ts'
 
 /** What each part of the suite gets. Functions, since the store starts after the tests are declared. */
 export interface Suite {

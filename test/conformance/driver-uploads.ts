@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Driver, StorePath, Upload } from '../../services/drivers/driver.ts'
+import type { Driver, StorePath, Upload } from '../../services/drivers/contract/driver.ts'
 import { failureOf, pattern, type Suite } from './driver-store.ts'
 
 interface Part {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
-import type { Driver } from '../../services/drivers/driver.ts'
+import type { Driver } from '../../services/drivers/contract/driver.ts'
 import { attributesAreKept } from './driver-attributes.ts'
 import { linksAreKept } from './driver-links.ts'
 import { foldersAreListed } from './driver-listing.ts'
@@ -19,7 +19,7 @@ export interface StoreUnderTest extends AsyncDisposable {
 }
 
 /**
- * What `services/drivers/driver.ts` promises of every driver, on a real store. A driver's own test file calls this and
+ * What `services/drivers/contract/driver.ts` promises of every driver, on a real store. A driver's own test file calls this and
  * then tests what is special about its store.
  */
 export function driverConformance(name: string, startStore: () => Promise<StoreUnderTest>): void {

@@ -1,8 +1,8 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { expect } from 'vitest'
-import { audit } from '../../subjects/audit.ts'
-import { migrations } from '../../subjects/migrations.ts'
-import { eventSubject } from '../../subjects/names.ts'
+import { audit } from '../../subjects/access/audit.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
+import { eventSubject } from '../../subjects/kit/names.ts'
 import { connectAsPlatform } from '../support/platform-account.ts'
 import type { Victim } from './victim.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { agents } from '../../subjects/agents.ts'
+import { agents } from '../../subjects/migrations/agents.ts'
 import { AgentChild } from '../support/agent-child.ts'
 import { oneOf, randomBelow, seededRandom } from '../support/random.ts'
 import type { Kill, VictimName } from './tally.ts'

@@ -1,5 +1,5 @@
-import { filesystems } from '../../subjects/filesystems.ts'
-import { migrations } from '../../subjects/migrations.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import type { Victim } from './victim.ts'
 
 /** Begins the migration `one` of all of a folder of this host to another. */

@@ -1,5 +1,5 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs'
-import { textFromPath } from '../../services/drivers/path-text.ts'
+import { textFromPath } from '../../services/drivers/paths/path-text.ts'
 import { digestOfFile } from '../support/compare-trees.ts'
 
 /** What of a target was seen at one moment. */

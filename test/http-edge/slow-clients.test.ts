@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { HttpServerName } from '../../subjects/names.ts'
+import type { HttpServerName } from '../../subjects/kit/names.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 
 let platform: TestPlatform

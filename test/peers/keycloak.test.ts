@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { decodeJwt, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { assignments } from '../../subjects/assignments.ts'
+import { assignments } from '../../subjects/access/assignments.ts'
 import { CookieBrowser } from '../support/cookie-browser.ts'
 import { hasKeycloak, type Keycloak, keycloakTest, startKeycloak } from '../support/keycloak.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest'
-import { usage } from '../../subjects/usage.ts'
+import { usage } from '../../subjects/observability/usage.ts'
 import { killServer } from '../support/broker.ts'
 import { callExample, startExample, stopExample } from '../support/example.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'

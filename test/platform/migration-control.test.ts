@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { streamName } from '../../broker/queue-work.ts'
-import { Queue } from '../../broker/queue.ts'
-import { encodeItem, startRegion } from '../../services/migrations/engine/items/items.ts'
-import { Collection } from '../../broker/collection.ts'
-import { Progress } from '../../services/migrations/progress.ts'
+import { streamName } from '../../broker/queue/work.ts'
+import { Queue } from '../../broker/queue/queue.ts'
+import { encodeItem, startRegion } from '../../services/engine/items/items.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import { Progress } from '../../services/migrations/progress/progress.ts'
 import { FilesystemRecord } from '../../services/filesystems/record.ts'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate, nextEvent, outcomeOf } from '../support/migrations.ts'
 import { connectAsPlatform, keptFor } from '../support/platform-account.ts'
@@ -254,7 +254,7 @@ test('what a writer that was killed had under construction goes with the migrati
   const migrationId = 'left over'
   const { path } = await stopInTheMiddle(migrationId)
   const { internalId } = await platform.call(migrations.get, { migrationId })
-  const module = new URL('../../services/drivers/local-temporary.ts', import.meta.url)
+  const module = new URL('../../services/drivers/local/write/temporary.ts', import.meta.url)
   const write = `const { temporaryName } = await import(${JSON.stringify(module.href)})
     const { writeFileSync } = await import('node:fs')
     writeFileSync(${JSON.stringify(`${path}/small/`)} + temporaryName(${JSON.stringify(internalId)}), 'part')`

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { startAgent } from '../support/agent-child.ts'
 import { addLocal, createFolder, nextEvent } from '../support/migrations.ts'
 import { mountAgain, mountMemory, whyNoMount } from '../support/mounts.ts'

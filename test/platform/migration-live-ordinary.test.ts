@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { Victim } from '../crash/victim.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder, migrate } from '../support/migrations.ts'
 import { startTestPlatform } from '../support/platform.ts'

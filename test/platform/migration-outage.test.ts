@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { startAzurite } from '../support/azurite.ts'
 import { compareContainer } from '../support/compare-container.ts'
 import { recordingLog } from '../support/log.ts'

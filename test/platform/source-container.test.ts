@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { type Azurite, startAzurite } from '../support/azurite.ts'
 import { addAzurite, addLocal, createFolder } from '../support/migrations.ts'
 import { createHome, startTestPlatform } from '../support/platform.ts'

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, rmSync, wri
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { Victim } from '../crash/victim.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { addLocal, createFolder } from '../support/migrations.ts'

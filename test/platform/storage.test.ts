@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { expect, test } from 'vitest'
-import { alerts } from '../../subjects/alerts.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
 import { compareTrees } from '../support/compare-trees.ts'
 import { recordingLog } from '../support/log.ts'
 import { addLocal, createFolder, migrate } from '../support/migrations.ts'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrations } from '../../subjects/migrations.ts'
+import { migrations } from '../../subjects/migrations/migrations.ts'
 import { gantry } from '../cli/support.ts'
 import { addLocal, createFolder, nextEvent } from '../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { platform as contracts } from '../../subjects/platform.ts'
+import { platform as contracts } from '../../subjects/platform/platform.ts'
 import { startTestPlatform } from '../support/platform.ts'
 
 test('one contract answers the same over NATS and REST', async () => {

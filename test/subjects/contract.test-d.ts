@@ -4,10 +4,16 @@
  */
 import { Type } from 'typebox'
 import { expectTypeOf } from 'vitest'
-import type { keys } from '../../subjects/keys.ts'
-import { type Handler, type Handlers, type Input, type Output, resource } from '../../subjects/contract.ts'
-import type { filesystems } from '../../subjects/filesystems.ts'
-import { strict } from '../../subjects/schemas.ts'
+import type { keys } from '../../subjects/access/keys.ts'
+import {
+  type Handler,
+  type Handlers,
+  type Input,
+  type Output,
+  resource,
+} from '../../subjects/kit/contract.ts'
+import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { strict } from '../../subjects/kit/schemas.ts'
 
 const things = resource('things', {
   get: {

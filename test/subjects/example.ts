@@ -1,6 +1,6 @@
-import { coerceFields, type FieldText } from '../../subjects/coerce.ts'
-import type { Contract } from '../../subjects/contract.ts'
-import { fieldsOf } from '../../subjects/json-schema.ts'
+import { coerceFields, type FieldText } from '../../subjects/kit/coerce.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { fieldsOf } from '../../subjects/kit/json-schema.ts'
 
 /** A command line as typed, taken apart as the command does it: its first three words, and the input. */
 export function parseExample(contract: Contract, example: string) {

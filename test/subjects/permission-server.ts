@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pino } from 'pino'
-import { findNatsServer } from '../../broker/nats-server.ts'
+import { findNatsServer } from '../../broker/server/nats-server.ts'
 
 /** What a user of the server may do; as in its configuration file. */
 export interface Permissions {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type JsonSchema, jsonSchema } from '../../subjects/json-schema.ts'
+import { type JsonSchema, jsonSchema } from '../../subjects/kit/json-schema.ts'
 
 interface Bounds extends JsonSchema {
   readonly maxLength?: number
@@ -46,7 +46,7 @@ function isBounded(pattern: string | undefined): boolean {
 /** Where a schema takes anything at all, or is made in a way that these rules do not look into. */
 export function untypedIn(schema: TSchema, at: string): string[] {
   const shape = jsonSchema(schema)
-  // Its own rules look into it: subjects/extension-schemas.ts.
+  // Its own rules look into it: subjects/extensions/schemas.ts.
   if (shape.title === 'JsonSchema') return []
   const known = [shape.type, shape.enum, shape.const, shape.anyOf].some((one) => one !== undefined)
   const strange = Object.keys(shape).filter((keyword) => !keywords.has(keyword))

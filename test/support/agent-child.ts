@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { agentKeys, agents } from '../../subjects/agents.ts'
+import { agentKeys, agents } from '../../subjects/migrations/agents.ts'
 import type { TestPlatform } from './platform.ts'
 import { until } from './until.ts'
 

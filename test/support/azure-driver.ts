@@ -1,6 +1,6 @@
-import { Adls2Driver } from '../../services/drivers/adls2.ts'
-import { BlobClient } from '../../services/drivers/azure-client.ts'
-import type { BlobEndpoint } from '../../services/drivers/azure-endpoint.ts'
+import { Adls2Driver } from '../../services/drivers/adls2/adls2.ts'
+import { BlobClient } from '../../services/drivers/azure-blob/client.ts'
+import type { BlobEndpoint } from '../../services/drivers/azure-blob/endpoint.ts'
 import type { Azurite } from './azurite.ts'
 
 /** The options of a filesystem in a container of a test's Azurite. */

@@ -2,7 +2,7 @@ import type { ContainerClient } from '@azure/storage-blob'
 import { createHash, hash } from 'node:crypto'
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { textFromPath } from '../../services/drivers/path-text.ts'
+import { textFromPath } from '../../services/drivers/paths/path-text.ts'
 import { walkTree } from './compare-trees.ts'
 
 /** Differences that are told; more of them say no more. */

@@ -8,7 +8,7 @@ import {
   readlinkSync,
   readSync,
 } from 'node:fs'
-import { textFromPath } from '../../services/drivers/path-text.ts'
+import { textFromPath } from '../../services/drivers/paths/path-text.ts'
 
 /** Differences that are told; more of them say no more. */
 const maxDifferences = 20

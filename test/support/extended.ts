@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
-import type { ExtendedAttribute } from '../../services/drivers/driver.ts'
-import { readExtended, writeExtended } from '../../services/drivers/local-extended.ts'
-import { systemCalls } from '../../services/drivers/system-calls.ts'
+import type { ExtendedAttribute } from '../../services/drivers/contract/driver.ts'
+import { readExtended, writeExtended } from '../../services/drivers/local/extended.ts'
+import { systemCalls } from '../../services/drivers/local/system-calls.ts'
 import { createFolder } from './migrations.ts'
 
 /** An access control list as the kernel keeps it: version 2, then entries of tag, permissions and id, little-endian. */

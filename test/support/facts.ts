@@ -1,7 +1,7 @@
 import { DeliverPolicy, jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
-import type { NatsConnection } from '../../broker/connection.ts'
-import { factStream } from '../../broker/events.ts'
-import { roots } from '../../subjects/names.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { factStream } from '../../broker/state/events.ts'
+import { roots } from '../../subjects/kit/names.ts'
 import { until } from './until.ts'
 
 export interface Fact {

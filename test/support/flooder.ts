@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseToken } from '../../broker/token.ts'
+import { parseToken } from '../../broker/identity/token.ts'
 
 /** So many bytes are written in one go. */
 const chunkBytes = 1 << 20

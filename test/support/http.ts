@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { HttpServerName } from '../../subjects/names.ts'
+import type { HttpServerName } from '../../subjects/kit/names.ts'
 import type { TestPlatform } from './platform.ts'
 
 export interface RawAnswer {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runProgram } from '../../broker/run-program.ts'
+import { runProgram } from '../../broker/server/run-program.ts'
 import { freePort } from './platform.ts'
 import { testUnless } from './unless.ts'
 

@@ -1,5 +1,5 @@
-import { pathFromText, textFromPath } from '../../services/drivers/path-text.ts'
-import { filesystems } from '../../subjects/filesystems.ts'
+import { pathFromText, textFromPath } from '../../services/drivers/paths/path-text.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { walkTree } from './compare-trees.ts'
 import type { TestPlatform } from './platform.ts'
 

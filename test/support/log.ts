@@ -1,4 +1,4 @@
-import type { Log } from '../../broker/log.ts'
+import type { Log } from '../../broker/common/log.ts'
 
 type Level = Exclude<keyof Log, 'level'>
 

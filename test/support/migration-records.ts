@@ -1,4 +1,4 @@
-import type { MigrationRecord } from '../../services/migrations/record.ts'
+import type { MigrationRecord } from '../../services/migrations/lifecycle/record.ts'
 
 /** A one-time migration as it is stored, that was never started unless the fields say so. */
 export const migrationRecord = (fields: Partial<MigrationRecord> = {}): MigrationRecord => ({

@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { findNatsServer } from '../../broker/nats-server.ts'
+import { findNatsServer } from '../../broker/server/nats-server.ts'
 
 /** Finds or installs nats-server once, before any test: an installation takes longer than a test may. */
 export async function setup(): Promise<void> {

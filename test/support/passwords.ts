@@ -1,6 +1,6 @@
 import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Log } from '../../broker/log.ts'
+import type { Log } from '../../broker/common/log.ts'
 import { createHome, startTestPlatform, type TestPlatform } from './platform.ts'
 import { rawRequest } from './http.ts'
 

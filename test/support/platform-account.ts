@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream'
-import { connectAs, type NatsConnection } from '../../broker/connection.ts'
-import { loadMessagingConfig } from '../../broker/messaging-config.ts'
-import { loadPlatformConfig } from '../../broker/platform-config.ts'
+import { connectAs, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { loadMessagingConfig } from '../../config/messaging.ts'
+import { loadPlatformConfig } from '../../config/platform.ts'
 import { type TestPlatform, testLog } from './platform.ts'
 
 /** Connects as the platform itself, by the identity in its folder. */

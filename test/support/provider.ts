@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { loadMessagingConfig } from '../../broker/messaging-config.ts'
-import { loadPlatformConfig, type OidcConfig } from '../../broker/platform-config.ts'
-import { loadListenOptions } from '../../http-edge/properties.ts'
+import { loadMessagingConfig } from '../../config/messaging.ts'
+import { loadPlatformConfig, type OidcConfig } from '../../config/platform.ts'
+import { loadListenOptions } from '../../http-edge/server/properties.ts'
 import {
   createAccounts,
   type Passwords,
@@ -16,7 +16,7 @@ import {
   startDevelopmentProvider,
 } from '../../services/access/development-provider/index.ts'
 import type { SigningKey } from '../../services/access/development-provider/provider.ts'
-import { files } from '../../subjects/names.ts'
+import { files } from '../../subjects/kit/names.ts'
 import { freePort, testLog } from './platform.ts'
 
 export const algorithms = ['ES256', 'RS256', 'EdDSA'] as const

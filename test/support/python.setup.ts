@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder } from '../../broker/nats-server.ts'
-import { runProgram } from '../../broker/run-program.ts'
+import { cacheFolder } from '../../broker/server/nats-server.ts'
+import { runProgram } from '../../broker/server/run-program.ts'
 
 interface Environment {
   /** Begins the names of the variables in which tests find its Python, or why there is none. */

@@ -1,5 +1,5 @@
-import { createSealer } from '../../broker/seal.ts'
-import { openKeys, type StoredKey } from '../../services/access/keys.ts'
+import { createSealer } from '../../broker/identity/seal.ts'
+import { openKeys, type StoredKey } from '../../services/access/keys/keys.ts'
 import { CookieBrowser, signInAt } from './cookie-browser.ts'
 import { connectInside } from './keys.ts'
 import type { TestPlatform } from './platform.ts'

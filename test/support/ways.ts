@@ -1,10 +1,10 @@
 import { tokenAuthenticator, wsconnect } from '@nats-io/nats-core'
 import { connect as connectNats2, type NatsConnection as Nats2Connection } from 'nats'
-import { connectWithToken, type NatsConnection } from '../../broker/connection.ts'
-import { keyIdOf } from '../../broker/token.ts'
-import type { Contract } from '../../subjects/contract.ts'
-import { inboxPrefix } from '../../subjects/names.ts'
-import { pathFields, routeFields } from '../../subjects/route.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { keyIdOf } from '../../broker/identity/token.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { inboxPrefix } from '../../subjects/kit/names.ts'
+import { pathFields, routeFields } from '../../subjects/kit/route.ts'
 import type { TestPlatform } from './platform.ts'
 
 /** What a caller got: the body, and the status, which over NATS is in a header where it is an error. */

@@ -1,7 +1,7 @@
 import { connect, headers, type NatsConnection } from 'nats'
 import { connect as connectWebSocket } from 'nats.ws'
-import { keyIdOf } from '../../broker/token.ts'
-import { extensions } from '../../subjects/extensions.ts'
+import { keyIdOf } from '../../broker/identity/token.ts'
+import { extensions } from '../../subjects/extensions/extensions.ts'
 import { createKey } from './keys.ts'
 import type { TestPlatform } from './platform.ts'
 

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { http } from '../../../broker/http.ts'
-import type { Log } from '../../../broker/log.ts'
+import { http } from '../../../broker/common/http.ts'
+import type { Log } from '../../../broker/common/log.ts'
 import {
   defaultClockSkewSeconds,
   defaultGroupsClaim,
   defaultScopes,
   type OidcConfig,
-} from '../../../broker/platform-config.ts'
-import { loopback, product } from '../../../subjects/names.ts'
+} from '../../../config/platform.ts'
+import { loopback, product } from '../../../subjects/kit/names.ts'
 import {
   createAccounts,
   type Passwords,

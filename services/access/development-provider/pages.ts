@@ -1,5 +1,5 @@
-import { escapeHtml, plainPage } from '../../../subjects/html.ts'
-import { title } from '../../../subjects/names.ts'
+import { escapeHtml, plainPage } from '../../../subjects/kit/html.ts'
+import { title } from '../../../subjects/kit/names.ts'
 
 /** The sign-in page. @param problem what was wrong with the last try */
 export const signInPage = (action: string, problem?: string): string =>

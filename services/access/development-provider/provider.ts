@@ -9,9 +9,9 @@ import {
   type KoaContextWithOIDC,
   Provider,
 } from 'oidc-provider'
-import type { OidcConfig } from '../../../broker/platform-config.ts'
-import { messagePage, plainPagePolicy } from '../../../subjects/html.ts'
-import { callbackPath, loopbackCallbackPath } from '../../../subjects/sign-in.ts'
+import type { OidcConfig } from '../../../config/platform.ts'
+import { messagePage, plainPagePolicy } from '../../../subjects/kit/html.ts'
+import { callbackPath, loopbackCallbackPath } from '../../../subjects/access/sign-in.ts'
 import { accountFor, accounts, type StoredAccounts } from './accounts.ts'
 import { codePage, confirmPage, signInPage, signOutPage } from './pages.ts'
 import { MemoryStore } from './store.ts'

@@ -1,10 +1,10 @@
-import type { Log } from '../../../broker/log.ts'
-import type { Sealer } from '../../../broker/seal.ts'
-import { whenDue } from '../../../broker/tasks.ts'
-import { isGantryError } from '../../../subjects/errors.ts'
-import { maxTextLength } from '../../../subjects/schemas.ts'
-import { shortened } from '../../../subjects/shortened.ts'
-import { unguessable } from '../../../subjects/unguessable.ts'
+import type { Log } from '../../../broker/common/log.ts'
+import type { Sealer } from '../../../broker/identity/seal.ts'
+import { whenDue } from '../../../broker/tasks/tasks.ts'
+import { isGantryError } from '../../../subjects/kit/errors.ts'
+import { maxTextLength } from '../../../subjects/kit/schemas.ts'
+import { shortened } from '../../../subjects/kit/shortened.ts'
+import { unguessable } from '../../../subjects/kit/unguessable.ts'
 import {
   type AlertState,
   type Delivery,

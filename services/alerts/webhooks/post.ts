@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
-import { http } from '../../../broker/http.ts'
-import { files, product } from '../../../subjects/names.ts'
-import { bareHost, InnerAddressError, isInner, outerLookup } from '../../../broker/inner-addresses.ts'
+import { http } from '../../../broker/common/http.ts'
+import { files, product } from '../../../subjects/kit/names.ts'
+import { bareHost, InnerAddressError, isInner, outerLookup } from '../../../broker/common/inner-addresses.ts'
 
 /** A receiver takes a message and works on it later; one that is slower is tried again. */
 const defaultTimeoutMs = 10_000

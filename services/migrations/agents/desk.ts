@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSealedBox } from '../../../broker/sealed-box.ts'
-import { type agentWork, attendMs } from '../../../subjects/agent-work.ts'
-import type { Caller, Handlers, Output } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
-import { add, type Counts, movedOf, noCounts, subtract } from '../engine/run/counts.ts'
-import { makerOf } from '../retries.ts'
-import type { CountListener } from '../worker-book.ts'
-import type { Offers } from './offers.ts'
-import type { Roster } from './roster.ts'
+import { createSealedBox } from '../../../broker/common/sealed-box.ts'
+import { type agentWork, attendMs } from '../../../subjects/migrations/agent-work.ts'
+import type { Caller, Handlers, Output } from '../../../subjects/kit/contract.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
+import { add, type Counts, movedOf, noCounts, subtract } from '../../engine/run/counts.ts'
+import { makerOf } from '../failures/retries.ts'
+import type { CountListener } from '../progress/worker-book.ts'
+import type { Offers } from '../assignments/offers.ts'
+import type { Roster } from '../assignments/roster.ts'
 
 export interface DeskOptions {
   readonly roster: Roster

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { Collection } from '../../../broker/collection.ts'
-import type { NatsConnection } from '../../../broker/connection.ts'
-import type { RecordJournals } from '../../../broker/record-journal.ts'
-import { type agents, movedBy, type Movers } from '../../../subjects/agents.ts'
-import type { Handlers } from '../../../subjects/contract.ts'
-import { GantryError } from '../../../subjects/errors.ts'
-import { maxPageLength } from '../../../subjects/schemas.ts'
-import type { Offers } from './offers.ts'
-import type { Roster } from './roster.ts'
+import { Collection } from '../../../broker/state/collection.ts'
+import type { NatsConnection } from '../../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
+import { type agents, movedBy, type Movers } from '../../../subjects/migrations/agents.ts'
+import type { Handlers } from '../../../subjects/kit/contract.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
+import { maxPageLength } from '../../../subjects/kit/schemas.ts'
+import type { Offers } from '../assignments/offers.ts'
+import type { Roster } from '../assignments/roster.ts'
 
 const Settings = Type.Object({ movedBy }, { additionalProperties: false })
 export type AgentSettings = Collection<typeof Settings>

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/backoff.ts'
-import { brokerError } from '../../../broker/client.ts'
-import { connectWithToken, type NatsConnection, wasNotJudged } from '../../../broker/connection.ts'
-import { keyIdOf } from '../../../broker/token.ts'
-import { GantryError, isGantryError } from '../../../subjects/errors.ts'
+import { backoffMs } from '../../../broker/common/backoff.ts'
+import { brokerError } from '../../../broker/rpc/client.ts'
+import { connectWithToken, type NatsConnection, wasNotJudged } from '../../../broker/rpc/connection.ts'
+import { keyIdOf } from '../../../broker/identity/token.ts'
+import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import { Agent, type AgentOptions } from './agent.ts'
 
 /** A broker far away answers within this time, or is tried again. */

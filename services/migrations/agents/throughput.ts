@@ -1,5 +1,5 @@
-import { add, type Counts, noCounts } from '../engine/run/counts.ts'
-import type { Moved } from '../engine/run/meter.ts'
+import { add, type Counts, noCounts } from '../../engine/run/counts.ts'
+import type { Moved } from '../../engine/run/meter.ts'
 
 /** Sums up what an agent has moved since it came: what is counted, and what is under way. */
 export class MovedSoFar {

@@ -1,7 +1,7 @@
-import { GantryError, isGantryError, type Problem, notAccepted } from '../../../subjects/errors.ts'
-import { maxListLength, type Rule } from '../../../subjects/rules.ts'
-import { pathFromText, textFromPath } from '../../drivers/path-text.ts'
-import { translate } from '../engine/patterns/pattern.ts'
+import { GantryError, isGantryError, type Problem, notAccepted } from '../../../subjects/kit/errors.ts'
+import { maxListLength, type Rule } from '../../../subjects/migrations/model/rules.ts'
+import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
+import { translate } from '../../engine/patterns/pattern.ts'
 
 /** Words that a route of the product has in the place of an id. */
 const reservedIds = new Set(['global', 'userDefined'])

@@ -1,6 +1,11 @@
-import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystem-kinds.ts'
-import { defaultExclusions, restrictions } from '../../../subjects/default-rules.ts'
-import { bytesOf, type Rule, type RuleEffect, type RuleView } from '../../../subjects/rules.ts'
+import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { defaultExclusions, restrictions } from '../../../subjects/rules/default-rules.ts'
+import {
+  bytesOf,
+  type Rule,
+  type RuleEffect,
+  type RuleView,
+} from '../../../subjects/migrations/model/rules.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 const defaults = new Map(

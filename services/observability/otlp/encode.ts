@@ -1,5 +1,5 @@
-import type { FinishedSpan } from '../../../broker/tracing.ts'
-import { histogramBounds, platformSource } from '../../../subjects/metric-model.ts'
+import type { FinishedSpan } from '../../../broker/messages/tracing.ts'
+import { histogramBounds, platformSource } from '../../../subjects/observability/metric-model.ts'
 import type { Series } from '../series.ts'
 
 /** Who says it: of each source a resource of its own. */

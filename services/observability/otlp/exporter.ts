@@ -1,8 +1,8 @@
-import type { Log } from '../../../broker/log.ts'
-import type { OtlpConfig } from '../../../broker/otlp-config.ts'
-import { every, type Task } from '../../../broker/tasks.ts'
-import { type BeginSpan, type FinishedSpan, tracer } from '../../../broker/tracing.ts'
-import { platformSource } from '../../../subjects/metric-model.ts'
+import type { Log } from '../../../broker/common/log.ts'
+import type { OtlpConfig } from '../../../config/otlp.ts'
+import { every, type Task } from '../../../broker/tasks/tasks.ts'
+import { type BeginSpan, type FinishedSpan, tracer } from '../../../broker/messages/tracing.ts'
+import { platformSource } from '../../../subjects/observability/metric-model.ts'
 import type { Series } from '../series.ts'
 import { type About, encodeMetrics, encodeSpans } from './encode.ts'
 

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { assignments } from '../../../subjects/assignments.ts'
+import { assignments } from '../../../subjects/access/assignments.ts'
 import { recordingLog } from '../../support/log.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { algorithms, TestProvider, type TokenShape } from '../../support/provider.ts'

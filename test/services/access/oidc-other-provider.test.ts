@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { assignments } from '../../../subjects/assignments.ts'
+import { assignments } from '../../../subjects/access/assignments.ts'
 import { CookieBrowser } from '../../support/cookie-browser.ts'
 import { confidential, type Habits, startOtherProvider } from '../../support/other-provider.ts'
 import { createHome, startTestPlatform } from '../../support/platform.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { intersection, union } from '../../../services/access/permissions.ts'
-import { coveringRule, uncovered } from '../../../subjects/patterns.ts'
-import { isVisible } from '../../../subjects/visible.ts'
+import { coveringRule, uncovered } from '../../../subjects/kit/patterns.ts'
+import { isVisible } from '../../../subjects/extensions/visible.ts'
 
 const token = fc.constantFrom('a', 'b', '*')
 const pattern = fc

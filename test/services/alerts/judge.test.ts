@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { webhookHostsIn } from '../../../broker/webhook-hosts.ts'
-import { viewer } from '../../../services/access/built-in-roles.ts'
+import { webhookHostsIn } from '../../../config/webhook-hosts.ts'
+import { viewer } from '../../../services/access/roles/built-in-roles.ts'
 import { builtInRules, checkRule } from '../../../services/alerts/built-in-rules.ts'
 import { judge, type Track } from '../../../services/alerts/judge.ts'
-import { isInner } from '../../../broker/inner-addresses.ts'
+import { isInner } from '../../../broker/common/inner-addresses.ts'
 import { post, signatureOf } from '../../../services/alerts/webhooks/post.ts'
-import { alertEvents, alerts } from '../../../subjects/alerts.ts'
-import { fieldsOf } from '../../../subjects/json-schema.ts'
+import { alertEvents, alerts } from '../../../subjects/observability/alerts.ts'
+import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { startReceiver } from '../../support/receiver.ts'
 
 /** Each letter is a second: whether it is so; what comes of it: f for fires, r for resolves. */

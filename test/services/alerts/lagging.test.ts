@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { lagging } from '../../../services/alerts/lagging.ts'
-import type { MigrationState } from '../../../subjects/migration-model.ts'
+import type { MigrationState } from '../../../subjects/migrations/model/model.ts'
 
 const summaries = (
   changeDetection: 'watching' | 'comparing' | 'off',

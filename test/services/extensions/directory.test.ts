@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Attention } from '../../../services/extensions/attention.ts'
 import { Directory } from '../../../services/extensions/directory.ts'
 import type { InstanceRecord } from '../../../services/extensions/record.ts'
-import { heartbeatEveryMs, lostAfterMs } from '../../../subjects/extension-model.ts'
+import { heartbeatEveryMs, lostAfterMs } from '../../../subjects/extensions/model.ts'
 
 const connection = { server: 'a', id: 7, started: '2026-01-31T12:00:00Z' }
 const at = (ms: number) => new Date(ms).toISOString()

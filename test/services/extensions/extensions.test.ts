@@ -1,6 +1,6 @@
 import { headers } from 'nats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keys } from '../../../subjects/keys.ts'
+import { keys } from '../../../subjects/access/keys.ts'
 import { rawRequest } from '../../support/http.ts'
 import { createClient, createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'

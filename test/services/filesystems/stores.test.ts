@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { StoreError } from '../../../services/drivers/index.ts'
 import { Stores } from '../../../services/filesystems/stores.ts'
-import { GantryError } from '../../../subjects/errors.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
 import { silentEndpoint } from '../../support/silent-endpoint.ts'
 import { until } from '../../support/until.ts'
 

@@ -2,7 +2,7 @@ import parse from 'parse-prometheus-text-format'
 import { expect, test } from 'vitest'
 import { prometheusText } from '../../../services/observability/prometheus.ts'
 import { MetricStore } from '../../../services/observability/store.ts'
-import { MetricRegistry } from '../../../subjects/metric-registry.ts'
+import { MetricRegistry } from '../../../subjects/observability/metric-registry.ts'
 
 function textOf(source: string, registry: MetricRegistry): string {
   const store = new MetricStore()

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { query } from '../../../services/observability/query.ts'
 import { MetricStore } from '../../../services/observability/store.ts'
 import { reachMs, tiers } from '../../../services/observability/tiers.ts'
-import { Measurement, metricLimits } from '../../../subjects/metric-model.ts'
-import { matches } from '../../../subjects/validate.ts'
+import { Measurement, metricLimits } from '../../../subjects/observability/metric-model.ts'
+import { matches } from '../../../subjects/kit/validate.ts'
 
 /** A full hour: steps begin where they are easy to read. */
 const start = Date.UTC(2026, 0, 5, 12)

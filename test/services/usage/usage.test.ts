@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Extension } from '../../../sdk/index.ts'
-import { type UsageRecord, usage } from '../../../subjects/usage.ts'
+import { type UsageRecord, usage } from '../../../subjects/observability/usage.ts'
 import { gantry } from '../../cli/support.ts'
 import { createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'

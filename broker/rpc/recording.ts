@@ -1,0 +1,85 @@
+import type { Msg } from '@nats-io/transport-node'
+import type { AuditShape, Caller, Contract } from '../../subjects/kit/contract.ts'
+import type { ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
+import { addressOf, type AddressMarks } from '../messages/client-address.ts'
+import type { Log } from '../common/log.ts'
+
+/** What came of a call that is to be recorded. */
+export interface Outcome {
+  readonly contract: Contract
+  /** undefined: nobody whom we know. */
+  readonly caller: Caller | undefined
+  readonly object: string | undefined
+  /** Address of the client. */
+  readonly from: string | undefined
+  readonly result: 'ok' | ErrorCode
+  readonly requestId: string
+}
+
+/** Where outcomes go. */
+export interface Recorder {
+  /** @throws GantryError STORAGE_FULL when an outcome could not be recorded, so that nothing is done */
+  requireRoom(): void
+  /** Resolves when the outcome is stored. */
+  record(outcome: Outcome): Promise<void>
+}
+
+export interface RecordingOptions {
+  readonly contract: Contract
+  readonly message: Msg
+  readonly requestId: string
+  readonly recorder: Recorder
+  readonly marks: AddressMarks
+  readonly log: Log
+}
+
+/** The record of one request, which is written once. */
+export class Recording {
+  /** Set as soon as they are known. */
+  caller: Caller | undefined
+  #object: string | undefined
+  readonly #options: RecordingOptions
+  #isDone = false
+
+  constructor(options: RecordingOptions) {
+    this.#options = options
+  }
+
+  /** Takes the name of the object from a checked input or output, unless it is known. */
+  name(value: unknown): void {
+    this.#object ??= objectOf(this.#options.contract.audit, value)
+  }
+
+  /** @throws GantryError when the record is not stored: the change must not be reported as done */
+  async succeeded(): Promise<void> {
+    this.#isDone = true
+    await this.#record('ok')
+  }
+
+  async failed({ code }: GantryError): Promise<void> {
+    if (this.#isDone) return
+    const { log, requestId } = this.#options
+    await this.#record(code).catch((err: unknown) =>
+      log.error({ err, requestId }, 'A refusal is not in the audit log yet.'),
+    )
+  }
+
+  #record(result: Outcome['result']): Promise<void> {
+    const { contract, message, requestId, recorder, marks } = this.#options
+    const { subject } = contract
+    return recorder.record({
+      contract,
+      caller: this.caller,
+      object: this.#object,
+      from: addressOf(message, marks, { subject, requestId }),
+      result,
+      requestId,
+    })
+  }
+}
+
+function objectOf(shape: AuditShape | undefined, value: unknown): string | undefined {
+  if (shape?.object === undefined || typeof value !== 'object' || value === null) return undefined
+  const name = (value as Record<string, unknown>)[shape.object]
+  return typeof name === 'string' ? name : undefined
+}

@@ -1,0 +1,86 @@
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import type { Log } from '../common/log.ts'
+import { every, type Task } from '../tasks/tasks.ts'
+
+/** Of more that was written since the last look, the rest is passed over: a flood must not keep the platform busy. */
+const maxLookBytes = 2 ** 20
+/** A line is longer than this only when it is none. */
+const maxLineBytes = 64 * 2 ** 10
+
+/**
+ * Reads the lines that a program adds to its log file from now on, also when it begins another file of the same name.
+ * @param onLine hears of each line, without its end
+ */
+export class LogTail {
+  readonly #path: string
+  readonly #onLine: (line: string) => void
+  readonly #log: Log
+  #file: FileHandle | undefined
+  #offset = 0
+  #rest = ''
+  #looking: Promise<void> = Promise.resolve()
+  readonly #task: Task
+
+  private constructor(path: string, onLine: (line: string) => void, log: Log) {
+    this.#path = path
+    this.#onLine = onLine
+    this.#log = log
+    this.#task = every('broker.log', () => this.look())
+  }
+
+  static async open(path: string, onLine: (line: string) => void, log: Log): Promise<LogTail> {
+    const tail = new LogTail(path, onLine, log)
+    tail.#file = await open(path)
+    tail.#offset = (await tail.#file.stat()).size
+    return tail
+  }
+
+  /** Resolves when all that was written before has been read. */
+  look(): Promise<void> {
+    this.#looking = this.#looking.then(() =>
+      this.#read().catch((err: unknown) =>
+        this.#log.warn({ err, path: this.#path }, 'The log of nats-server cannot be read; trying on.'),
+      ),
+    )
+    return this.#looking
+  }
+
+  async stop(): Promise<void> {
+    this.#task.stop()
+    await this.look()
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  async #read(): Promise<void> {
+    if (this.#file === undefined) return
+    await this.#readOn(this.#file)
+    if ((await stat(this.#path)).ino === (await this.#file.stat()).ino) return
+    // The last lines of the file before came while we looked.
+    await this.#readOn(this.#file)
+    await this.#file.close()
+    this.#file = await open(this.#path)
+    this.#offset = 0
+    this.#rest = ''
+    await this.#readOn(this.#file)
+  }
+
+  async #readOn(file: FileHandle): Promise<void> {
+    const { size } = await file.stat()
+    const missed = size - this.#offset - maxLookBytes
+    if (missed > 0) {
+      this.#log.warn(
+        { bytes: missed },
+        'The log of nats-server grows too fast; a part of it is not looked at.',
+      )
+      this.#offset += missed
+      this.#rest = ''
+    }
+    const buffer = Buffer.alloc(Math.max(0, size - this.#offset))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, this.#offset)
+    this.#offset += bytesRead
+    const lines = (this.#rest + buffer.toString('utf8', 0, bytesRead)).split('\n')
+    this.#rest = (lines.pop() ?? '').slice(-maxLineBytes)
+    for (const line of lines) this.#onLine(line)
+  }
+}

@@ -1,0 +1,229 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ConfigError } from '../../config/config-error.ts'
+import { readTextFile, writeSecretFile } from '../common/files.ts'
+import type { Identity } from '../identity/identity.ts'
+import { loopback } from '../../subjects/kit/names.ts'
+import type { Log } from '../common/log.ts'
+import type { MessagingConfig } from '../../config/messaging.ts'
+import { awaitPredecessor, readPid } from './predecessor.ts'
+import { hostAndPort, serverConfig, serverName } from './configuration.ts'
+
+/** Where native clients on this host reach the broker. */
+export const brokerUrl = ({ host, port }: Pick<MessagingConfig, 'host' | 'port'>): string =>
+  `nats://${hostAndPort(host, port)}`
+
+/** The server is ready 15 ms after its start; recovering large streams takes seconds. */
+const startTimeoutMs = 30_000
+/** The server stops in order within a second; after this it is killed, which loses nothing that was acknowledged. */
+const stopTimeoutMs = 10_000
+/** The server greets each client at once. */
+const greetingTimeoutMs = 1_000
+const readyPollMs = 5
+/**
+ * What the server may use besides its memory streams before Go collects garbage more often than it does by itself. Left
+ * alone, it keeps twice what is in use, and a flood that it holds for a moment stays on the machine.
+ */
+const workingBytes = 256 * 2 ** 20
+/** Between restarts of a server that dies, so that a broken one does not burn a core. */
+const restartDelayMs = 200
+
+/**
+ * Runs the server and watches standard input: when the platform dies, even by kill -9, the pipe closes and the server
+ * is stopped. `read` is a builtin, so nothing is left over when the server ends first.
+ */
+const watchdog =
+  'exec 3<&0; "$@" & pid=$!; (read _ <&3; kill -TERM $pid) & guard=$!; wait $pid; code=$?; kill $guard 2>/dev/null; exit $code'
+
+export interface BrokerServer {
+  readonly tcpUrl: string
+  readonly websocketUrl: string
+  /** Path of nats-server's own log. */
+  readonly logFile: string
+  /** Process id of nats-server itself, which changes when it was restarted. */
+  pid(): number | undefined
+  /**
+   * The platform is stopping, and still needs it: should it end now, by a signal that was for all processes at once, it is
+   * not started again, and `onEnd` is called.
+   */
+  expectEnd(onEnd: () => void): void
+  stop(): Promise<void>
+}
+
+export interface BrokerOptions {
+  /** Path of nats-server. */
+  readonly binary: string
+  /** Folder for the generated configuration, log and pid file. */
+  readonly runDir: string
+  readonly identity: Identity
+  readonly messaging: MessagingConfig
+  readonly log: Log
+}
+
+/**
+ * Starts nats-server as a child process and keeps it running until `stop`.
+ * @throws ConfigError when a port is taken or the server does not start, with its own last words.
+ */
+export async function startBroker(options: BrokerOptions): Promise<BrokerServer> {
+  const { runDir, messaging, log } = options
+  requireProgram(options.binary)
+  mkdirSync(runDir, { recursive: true, mode: 0o700 })
+  const pidFile = join(runDir, 'nats-server.pid')
+  const ownerFile = join(runDir, 'owner.pid')
+  const configFile = join(runDir, 'nats-server.conf')
+  const logFile = join(runDir, 'nats-server.log')
+  await awaitPredecessor({ pidFile, ownerFile, configFile }, { log, patienceMs: stopTimeoutMs })
+  writeFileSync(ownerFile, `${process.pid}\n`)
+  const port = await requirePort('port', messaging.host, messaging.port)
+  const websocketPort = await requirePort('websocket_port', messaging.host, messaging.websocketPort)
+  writeSecretFile(configFile, await serverConfig(options, { port, websocketPort, pidFile, logFile }))
+  writeFileSync(logFile, '', { flag: 'a', mode: 0o600 })
+  chmodSync(logFile, 0o600)
+  const host = connectableHost(messaging.host)
+
+  let started = false
+  let stopping = false
+  let ended = false
+  let whenEnded: (() => void) | undefined
+  let child: ChildProcess
+  const run = async (): Promise<void> => {
+    child = spawn('/bin/sh', ['-c', watchdog, 'sh', options.binary, '-c', configFile], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env: { GOMEMLIMIT: String(messaging.maxMemBytes + workingBytes), ...process.env },
+      // Its own group: Ctrl-C in a terminal reaches us alone, and we stop the server last.
+      detached: true,
+    })
+    child.once('error', (err) => log.error({ err }, 'nats-server cannot be started.'))
+    child.once('exit', (code, signal) => {
+      // The first start is reported to whoever asked for it, and not repeated.
+      if (stopping || !started) return
+      ended = true
+      whenEnded?.()
+      setTimeout(() => void restart({ code, signal }), restartDelayMs)
+    })
+    await ready(child, { host, port, name: serverName(options.identity), logFile })
+  }
+  const restart = async (end: { code: number | null; signal: NodeJS.Signals | null }): Promise<void> => {
+    if (stopping || whenEnded !== undefined) return
+    log.error({ ...end, logFile }, 'nats-server ended; starting it again.')
+    try {
+      ended = false
+      await run()
+      log.info({}, 'nats-server is back.')
+    } catch (error) {
+      log.error({ err: error }, 'nats-server does not start again; trying on.')
+    }
+  }
+  const stop = async (): Promise<void> => {
+    stopping = true
+    await stopChild(child, pidFile)
+  }
+  try {
+    await run()
+    started = true
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    tcpUrl: brokerUrl({ host, port }),
+    websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
+    logFile,
+    pid: () => readPid(pidFile),
+    expectEnd: (onEnd) => {
+      whenEnded = onEnd
+      if (ended) onEnd()
+    },
+    stop,
+  }
+}
+
+/** Where clients on this machine reach a server that listens on all addresses. */
+const connectableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? loopback : host)
+
+function requireProgram(binary: string): void {
+  try {
+    accessSync(binary, constants.X_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ConfigError(`nats-server cannot be run from ${binary} (${code})`, { cause })
+  }
+}
+
+async function stopChild(child: ChildProcess, pidFile: string): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.stdin?.end()
+  const timer = setTimeout(() => {
+    const pid = readPid(pidFile)
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  }, stopTimeoutMs)
+  await exited
+  clearTimeout(timer)
+}
+
+/** The address, not the port, is the fault. */
+const addressCodes = new Set<string | undefined>(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
+
+/** The port itself, or a free one for 0. @throws ConfigError when it is taken. */
+async function requirePort(field: string, host: string, port: number): Promise<number> {
+  const probe = createServer()
+  try {
+    probe.listen(port, host)
+    await once(probe, 'listening')
+    const address = probe.address()
+    return typeof address === 'object' && address !== null ? address.port : port
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const fix =
+      code === 'EADDRINUSE'
+        ? `is taken by another program: stop what uses it, or change "${field}"`
+        : `cannot be used (${code}): change "${addressCodes.has(code) ? 'host' : field}"`
+    throw new ConfigError(`messaging.config: port ${port} on ${host} ${fix}`, { cause })
+  } finally {
+    probe.close()
+  }
+}
+
+interface Expected {
+  host: string
+  port: number
+  /** The server's own name, as it introduces itself. */
+  name: string
+  logFile: string
+}
+
+/** Resolves when the server serves. @throws ConfigError with its last words when it ends, or takes too long */
+async function ready(child: ChildProcess, { host, port, name, logFile }: Expected): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      const lastWords = (readTextFile(logFile) ?? '').trimEnd().split('\n').slice(-3).join(' | ')
+      throw new ConfigError(`nats-server did not start (log: ${logFile}): ${lastWords}`)
+    }
+    if (await greets(host, port, name)) return
+    await delay(readyPollMs)
+  }
+}
+
+/** Whether our server is there: it greets each client. Another program may have taken the port, and may be silent. */
+async function greets(host: string, port: number, name: string): Promise<boolean> {
+  const socket = connect(port, host).setTimeout(greetingTimeoutMs)
+  socket.once('timeout', () => socket.destroy())
+  try {
+    let greeting = ''
+    for await (const chunk of socket) {
+      greeting += String(chunk)
+      if (greeting.includes('\n')) break
+    }
+    return greeting.includes(JSON.stringify(name))
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}

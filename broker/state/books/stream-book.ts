@@ -1,0 +1,286 @@
+import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readTextFile } from '../../common/files.ts'
+import { fileStorage, isApiError, isTransient, jetStreamCodes } from '../jetstream.ts'
+import type { Log } from '../../common/log.ts'
+import { streamName as queueStream } from '../../queue/work.ts'
+import { onReconnect } from '../../common/reconnects.ts'
+import { checksum, checksumLength, journalFolder, type RecordJournals } from './record-journal.ts'
+import type { Found } from './record-losses.ts'
+import { type SeenStream, seenStream, streamLoss } from './stream-comparison.ts'
+import { every, type Task } from '../../tasks/tasks.ts'
+
+const fileName = 'streams'
+const fileMode = 0o600
+/** Removals that take effect later are counted by the hour. */
+const hourMs = 3_600_000
+/** What was due while no broker ran, a broker removes within seconds of its start, and not before it answers. */
+const afterStartMs = 600_000
+
+/** nats-server reads so much within half a second. Larger streams are believed to have what their index says. */
+const maxReadBytes = 64 * 2 ** 20
+
+/** What the platform removes from a stream by itself, announced before it does so. */
+interface Removal {
+  readonly stream: string
+  /** Messages, at most; undefined for the whole stream. */
+  readonly messages: number | undefined
+  /** Until when they may go, in milliseconds since 1970; undefined: when the work is done. */
+  readonly untilMs?: number | undefined
+}
+
+interface Announced extends Removal {
+  isDone: boolean
+}
+
+/** What the first line of the file has. */
+interface State {
+  readonly streams: Readonly<Record<string, SeenStream>>
+  readonly wasStopped: boolean
+}
+
+interface BookOptions {
+  readonly journals: RecordJournals
+  readonly home: string
+  readonly log: Log
+}
+
+/** By connection, so that whoever removes messages over it need not be given the book. */
+const books = new WeakMap<NatsConnection, StreamBook>()
+
+/**
+ * Removes messages from a stream, or all of it, and says so before, so that they are not taken for lost.
+ * @param removal `laterMs`: they go within this time after the work
+ */
+export async function removing<T>(
+  connection: NatsConnection,
+  { laterMs, ...removal }: Pick<Removal, 'stream' | 'messages'> & { readonly laterMs?: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  const untilMs = laterMs === undefined ? undefined : Date.now() + laterMs
+  const done = books.get(connection)?.announce({ ...removal, untilMs })
+  try {
+    return await work()
+  } finally {
+    done?.()
+  }
+}
+
+/**
+ * What each stream had stored when it was looked at last, in a file beside the broker's store. nats-server drops damaged
+ * messages without a word; compared with this, a stream shows what it has lost. Work queues have a proof of their own.
+ *
+ * The first line of the file is the state of all streams, which is written anew at each look; each other line is a removal
+ * that was announced since.
+ */
+export class StreamBook {
+  readonly #connection: NatsConnection
+  readonly #options: BookOptions
+  readonly #path: string
+  readonly #announced = new Set<Announced>()
+  #seen: ReadonlyMap<string, SeenStream> = new Map()
+  /** Whether nothing was changed since the last look. */
+  #wasStopped = false
+  #looking: Promise<void> = Promise.resolve()
+  #task: Task | undefined
+  #forget: (() => void) | undefined
+
+  /**
+   * Before nats-server starts: takes away the indexes of streams that it can make anew. With an index it believes that all
+   * messages are intact until it reads one, and may even fail to start on a damaged one; without, it looks at each.
+   */
+  static dropIndexes(home: string, storeDir: string): void {
+    const [first] = linesOf(join(home, journalFolder, fileName)) ?? []
+    if (first === undefined) return
+    const { streams } = first as State
+    const store = join(storeDir, 'jetstream')
+    const accounts = existsSync(store) ? readdirSync(store) : []
+    for (const [name, { isPlain, bytes }] of Object.entries(streams))
+      if (isPlain && bytes <= maxReadBytes)
+        for (const account of accounts)
+          rmSync(join(store, account, 'streams', name, 'msgs', 'index.db'), { force: true })
+  }
+
+  private constructor(connection: NatsConnection, options: BookOptions) {
+    this.#connection = connection
+    this.#options = options
+    this.#path = join(options.home, journalFolder, fileName)
+  }
+
+  /**
+   * Compares the streams with what the last run has seen, before anybody writes to them, and from then on regularly.
+   * Buckets with a journal are compared with that when they are opened, and only later with the book.
+   */
+  static async open(connection: NatsConnection, options: BookOptions): Promise<StreamBook> {
+    const book = new StreamBook(connection, options)
+    book.#load()
+    await book.#tryLook((stream) => !options.journals.has(storeOf(stream)))
+    books.set(connection, book)
+    book.#task = every('platform.streams', () => book.look())
+    // A broker that was killed may have lost messages; what comes next must not hide that.
+    book.#forget = onReconnect(connection, () => {
+      book.look().catch((err: unknown) => options.log.error({ err }, 'The streams could not be compared.'))
+    })
+    return book
+  }
+
+  /** Compares all streams with what they had, and remembers what they have now. */
+  look(): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#tryLook(() => true))
+    const looked = this.#looking
+    this.#looking = looked.catch(() => undefined)
+    return looked
+  }
+
+  /** Remembers what there is at the end of a run. */
+  async close(): Promise<void> {
+    this.#task?.stop()
+    this.#forget?.()
+    if (!this.#connection.isClosed()) {
+      await this.look()
+      this.#save(true)
+    }
+    books.delete(this.#connection)
+  }
+
+  /** Notes that messages will be removed; returns what says that they are. */
+  announce(removal: Removal): () => void {
+    const { stream, messages, untilMs } = removal
+    const same = untilMs === undefined ? undefined : this.#announcedInHour(stream, untilMs)
+    if (same !== undefined) this.#announced.delete(same)
+    const announced: Announced = {
+      stream,
+      messages: messages === undefined ? undefined : messages + (same?.messages ?? 0),
+      untilMs,
+      isDone: false,
+    }
+    this.#announced.add(announced)
+    try {
+      appendFileSync(this.#path, line(removal), { mode: fileMode })
+    } catch (err) {
+      this.#options.log.debug({ err, path: this.#path }, 'A removal could not be noted.')
+    }
+    return () => void (announced.isDone = true)
+  }
+
+  #announcedInHour(stream: string, untilMs: number): Announced | undefined {
+    const hour = Math.floor(untilMs / hourMs)
+    return this.#announced
+      .values()
+      .find(
+        (one) =>
+          one.stream === stream && one.untilMs !== undefined && Math.floor(one.untilMs / hourMs) === hour,
+      )
+  }
+
+  /** What a broker that is away cannot say, the next look finds. */
+  async #tryLook(isMeant: (stream: string) => boolean): Promise<void> {
+    try {
+      await this.#look(isMeant)
+    } catch (err) {
+      if (!isTransient(err) && !this.#connection.isClosed()) throw err
+      this.#options.log.debug({ err }, 'The streams could not be compared.')
+    }
+  }
+
+  async #look(isMeant: (stream: string) => boolean): Promise<void> {
+    const nowMs = Date.now()
+    const over = [...this.#announced].filter((one) => one.isDone && (one.untilMs ?? 0) < nowMs)
+    const streams = await this.#streams()
+    const removals = Map.groupBy(this.#announced, ({ stream }) => stream)
+    const found: Found[] = []
+    for (const [name, before] of this.#seen) {
+      const own = removals.get(name) ?? []
+      if (!isMeant(name) || own.some(({ messages }) => messages === undefined)) continue
+      const now = streams.get(name) ?? (await this.#stream(name))
+      const removed = own.reduce((sum, { messages = 0 }) => sum + messages, 0)
+      const loss = streamLoss(before, now, { removed, nowMs, wasStopped: this.#wasStopped })
+      if (loss !== undefined) found.push({ store: storeOf(name), ...loss })
+    }
+    // Written down before what there is now becomes what there was.
+    this.#options.journals.losses.addOfStreams(found)
+    for (const one of over) this.#announced.delete(one)
+    this.#seen = new Map(
+      Array.from(streams, ([name, info]) => [name, seenStream(info, nowMs, this.#seen.get(name))]),
+    )
+    this.#wasStopped = false
+    this.#save(false)
+  }
+
+  /** All streams on the disk, but work queues. */
+  async #streams(): Promise<Map<string, StreamInfo>> {
+    const manager = await jetstreamManager(this.#connection, { checkAPI: false })
+    const streams = new Map<string, StreamInfo>()
+    for await (const info of manager.streams.list()) {
+      const { name, storage } = info.config
+      if (storage === fileStorage && !name.startsWith(queueStream(''))) streams.set(name, info)
+    }
+    return streams
+  }
+
+  /** One that was not among all: the list comes in pages, between which others may come and go. */
+  async #stream(name: string): Promise<StreamInfo | undefined> {
+    const manager = await jetstreamManager(this.#connection, { checkAPI: false })
+    try {
+      return await manager.streams.info(name)
+    } catch (error) {
+      if (isApiError(error, jetStreamCodes.streamNotFound, jetStreamCodes.streamOffline)) return undefined
+      throw error
+    }
+  }
+
+  #save(wasStopped: boolean): void {
+    const { log } = this.#options
+    const removals = Array.from(this.#announced, ({ stream, messages, untilMs }) =>
+      line({ stream, messages, untilMs }),
+    )
+    const state: State = { streams: Object.fromEntries(this.#seen), wasStopped }
+    try {
+      writeFileSync(`${this.#path}.new`, [line(state), ...removals].join(''), { mode: fileMode })
+      renameSync(`${this.#path}.new`, this.#path)
+    } catch (err) {
+      log.error({ err, path: this.#path }, 'What the broker’s streams have stored cannot be written down.')
+    }
+  }
+
+  #load(): void {
+    const lines = linesOf(this.#path)
+    if (lines === undefined) return
+    const [first, ...others] = lines
+    if (first === undefined) {
+      this.#options.journals.losses.add([{ store: fileName, kind: 'BOOK_DAMAGED' }])
+      return
+    }
+    const { streams, wasStopped } = first as State
+    this.#seen = new Map(Object.entries(streams))
+    this.#wasStopped = wasStopped
+    const leastMs = Date.now() + afterStartMs
+    for (const other of others) {
+      if (other === undefined) continue
+      const removal = other as Removal
+      const later = removal.untilMs === undefined ? {} : { untilMs: Math.max(removal.untilMs, leastMs) }
+      // Whoever announced it has ended: it is done, or nobody will do it.
+      this.#announced.add({ ...removal, ...later, isDone: true })
+    }
+  }
+}
+
+/** A bucket is called what its records call it. */
+const storeOf = (stream: string): string => stream.replace(/^KV_/, '')
+
+function line(value: object): string {
+  const content = JSON.stringify(value)
+  return `${checksum(content)} ${content}\n`
+}
+
+/** Undefined for a file that is not there. */
+const linesOf = (path: string): (object | undefined)[] | undefined =>
+  readTextFile(path)?.split('\n').slice(0, -1).map(parsedLine)
+
+/** Undefined for a damaged line. */
+function parsedLine(text: string): object | undefined {
+  const content = text.slice(checksumLength + 1)
+  return text.slice(0, checksumLength) === checksum(content) ? (JSON.parse(content) as object) : undefined
+}

@@ -1,0 +1,187 @@
+import type { TaskOwner } from '../../subjects/platform/platform.ts'
+
+interface TaskDeclaration {
+  /** Which processes run it when several nodes share the work. */
+  readonly owner: TaskOwner
+  /** For people, in `gantry platform tasks`. */
+  readonly summary: string
+  /** Milliseconds between two runs; undefined where the task itself says when it is due, or whoever starts it. */
+  readonly everyMs?: number
+}
+
+/**
+ * Everything that this program does by itself, periodically or in the background. Nothing else sets a repeating timer
+ * (`test/tidy.test.ts`).
+ */
+export const taskList = {
+  'access.bootstrap-warning': {
+    owner: 'one-node',
+    summary: 'Warns that everybody who signs in is an administrator',
+    // Often enough to be seen in a log of today, not so often that it is filtered out.
+    everyMs: 3_600_000,
+  },
+  'access.ended-sessions': {
+    owner: 'one-node',
+    summary: 'Deletes sessions that ended more than a day ago',
+    everyMs: 3_600_000,
+  },
+  'access.refusals': { owner: 'every-node', summary: 'Records refused connections and denied subjects' },
+  'agents.silent': {
+    owner: 'one-node',
+    summary: 'Drops agents that have stopped responding',
+    everyMs: 1_000,
+  },
+  'agents.waiting': {
+    owner: 'one-node',
+    summary: 'Logs migrations that wait for an agent',
+    everyMs: 60_000,
+  },
+  // As often as metrics are collected; whoever asks for alerts has the rules evaluated as well.
+  'alerts.rules': { owner: 'one-node', summary: 'Evaluates all alert rules', everyMs: 10_000 },
+  'alerts.webhooks': { owner: 'one-node', summary: 'Sends the messages to webhooks that are due' },
+  // Time tables change by the minute; a second late is not noticed.
+  'bandwidth.timetable': {
+    owner: 'one-node',
+    summary: 'Applies the bandwidth limits of the time of day',
+    everyMs: 1_000,
+  },
+  // A key that is denied is seen soon enough for a person who watches.
+  'broker.log': {
+    owner: 'per-host',
+    summary: 'Reads permission violations from the log of nats-server',
+    everyMs: 500,
+  },
+  // A flood brings some hundred MB in such a time; looking takes the server and us half a millisecond.
+  'broker.pending': {
+    owner: 'per-host',
+    summary: 'Looks at what nats-server holds for connections that do not read, and closes the largest',
+    everyMs: 250,
+  },
+  'platform.lease': { owner: 'one-node', summary: 'Renews the lease of the only platform on the store' },
+  'platform.lease-check': {
+    owner: 'one-node',
+    summary: 'Ends this process when its lease is over, for example after a pause',
+  },
+  // One request. What a stream got after the last look is not missed when it is lost.
+  'platform.streams': {
+    owner: 'one-node',
+    summary: 'Compares what each stream has stored with what it had',
+    everyMs: 5_000,
+  },
+  'platform.store-claim': {
+    owner: 'per-host',
+    summary: 'Renews the file that says which process uses the store',
+  },
+  // Callers are refused within 2 s of the broker's silence.
+  'edge.broker-pulse': {
+    owner: 'every-node',
+    summary: 'Checks that the broker answers the HTTP servers',
+    everyMs: 500,
+  },
+  'edge.idle-connections': {
+    owner: 'every-node',
+    summary: 'Closes idle broker connections of HTTP callers',
+  },
+  'extensions.logs': { owner: 'every-node', summary: 'Stores log entries of extensions' },
+  // Silence is noticed within this time of its end.
+  'extensions.silent': {
+    owner: 'one-node',
+    summary: 'Removes extensions that have stopped sending heartbeats',
+    everyMs: 1_000,
+  },
+  // A change that was missed while the broker was away is found by this.
+  'extensions.storage-watches': {
+    owner: 'every-node',
+    summary: 'Looks again for changes that a storage watch waits for',
+    everyMs: 5_000,
+  },
+  'migrations.comparisons': {
+    owner: 'per-migration',
+    summary: 'Compares source and target of live migrations whose source reports no changes',
+  },
+  'migrations.conditions': {
+    owner: 'one-node',
+    summary: 'Finds out what keeps migrations from moving',
+    everyMs: 1_000,
+  },
+  // All records are read for it.
+  'migrations.count': {
+    owner: 'one-node',
+    summary: 'Counts migrations by state for the metrics',
+    everyMs: 60_000,
+  },
+  'migrations.failure-events': {
+    owner: 'one-node',
+    summary: 'Publishes changes of the lists of failures',
+    everyMs: 1_000,
+  },
+  // As often as metrics are collected: nothing is read for this one.
+  'migrations.lag': {
+    owner: 'one-node',
+    summary: 'Measures the lag of live migrations for the metrics',
+    everyMs: 10_000,
+  },
+  'migrations.progress-events': {
+    owner: 'one-node',
+    summary: 'Publishes the figures of migrations that have moved',
+    everyMs: 1_000,
+  },
+  'migrations.rescans': {
+    owner: 'per-migration',
+    summary: 'Compares everything in case a change was not reported',
+    everyMs: 3_600_000,
+  },
+  'migrations.roots': {
+    owner: 'per-migration',
+    summary: 'Checks that source and target are still the same folders',
+    everyMs: 1_000,
+  },
+  'migrations.schedule': { owner: 'one-node', summary: 'Starts migrations whose turn or time has come' },
+  'migrations.under-way': {
+    owner: 'every-node',
+    summary: 'Shares what is being copied, and notices steps of the clock',
+    everyMs: 1_000,
+  },
+  // As often as the finest figures are kept (`tiers.ts`).
+  'observability.collect': { owner: 'every-node', summary: 'Collects metrics' },
+  'observability.keep': { owner: 'one-node', summary: 'Stores metrics', everyMs: 60_000 },
+  'otlp.metrics': {
+    owner: 'every-node',
+    summary: 'Sends metrics to the OpenTelemetry collector',
+    everyMs: 30_000,
+  },
+  'otlp.spans': {
+    owner: 'every-node',
+    summary: 'Sends spans to the OpenTelemetry collector',
+    everyMs: 2_000,
+  },
+  // A pull request that the broker lost is noticed; see `lostAfterMs`.
+  'queues.requests': {
+    owner: 'per-migration',
+    summary: 'Asks again for work where the broker has lost the request',
+    everyMs: 5_000,
+  },
+  // A third of `ackWaitMs`, so that two may be lost.
+  'queues.work-in-progress': {
+    owner: 'per-migration',
+    summary: 'Keeps items that are being worked on from being handed out again',
+    everyMs: 10_000,
+  },
+  'removals.guards': {
+    owner: 'one-node',
+    summary: 'Moves on the hour in which a guarded live migration may remove so much',
+    everyMs: 60_000,
+  },
+  // Everything moved is in one document; a process that is killed loses what it counted since it was written.
+  'stats.keep': { owner: 'one-node', summary: 'Stores statistics of migrations', everyMs: 60_000 },
+} as const satisfies Record<string, TaskDeclaration>
+
+export type TaskName = keyof typeof taskList
+
+/** What the list says of a task. */
+export const declarationOf = (name: TaskName): TaskDeclaration => taskList[name]
+
+/** Tasks that run in equal periods, whoever starts them. */
+export type PeriodicTaskName = {
+  [Name in TaskName]: (typeof taskList)[Name] extends { readonly everyMs: number } ? Name : never
+}[TaskName]

@@ -1,0 +1,75 @@
+import type { Contract, Input } from '../../subjects/kit/contract.ts'
+import { contentsOf, type Part, partField } from '../../subjects/kit/download.ts'
+import { product } from '../../subjects/kit/names.ts'
+import type { RunContract } from './contract-command.ts'
+import { type Context, type Globals, withSession } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { withFlags } from '../failure.ts'
+import { confirm } from '../confirm.ts'
+import { present } from '../output/present.ts'
+import type { Session } from '../sign-in/session.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { inputOf } from '../output/values.ts'
+
+/** Asks, on the caller's connection. */
+type Ask = (session: Session, contract: Contract, input: Input<Contract>) => Promise<unknown>
+
+/** Reads the input, calls the capability with the caller's token, and shows the reply. */
+export const callContract =
+  (context: Context, ask: Ask = askAll): RunContract =>
+  async (contract, shape, given, command) => {
+    const globals = command.optsWithGlobals<Globals & { yes?: true }>()
+    const input = await inputOf(contract, shape, given, context)
+    try {
+      if (contract.download !== undefined) {
+        await withSession(context, globals, (session) => download(context.terminal, session, contract, input))
+        return
+      }
+      const reply = await withSession(context, globals, async (session) => {
+        if (isAboutOwnKey(contract, input, session))
+          await confirm(context, ownKeyWarning, globals.yes === true)
+        return ask(session, contract, input)
+      })
+      present(context.terminal, contract, reply, { json: globals.json === true, input })
+      if (isFailure(contract, reply)) context.exitCode = exitCodes.failed.status
+    } catch (error) {
+      throw withFlags(error, shape)
+    }
+  }
+
+const ownKeyWarning = `This is the key that you are using: afterwards it can do less, or nothing, and cannot undo it. "${product} credential recover" restores only the operator key of a configuration folder.`
+
+/** Whether the key that asks would take something from itself. */
+function isAboutOwnKey({ cli }: Contract, input: Input<Contract>, { keyId }: Session): boolean {
+  const { confirmOwn } = cli ?? {}
+  const fields = input as Readonly<Record<string, unknown>>
+  if (confirmOwn === undefined || fields[confirmOwn.key] !== keyId) return false
+  return confirmOwn.with === undefined || fields[confirmOwn.with] !== undefined
+}
+
+/** Whether the reply itself says that something is wrong. */
+const isFailure = ({ cli }: Contract, reply: unknown): boolean =>
+  cli?.failed !== undefined &&
+  (reply as Readonly<Record<string, unknown>>)[cli.failed.field] === cli.failed.is
+
+/** The reply, once it is the last word. */
+async function askAll(session: Session, contract: Contract, input: Input<Contract>): Promise<unknown> {
+  const reply = await session.call(contract, input)
+  const { again } = contract.cli ?? {}
+  const known = reply as Readonly<Record<string, unknown>>
+  if (again === undefined || known[again.while.field] !== again.while.is) return reply
+  return askAll(session, contract, Object.assign({}, input, { [again.field]: known[again.field] }))
+}
+
+/** Writes the whole text as it is, whatever form replies are asked for in. */
+async function download(
+  terminal: Terminal,
+  session: Session,
+  contract: Contract,
+  input: Input<Contract>,
+): Promise<void> {
+  const ask = async (more: object) =>
+    // The contract says that its replies are parts.
+    (await session.call(contract, Object.assign({}, input, more))) as Part
+  for await (const text of contentsOf(await ask({}), (from) => ask({ [partField]: from }))) terminal.out(text)
+}

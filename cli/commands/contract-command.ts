@@ -1,0 +1,84 @@
+import { Argument, type Command, Option } from 'commander'
+import type { FieldText } from '../../subjects/kit/coerce.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { valueText } from '../output/format.ts'
+import { examplesText, exampleOf, explanation, placeholder, usageOf } from '../help.ts'
+import { type Field, type Shape, shapeOf } from '../output/shape.ts'
+import { printableLines } from '../output/terminal.ts'
+
+/** The flag of commands that ask for confirmation; see `confirmOwn` of a contract. */
+export const yesFlag = 'yes'
+
+/** Switches something on, or off as `--no-…`. */
+export class Switch extends Option {}
+
+/** What is done with a command line that a contract's command has read. */
+export type RunContract = (
+  contract: Contract,
+  shape: Shape,
+  given: ReadonlyMap<Field, FieldText>,
+  command: Command,
+) => Promise<void>
+
+/** Adds the command of a contract, `<resource> <verb>`, below that of its resource. */
+export function addContractCommand(parent: Command, contract: Contract, run: RunContract): Command {
+  const shape = shapeOf(contract)
+  const command = parent
+    .command(contract.verb)
+    .summary(contract.summary)
+    .description(descriptionOf(contract))
+    .usage(usageOf(shape))
+    .addHelpText('after', examplesText([exampleOf(contract, shape)]))
+  for (const field of shape.args) command.addArgument(argumentOf(field))
+  const options = new Map(shape.flags.map((field) => [field, optionOf(field)]))
+  for (const [field, option] of options) {
+    command.addOption(option)
+    // Not in the help: the term of the other one says it.
+    if (field.kind === 'boolean') command.addOption(new Option(`--no-${field.flag}`).hideHelp())
+  }
+  if (contract.cli?.confirmOwn !== undefined) command.option(`--${yesFlag}`, 'do not ask for confirmation')
+  return command.action(async () => {
+    const given = new Map<Field, FieldText>()
+    for (const [index, field] of shape.args.entries()) keep(given, field, command.args[index])
+    for (const [field, option] of options) keep(given, field, command.getOptionValue(option.attributeName()))
+    await run(contract, shape, given, command)
+  })
+}
+
+function descriptionOf({ summary, description, cli }: Contract): string {
+  const { failed } = cli ?? {}
+  return [
+    `${summary}.`,
+    ...(description === undefined ? [] : [printableLines(description)]),
+    ...(failed === undefined
+      ? []
+      : [
+          `The exit code is ${exitCodes.failed.status} when ${failed.field} is ${valueText(failed.is, failed.field)}.`,
+        ]),
+  ].join('\n')
+}
+
+function keep(given: Map<Field, FieldText>, field: Field, value: unknown): void {
+  if (typeof value === 'string') given.set(field, value)
+  else if (typeof value === 'boolean') given.set(field, String(value))
+  else if (Array.isArray(value)) given.set(field, value.map(String))
+}
+
+function argumentOf(field: Field): Argument {
+  const { flag, required, choices } = field
+  const argument = new Argument(required ? `<${flag}>` : `[${flag}]`, field.schema.description ?? '')
+  return choices === undefined ? argument : argument.choices(choices)
+}
+
+function optionOf(field: Field): Option {
+  const { flag, kind, choices } = field
+  if (kind === 'boolean') return new Switch(`--${flag}`, explanation(field))
+  const option = new Option(`--${flag} <${placeholder(field)}>`, explanation(field))
+  if (kind === 'list' || kind === 'record') {
+    option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
+  } else if (choices !== undefined) {
+    option.choices(choices)
+  }
+  return option
+}

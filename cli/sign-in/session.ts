@@ -1,0 +1,84 @@
+import { isFact } from '../../broker/state/events.ts'
+import { brokerError, call } from '../../broker/rpc/client.ts'
+import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
+import { callEndpoint } from '../../broker/rpc/endpoint-call.ts'
+import { parseToken } from '../../broker/identity/token.ts'
+import type { Contract, Input, Output } from '../../subjects/kit/contract.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+import { isUnreachable } from '../exit-codes.ts'
+import type { FoundToken } from './token.ts'
+
+/** A connection to the platform with somebody's token. */
+export interface Session {
+  /** The key of the token. */
+  readonly keyId: string
+  /** @throws GantryError */
+  call<C extends Contract>(contract: C, input: Input<C>): Promise<Output<C>>
+  /** Calls an endpoint of an extension. @throws GantryError */
+  callEndpoint(contract: Contract, input: unknown): Promise<unknown>
+  /** Calls back with the payload of each event on a subject, as long as the token allows it. */
+  listen(subject: string, callback: (payload: unknown) => void): void
+  readonly isClosed: () => boolean
+  close(): Promise<void>
+}
+
+/** A broker on this host answers in milliseconds; one far away within this time, or it is not there. */
+const connectTimeoutMs = 5_000
+
+/**
+ * Connects to the platform that made the token, or to `server`.
+ * @throws GantryError UNAVAILABLE when nobody is there, UNAUTHENTICATED when the token is refused
+ */
+export async function openSession(
+  { token, source, location }: FoundToken,
+  server?: string,
+): Promise<Session> {
+  const url = server ?? location.nats
+  const connection = await connect(url, token, source)
+  const answered = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer
+    } catch (error) {
+      throw connection.isClosed() && isUnreachable(error) ? await closingReason(connection, error) : error
+    }
+  }
+  return {
+    keyId: parseToken(token)!.keyId,
+    call: (contract, input) => answered(call(connection, contract, input)),
+    callEndpoint: (contract, input) => answered(callEndpoint(connection, contract, input)),
+    listen: (subject, callback) => {
+      connection.subscribe(subject, {
+        callback: (error, message) =>
+          error === null && isFact(message) ? callback(message.json()) : undefined,
+      })
+    },
+    isClosed: () => connection.isClosed(),
+    close: () => connection.close(),
+  }
+}
+
+async function connect(url: string, token: string, source: string): Promise<NatsConnection> {
+  try {
+    return await connectWithToken(url, token, { name: 'cli', reconnect: false, timeoutMs: connectTimeoutMs })
+  } catch (error) {
+    const known = brokerError(error, url)
+    if (known.code === 'UNAUTHENTICATED') {
+      throw new GantryError(
+        'UNAUTHENTICATED',
+        `${url} refuses the token of ${source}: it was revoked, has expired, or belongs to another platform`,
+        { cause: error },
+      )
+    }
+    throw new GantryError(
+      'UNAVAILABLE',
+      `nobody answers at ${url}: start the platform with "npm start", or name another with --server`,
+      { cause: error },
+    )
+  }
+}
+
+/** A key that is revoked in the middle of a call loses its connection, and with it the answer. */
+async function closingReason(connection: NatsConnection, error: unknown): Promise<unknown> {
+  const reason = await connection.closed()
+  return reason instanceof Error ? brokerError(reason, connection.getServer()) : error
+}

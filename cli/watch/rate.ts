@@ -1,0 +1,62 @@
+import type { Output } from '../../subjects/kit/contract.ts'
+import { bytesForFile } from '../../subjects/migrations/model/terms.ts'
+import type { migrations } from '../../subjects/migrations/migrations.ts'
+
+/** How far a migration is, as the platform says. */
+export type Info = Output<(typeof migrations)['progress']>
+
+/** How fast a migration is at the moment. */
+export interface Rate {
+  readonly filesPerSecond: number
+  readonly bytesPerSecond: number
+  /** Until all that was found so far is done; undefined when nothing moves, and when changes are followed. */
+  readonly etaSeconds: number | undefined
+}
+
+interface Sample {
+  readonly atMs: number
+  readonly files: number
+  readonly bytes: number
+}
+
+/** Long enough to even out large files, short enough to follow a change of speed. */
+const windowMs = 10_000
+
+/** Files that need no more work. */
+export const settledFiles = ({
+  progress: { filesMigrated, filesSkipped, filesVanished = 0 },
+}: Info): number => filesMigrated + filesSkipped + filesVanished
+
+/**
+ * Whether it is a live one whose first scan is over, be it stopped: what is compared and copied from then on is no part of
+ * a whole, and has no end.
+ */
+export const isFollowing = ({ state, baseScanCompletionTime }: Info): boolean =>
+  state === 'LIVE' || baseScanCompletionTime !== undefined
+
+/** The rates of one migration over the last seconds. */
+export class RateMeter {
+  #samples: Sample[] = []
+
+  /** Takes what is known at a moment, in milliseconds of any clock that does not jump. */
+  add(info: Info, atMs: number): Rate {
+    const sample = { atMs, files: settledFiles(info), bytes: info.progress.migratedBytes }
+    this.#samples = [...this.#samples.filter((one) => one.atMs > atMs - windowMs), sample]
+    const first = this.#samples[0]!
+    const seconds = (atMs - first.atMs) / 1000
+    const perSecond = (now: number, before: number) => (seconds > 0 ? Math.max(0, now - before) / seconds : 0)
+    const filesPerSecond = perSecond(sample.files, first.files)
+    const bytesPerSecond = perSecond(sample.bytes, first.bytes)
+    return { filesPerSecond, bytesPerSecond, etaSeconds: etaSeconds(info, filesPerSecond, bytesPerSecond) }
+  }
+}
+
+/** By files and bytes together, as they are measured for the share that is done; else the platform's own estimate. */
+function etaSeconds(info: Info, filesPerSecond: number, bytesPerSecond: number): number | undefined {
+  if (isFollowing(info)) return undefined
+  const { filesScanned, failedPaths, totalBytes, migratedBytes, etaEstimate } = info.progress
+  const filesLeft = Math.max(0, filesScanned - settledFiles(info) - failedPaths)
+  const left = filesLeft * bytesForFile + Math.max(0, totalBytes - migratedBytes)
+  const perSecond = filesPerSecond * bytesForFile + bytesPerSecond
+  return left > 0 && perSecond > 0 ? left / perSecond : etaEstimate?.inSeconds
+}

@@ -1,0 +1,158 @@
+import type { ConditionReason } from '../../subjects/migrations/model/condition-terms.ts'
+import type { Payload } from '../../subjects/kit/contract.ts'
+import type { migrationEvents } from '../../subjects/migrations/events.ts'
+import { product } from '../../subjects/kit/names.ts'
+import { vanishedText } from '../../subjects/migrations/model/vanished.ts'
+import { countText, durationText, sizeText } from '../output/format.ts'
+import { printable } from '../output/terminal.ts'
+import { type Info, isFollowing, type Rate, settledFiles } from './rate.ts'
+
+/** A narrower bar says nothing, a wider one nothing more. */
+const minBar = 10
+const maxBar = 30
+
+/**
+ * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source,
+ * or did when it was stopped, rates, failures, lag and state.
+ */
+export function liveLine(info: Info, rate: Rate, columns: number): string {
+  const name = printable(info.id)
+  const rest = partsOf(info, rate).join('  ')
+  const bar = Math.min(maxBar, columns - name.length - rest.length - '    '.length)
+  const line =
+    bar < minBar || isFollowing(info) ? `${name}  ${rest}` : `${name}  ${barText(info, bar)}  ${rest}`
+  return line.slice(0, columns)
+}
+
+/** The same without the bar, for logs. */
+export const plainLine = (info: Info, rate: Rate): string =>
+  [printable(info.id), info.state, ...partsOf(info, rate), ...conditionTexts(info)].join('  ')
+
+/** What is in the way of a migration, a line for each. */
+export const conditionLines = (info: Info, columns: number): string[] =>
+  conditionTexts(info).map((text) => `  ${text}`.slice(0, columns))
+
+export type FailuresTold = Payload<(typeof migrationEvents)['failures-changed']>
+
+/** What came onto the list of a migration: the first of the paths, each with the class of its reason. */
+export function failuresLine({ added, failedPaths }: FailuresTold): string {
+  const paths = failedPaths.map(({ path, failureClass }) => `${printable(path)} (${failureClass})`)
+  const more = added > paths.length ? [`${countText(added - paths.length)} more`] : []
+  return `did not arrive: ${[...paths, ...more].join(', ')}`
+}
+
+/** Conditions that the state or the figures of a migration tell already. */
+const toldOtherwise: readonly ConditionReason[] = ['WAITS_FOR_TURN', 'PATHS_FAILED']
+
+const conditionTexts = ({ conditions }: Info): string[] =>
+  conditions
+    .filter(({ reason }) => !toldOtherwise.includes(reason))
+    .map(({ reason, message, since }) => `${reason} since ${since}: ${printable(message)}`)
+
+function barText({ progress: { migratedPercentage } }: Info, width: number): string {
+  const full = Math.floor((migratedPercentage * width) / 100)
+  return '█'.repeat(full) + '░'.repeat(width - full)
+}
+
+function partsOf(info: Info, { filesPerSecond, bytesPerSecond, etaSeconds }: Rate): string[] {
+  const { progress, state } = info
+  const { migratedPercentage, filesScanned, migratedBytes, totalBytes, failedPaths } = progress
+  const running = state === 'RUNNING' || state === 'LIVE' || state === 'STOPPING'
+  return [
+    ...(isFollowing(info)
+      ? []
+      : [
+          `${String(migratedPercentage).padStart(3)} %`,
+          `${countText(settledFiles(info))} of ${countText(filesScanned)} files`,
+          `${sizeText(migratedBytes)} of ${sizeText(totalBytes)}`,
+        ]),
+    ...(running ? [`${countText(filesPerSecond)} files/s`, `${sizeText(bytesPerSecond)}/s`] : []),
+    ...(running && etaSeconds !== undefined ? [`ETA ${durationText(etaSeconds)}`] : []),
+    ...(failedPaths > 0 ? [failuresText(failedPaths)] : []),
+    ...lagText(info),
+    ...stateText(info),
+  ]
+}
+
+/** How far a live migration is behind its source. */
+function lagText({ progress }: Info): string[] {
+  const { changeLagSeconds, unscheduledEvents = 0, scheduledEvents = 0 } = progress
+  if (changeLagSeconds === undefined) return []
+  const changes = unscheduledEvents + scheduledEvents
+  return [
+    `lag ${changeLagSeconds.toFixed(1)} s, ${countText(changes)} ${changes === 1 ? 'change' : 'changes'}`,
+  ]
+}
+
+/** The same at the end of a sentence. */
+const lagAfter = (info: Info): string =>
+  lagText(info)
+    .map((text) => `, ${text}`)
+    .join('')
+
+/** What a migration waits for, when it does not just move files. */
+function stateText(info: Info): string[] {
+  const { state, nextRecurrenceTime, conditions } = info
+  switch (state) {
+    case 'STOPPING':
+      return ['stopping']
+    case 'LIVE':
+      // Between two tries it does not; why is among the conditions.
+      return conditions.some(({ reason }) => reason === 'CANNOT_GO_ON' || reason === 'SOURCE_CHANGED')
+        ? []
+        : ['follows changes']
+    case 'SCHEDULED':
+    case 'RECURRENCE_SCHEDULED':
+      return ['waits for its turn']
+    case 'WAITING_FOR_NEXT_RECURRENCE':
+      return [nextRecurrenceTime === undefined ? 'is done' : `waits until ${nextRecurrenceTime}`]
+    case 'RUNNING':
+    case 'STOPPED':
+      // Of others the share says how far they are.
+      return isFollowing(info) ? [state.toLowerCase()] : []
+    case 'NONSCHEDULED':
+    case 'COMPLETED':
+      break
+  }
+  return []
+}
+
+/** How a migration ended, and what can be done next. */
+export function endLine(info: Info): string {
+  const { id, state, progress } = info
+  const { failedPaths, migratedPercentage, filesMigrated, filesSkipped, totalMigratedBytes, duration } =
+    progress
+  const name = printable(id)
+  const command = (verb: string) => `${product} migrations ${verb} ${shellWord(id)}`
+  switch (state) {
+    case 'NONSCHEDULED':
+      return `${name} was not started; start it with: ${command('start')}`
+    case 'STOPPED':
+      return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; go on with: ${command('resume')}`
+    case 'COMPLETED': {
+      const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
+      const done = `${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
+      const gone = vanishedText(progress, countText)
+      const again =
+        gone === undefined
+          ? ''
+          : `; ${gone}; what was renamed is copied with: ${command('add-pending-region')} ${printable(shellWord(info.path))}`
+      return failedPaths === 0
+        ? `${name} is completed: ${done}${again}`
+        : `${name} is completed with ${failuresText(failedPaths)}: ${done}; list them with: ${command('failures')}${again}`
+    }
+    case 'SCHEDULED':
+    case 'RUNNING':
+    case 'LIVE':
+    case 'STOPPING':
+    case 'WAITING_FOR_NEXT_RECURRENCE':
+    case 'RECURRENCE_SCHEDULED':
+      return `${name} is ${state}`
+  }
+}
+
+const failuresText = (count: number) => `${countText(count)} ${count === 1 ? 'failure' : 'failures'}`
+
+/** A name or path as one word of a shell. */
+const shellWord = (name: string): string =>
+  /^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,87 @@
+import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { asyncApiDocument } from '../../subjects/documents/asyncapi.ts'
+import { catalogue } from '../../subjects/documents/catalogue.ts'
+import { contracts, eventContracts } from '../../subjects/index.ts'
+import { type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
+import { openApiDocument } from '../../subjects/documents/openapi.ts'
+
+const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const assetsPath = '/docs-assets'
+const openApiPath = '/openapi.json'
+
+/** Everything that the page needs comes from this server: it works without internet, and runs no script of others. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+const assets: Record<string, string> = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+/** Adds the interactive reference of a server, the documents that it is made from, and nothing that needs a token. */
+export function addDocs(app: FastifyInstance, server: HttpServerName, version: string): void {
+  const { title, docsPath } = httpServers[server]
+  const documents: Record<string, () => unknown> = {
+    [openApiPath]: () => openApiDocument(server, contracts, { version }),
+  }
+  if (server === 'platform') {
+    documents['/asyncapi.json'] = () => asyncApiDocument(contracts, eventContracts, { version })
+    documents['/catalogue.json'] = () => catalogue(contracts, eventContracts, { version })
+  }
+  for (const [path, make] of Object.entries(documents)) {
+    // Made for the first who asks, and kept as bytes: most platforms are never asked, and a megabyte of JSON takes 10 ms to write.
+    let document: Buffer | undefined
+    app.get(path, (_, reply) =>
+      reply.type('application/json; charset=utf-8').send((document ??= Buffer.from(JSON.stringify(make())))),
+    )
+  }
+  const html = page(title)
+  const sendPage = { type: 'text/html; charset=utf-8' }
+  app.get(docsPath, (_, reply) =>
+    reply.type(sendPage.type).header('content-security-policy', contentSecurityPolicy).send(html),
+  )
+  // The platform has a first page of its own.
+  if (server !== 'platform') app.get('/', (_, reply) => reply.redirect(docsPath))
+  for (const [name, type] of Object.entries(assets)) {
+    app.get(`${assetsPath}/${name}`, (_, reply) =>
+      reply
+        .type(type)
+        .header('cache-control', 'max-age=86400')
+        .send(createReadStream(join(swaggerFolder, name))),
+    )
+  }
+  app.get(`${assetsPath}/start.js`, (_, reply) =>
+    reply.type('text/javascript; charset=utf-8').send(startScript),
+  )
+}
+
+const page = (title: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} API</title>
+<link rel="icon" type="image/png" href="${assetsPath}/favicon-32x32.png">
+<link rel="stylesheet" href="${assetsPath}/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="${assetsPath}/swagger-ui-bundle.js"></script>
+<script src="${assetsPath}/start.js"></script>
+</body>
+</html>
+`
+
+const startScript = `SwaggerUIBundle({
+  url: '${openApiPath}',
+  dom_id: '#reference',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`

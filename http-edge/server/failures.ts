@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { http } from '../../broker/common/http.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { GantryError } from '../../subjects/kit/errors.ts'
+
+/**
+ * The largest request line and headers together. The longest path of a file has 12,288 characters, each of which is three
+ * in a URL when it is percent-encoded; Node's own limit of 16 KiB would refuse what the documents allow. Strangers may send
+ * as much on each connection, so it is no larger.
+ */
+export const maxHeaderBytes = 64 * 1024
+
+/** Answers with the one envelope of errors. */
+export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
+  if (error.status === 429) reply.header('retry-after', '1')
+  return reply
+    .status(error.status)
+    .type('application/json; charset=utf-8')
+    .send(error.toText(error.requestId ?? requestId))
+}
+
+/** Faults that Fastify found before any handler ran have its own codes; anything unknown is ours, and logged. */
+export function toGantryError(error: unknown, log: Log, request: FastifyRequest): GantryError {
+  if (error instanceof GantryError) return error
+  const { statusCode, code, message } = error as { statusCode?: number; code?: string; message?: string }
+  if (statusCode === 413)
+    return new GantryError(
+      'TOO_LARGE',
+      `the body is larger than ${request.routeOptions.bodyLimit} bytes, the most that this path takes`,
+    )
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+      return new GantryError(
+        'INVALID_INPUT',
+        'body: send JSON, with the header Content-Type: application/json',
+      )
+    }
+    if (code === 'FST_ERR_BAD_URL')
+      return new GantryError('INVALID_INPUT', 'path: the percent-encoding is wrong, or not of UTF-8')
+    return new GantryError('INVALID_INPUT', `the request is malformed: ${message ?? code}`)
+  }
+  log.error({ err: error, requestId: request.id, path: pathOf(request) }, 'The edge failed.')
+  return new GantryError('INTERNAL', 'the service failed; its log has the request id')
+}
+
+/** The path without its query, which may hold what does not belong into a log. */
+export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''
+
+/** Answers what never became a request with the same envelope, and ends the connection. */
+export function answerUnparsed(error: { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const failure = unparsedError(error.code)
+  const body = failure.toText(crypto.randomUUID())
+  const head = [
+    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function unparsedError(code: string | undefined): GantryError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new GantryError(
+        'INVALID_INPUT',
+        `the URL and headers are larger than ${maxHeaderBytes} bytes: a field of the query is longer than any may be, or there are too many headers`,
+      )
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GantryError('INVALID_INPUT', 'the request did not arrive in time')
+    default:
+      return new GantryError(
+        'INVALID_INPUT',
+        'this is no HTTP request; percent-encode what is not printable ASCII in a URL',
+      )
+  }
+}

@@ -1,0 +1,69 @@
+import * as client from 'openid-client'
+import { personOf } from './claims.ts'
+import type { Flow } from './flow.ts'
+import type { ClientKind, IdentityProvider } from './identity-provider.ts'
+import { verifyToken } from './oidc-token.ts'
+import { ofProvider, personOfTokens, rulesOf, type Vouched } from '../vouched.ts'
+
+/** PKCE: what shows the provider later that whoever has the verifier began. */
+export const challengeOf = async (verifier: string) => ({
+  code_challenge: await client.calculatePKCECodeChallenge(verifier),
+  code_challenge_method: 'S256',
+})
+
+/** Where to send the browser, and what only whoever began may know. @throws GantryError UNAVAILABLE */
+export async function beginCode(
+  provider: IdentityProvider,
+  kind: ClientKind,
+  redirectUri: string,
+): Promise<{ authorizationUrl: string } & Pick<Flow, 'verifier' | 'state' | 'nonce'>> {
+  const { clients } = await provider.now()
+  const verifier = client.randomPKCECodeVerifier()
+  const state = client.randomState()
+  const nonce = client.randomNonce()
+  const url = client.buildAuthorizationUrl(clients[kind], {
+    redirect_uri: redirectUri,
+    scope: provider.config.scopes,
+    ...(await challengeOf(verifier)),
+    state,
+    nonce,
+  })
+  return { authorizationUrl: url.href, verifier, state, nonce }
+}
+
+/**
+ * Whom the provider has vouched for with this callback.
+ * @throws Refused, Unreachable, GantryError UNAVAILABLE
+ */
+export async function completeCode(
+  provider: IdentityProvider,
+  { client: kind, redirectUri, verifier, state, nonce }: Flow,
+  callback: string,
+): Promise<Vouched> {
+  const discovered = await provider.known()
+  const configured = discovered.clients[kind]
+  const url = new URL(redirectUri)
+  url.search = callback
+  const tokens = await ofProvider('its answer to the code', () =>
+    client.authorizationCodeGrant(configured, url, {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    }),
+  )
+  return personOfTokens(provider, discovered, kind, tokens)
+}
+
+/** Whom the holder of a token is, by the token alone. @throws Refused, Unreachable, GantryError UNAVAILABLE */
+export async function exchangeToken(provider: IdentityProvider, token: string): Promise<Vouched> {
+  const claims = await verifyToken(token, rulesOf(provider, await provider.known()))
+  return { person: personOf(claims.sub, [claims], provider.config.groupsClaim), grant: undefined }
+}
+
+/** Page of the provider that ends the session there; undefined when it has none, or has not been asked yet. */
+export function endSessionUrl({ lastKnown }: IdentityProvider): string | undefined {
+  const configured = lastKnown?.clients.ui
+  if (configured?.serverMetadata().end_session_endpoint === undefined) return undefined
+  return client.buildEndSessionUrl(configured).href
+}

@@ -1,0 +1,283 @@
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  headerMetadata,
+  isFolderMarker,
+  metadataHeaders,
+  readAttributes,
+  storeTimes,
+  type StoreTimes,
+} from './attributes.ts'
+import type { BlobClient, BlobRequest } from './client.ts'
+import { Folding } from './folding.ts'
+import { answerError, failed } from './errors.ts'
+import {
+  type ListPage,
+  type ListedBlob,
+  type ListedBlock,
+  readBlockList,
+  readListPage,
+  writeBlockList,
+} from '../http/xml.ts'
+import type { FileAttributes } from '../contract/driver.ts'
+
+/** Names operation and object for a message. */
+export type What = () => string
+
+export interface BlobProperties {
+  readonly isFolder: boolean
+  readonly sizeBytes: number
+  readonly attributes: FileAttributes
+  readonly times: StoreTimes
+  /** Names in lower case. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly etag: string
+  /** Of the content, base64, where whoever wrote it gave one. */
+  readonly md5?: string
+}
+
+/**
+ * Codes that say that something stands where a blob was to be made; the last two come from accounts with a hierarchical
+ * namespace. Other conflicts (a lease, a policy, a container that is being deleted) say nothing about that.
+ */
+const somethingStandsThere = ['BlobAlreadyExists', 'PathAlreadyExists', 'ResourceTypeMismatch']
+
+/** Headers of a write beside content and digest: metadata, and `x-ms-blob-` properties. */
+export type WriteHeaders = Readonly<Record<string, string>>
+
+/** The calls to one container that the driver is made of. All throw StoreErrors; the container missing is `gone`. */
+export class Container {
+  readonly #client: BlobClient
+
+  constructor(client: BlobClient) {
+    this.#client = client
+  }
+
+  /** Resolves when the container is there and the key is taken. */
+  async check(what: What, options: Pick<BlobRequest, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
+    await this.#client.request({ method: 'HEAD', query: { restype: 'container' }, what, ...options })
+  }
+
+  /** What changes when the container is made anew, or its properties are changed; blobs do not change it. */
+  async version(what: What, signal?: AbortSignal): Promise<{ etag: string; changed: string }> {
+    const query = { restype: 'container' }
+    const { headers } = await this.#client.request({
+      method: 'HEAD',
+      query,
+      what,
+      ...(signal && { signal }),
+    })
+    return { etag: headers.etag ?? '', changed: headers['last-modified'] ?? '' }
+  }
+
+  /** The first blobs by name, whatever folders they are in. */
+  async firstBlobs(count: number, what: What, signal?: AbortSignal): Promise<readonly ListedBlob[]> {
+    const query = { comp: 'list', maxresults: String(count), restype: 'container' }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    return parsed(body, readListPage, what).blobs
+  }
+
+  /** When the service made a blob, as it says it; undefined when there is none. */
+  async creationOf(blob: string, what: What, signal?: AbortSignal): Promise<string | undefined> {
+    const { status, headers } = await this.#client.request({
+      method: 'HEAD',
+      blob,
+      what,
+      accept: [404],
+      ...(signal && { signal }),
+    })
+    return status === 404 ? undefined : String(headers['x-ms-creation-time'] ?? '')
+  }
+
+  /** What stands under the very name, undefined when nothing does. */
+  async properties(blob: string, what: What): Promise<BlobProperties | undefined> {
+    const { status, headers } = await this.#client.request({ method: 'HEAD', blob, what, accept: [404] })
+    if (status === 404) return undefined
+    const md5 = headers['content-md5']
+    const properties = this.#propertiesOf(headers, Number(headers['content-length']))
+    return typeof md5 === 'string' ? { ...properties, md5 } : properties
+  }
+
+  /** Like `properties`, with the first bytes of the content, at most `bytes`. */
+  async readHead(
+    blob: string,
+    bytes: number,
+    what: What,
+  ): Promise<(BlobProperties & { readonly head: Buffer }) | undefined> {
+    const store = { 'x-ms-range': `bytes=0-${bytes - 1}` }
+    const { status, headers, body } = await this.#client.request({
+      method: 'GET',
+      blob,
+      store,
+      what,
+      accept: [404, 416],
+    })
+    if (status === 404) return undefined
+    // No range of an empty blob can be read.
+    if (status === 416) {
+      const properties = await this.properties(blob, what)
+      return properties && { ...properties, head: Buffer.alloc(0) }
+    }
+    const total = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1]
+    return { ...this.#propertiesOf(headers, total === undefined ? body.length : Number(total)), head: body }
+  }
+
+  /** One page of what stands below a prefix, up to the next slash of each name. */
+  async #listPage(
+    page: { readonly prefix: string; readonly marker: string; readonly maxResults: number },
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<ListPage> {
+    const query = {
+      comp: 'list',
+      delimiter: '/',
+      include: 'metadata',
+      maxresults: String(page.maxResults),
+      prefix: page.prefix,
+      restype: 'container',
+      ...(page.marker === '' ? {} : { marker: page.marker }),
+    }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    return parsed(body, readListPage, what)
+  }
+
+  /**
+   * The pages from the first to the last, or as long as somebody wants them. One may be empty, and say nothing about those
+   * that follow.
+   */
+  async *pages(
+    of: { readonly prefix: string; readonly maxResults: number },
+    what: What,
+    signal?: AbortSignal,
+  ): AsyncGenerator<ListPage> {
+    let marker = ''
+    do {
+      const page = await this.#listPage({ ...of, marker }, what, signal)
+      yield page
+      marker = page.nextMarker
+    } while (marker !== '')
+  }
+
+  /**
+   * Writes a whole blob, its content checked by the service. False when `create` is set and something stands there.
+   * The service stores the digest with the blob.
+   */
+  async putBlob(
+    blob: string,
+    body: Buffer,
+    options: { readonly headers: WriteHeaders; readonly create: boolean },
+    what: What,
+  ): Promise<boolean> {
+    const contentMd5 = hash('md5', body, 'base64')
+    const store = { 'x-ms-blob-content-md5': contentMd5, 'x-ms-blob-type': 'BlockBlob', ...options.headers }
+    const condition = options.create ? { ifNoneMatch: '*', accept: somethingStandsThere } : {}
+    const answer = await this.#client.request({
+      method: 'PUT',
+      blob,
+      body,
+      contentMd5,
+      store,
+      what,
+      ...condition,
+    })
+    return answer.status !== 409
+  }
+
+  /** Deletes the blob of this version; false when nothing stands there. Throws `changed` for another version. */
+  async deleteBlob(blob: string, etag: string, what: What): Promise<boolean> {
+    const answer = await this.#client.request({
+      method: 'DELETE',
+      blob,
+      ifMatch: etag,
+      what,
+      accept: [404, 412],
+    })
+    const { status, isRepeated } = answer
+    // The service may say of what is not there that it is no longer of the version.
+    const isGone = status === 404 || (status === 412 && (await this.properties(blob, what)) === undefined)
+    if (status === 412 && !isGone) throw answerError(what(), answer)
+    // An earlier try of ours may have deleted it.
+    return !isGone || isRepeated
+  }
+
+  /** Replaces all metadata of the blob of this version. Throws `gone`, `changed` for another version. */
+  async putMetadata(blob: string, etag: string, headers: WriteHeaders, what: What): Promise<void> {
+    const query = { comp: 'metadata' }
+    const request = { method: 'PUT', blob, query, ifMatch: etag, store: headers, what } as const
+    const answer = await this.#client.request({ ...request, accept: [412] })
+    if (answer.status !== 412) return
+    // The version that an earlier try of ours made is another, too.
+    const found = answer.isRepeated ? await this.properties(blob, what) : undefined
+    if (found === undefined || !hasJust(found.metadata, headers)) throw answerError(what(), answer)
+  }
+
+  async putBlock(blob: string, id: string, body: Buffer, what: What): Promise<void> {
+    const query = { blockid: id, comp: 'block' }
+    const contentMd5 = hash('md5', body, 'base64')
+    await this.#client.request({ method: 'PUT', blob, query, body, contentMd5, what })
+  }
+
+  #propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): BlobProperties {
+    return propertiesOf(headers, sizeBytes, this.#client.aheadMs)
+  }
+
+  /** What the listings of a folder come to. */
+  foldingOf(prefix: string): Folding {
+    return new Folding(prefix, () => this.#client.aheadMs)
+  }
+
+  /** Committed blocks, in their order, and uncommitted ones; none when there is no such blob. */
+  async blocks(blob: string, what: What): Promise<ListedBlock[]> {
+    const query = { blocklisttype: 'all', comp: 'blocklist' }
+    const { status, body } = await this.#client.request({ method: 'GET', blob, query, what, accept: [404] })
+    return status === 404 ? [] : parsed(body, readBlockList, what)
+  }
+
+  async putBlockList(blob: string, ids: readonly string[], headers: WriteHeaders, what: What): Promise<void> {
+    const body = writeBlockList(ids)
+    const contentMd5 = hash('md5', body, 'base64')
+    const store = { 'x-ms-blob-content-type': 'application/octet-stream', ...headers }
+    await this.#client.request({
+      method: 'PUT',
+      blob,
+      query: { comp: 'blocklist' },
+      body,
+      contentMd5,
+      store,
+      what,
+    })
+  }
+}
+
+/** Whether metadata are those that headers give, and no others. */
+function hasJust(metadata: Readonly<Record<string, string>>, headers: WriteHeaders): boolean {
+  const found = metadataHeaders(metadata)
+  const names = Object.keys(headers)
+  return names.length === Object.keys(found).length && names.every((name) => found[name] === headers[name])
+}
+
+function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: number): BlobProperties {
+  const metadata = headerMetadata(headers)
+  const attributes = readAttributes(metadata, headers['last-modified'] ?? '')
+  const times = storeTimes(
+    String(headers['x-ms-creation-time'] ?? ''),
+    headers['last-modified'] ?? '',
+    aheadMs,
+  )
+  return {
+    isFolder: isFolderMarker(metadata),
+    sizeBytes,
+    attributes,
+    times,
+    metadata,
+    etag: headers.etag ?? '',
+  }
+}
+
+function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {
+  try {
+    return read(body)
+  } catch (error) {
+    throw failed('io', what(), 'the answer is not the XML that the Blob service sends', { cause: error })
+  }
+}

@@ -1,0 +1,101 @@
+import type { BlobClient } from './client.ts'
+import { failed } from './errors.ts'
+import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+
+export interface OpenedBlob {
+  readonly blob: string
+  readonly sizeBytes: number
+  readonly attributes: FileAttributes
+  readonly etag: string
+  /** The first bytes, which came with the answer to `open`; possibly all. */
+  readonly head: Buffer
+}
+
+/** One version of a blob, held by its ETag: the service answers 412 when another version stands there. */
+export class BlobFile implements SourceFile {
+  readonly nameCount = 1
+  readonly #client: BlobClient
+  readonly #opened: OpenedBlob
+  readonly #requestBytes: number
+  readonly #describe: (operation: string) => string
+
+  constructor(
+    client: BlobClient,
+    opened: OpenedBlob,
+    requestBytes: number,
+    describe: (operation: string) => string,
+  ) {
+    this.#client = client
+    this.#opened = opened
+    this.#requestBytes = requestBytes
+    this.#describe = describe
+  }
+
+  get sizeBytes(): number {
+    return this.#opened.sizeBytes
+  }
+
+  get attributes(): FileAttributes {
+    return this.#opened.attributes
+  }
+
+  get version(): string {
+    return this.#opened.etag
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const { head, sizeBytes } = this.#opened
+    const end = offset + length
+    if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
+    if (end <= head.length) return head.subarray(offset, end)
+    const bytes = Buffer.allocUnsafe(length)
+    for (let at = 0; at < length; at += this.#requestBytes) {
+      await this.#readRange(offset + at, bytes.subarray(at, Math.min(at + this.#requestBytes, length)))
+    }
+    return bytes
+  }
+
+  async verifyUnchanged(): Promise<void> {
+    const { blob, etag } = this.#opened
+    const what = () => this.#describe('check')
+    const answer = await this.#client.request({
+      method: 'HEAD',
+      blob,
+      ifMatch: etag,
+      what,
+      accept: [404, 412],
+    })
+    if (answer.status !== 200) throw this.#changed('check', `answered ${answer.status}`)
+  }
+
+  async close(): Promise<void> {
+    // A blob that is being read holds nothing at the service.
+  }
+
+  async #readRange(offset: number, into: Buffer): Promise<void> {
+    const { blob, etag } = this.#opened
+    const range = `bytes=${offset}-${offset + into.length - 1}`
+    const answer = await this.#client.request({
+      method: 'GET',
+      blob,
+      ifMatch: etag,
+      store: { 'x-ms-range': range },
+      into,
+      what: () => this.#describe(`read of ${range}`),
+      accept: [404, 412, 416],
+    })
+    if (answer.status >= 400) throw this.#changed('read', `answered ${answer.status}`)
+    if (answer.status !== 206 || answer.body !== into) {
+      const said = `${range} answered ${answer.status} with ${answer.body.length} bytes`
+      throw failed('corrupt', this.#describe('read'), said)
+    }
+  }
+
+  #changed(operation: string, said: string) {
+    return failed(
+      'changed',
+      this.#describe(operation),
+      `${said}; it was changed or deleted since it was opened`,
+    )
+  }
+}

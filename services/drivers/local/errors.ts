@@ -1,0 +1,115 @@
+import { getSystemErrorMessage } from 'node:util'
+import { StoreError, type FailureClass, type StoreSide } from '../contract/driver.ts'
+
+/** What an error number of the operating system means to the engine; `io` for all that are not here. */
+const failureByCode: Record<string, FailureClass> = {
+  ENOENT: 'gone',
+  EACCES: 'permission',
+  EPERM: 'permission',
+  EROFS: 'refused',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EFBIG: 'too-large',
+  ENAMETOOLONG: 'name',
+  EILSEQ: 'name',
+  EINVAL: 'unsupported',
+  EISDIR: 'unsupported',
+  ENOTDIR: 'unsupported',
+  EEXIST: 'unsupported',
+  ENOTEMPTY: 'unsupported',
+  ELOOP: 'unsupported',
+  ENXIO: 'unsupported',
+  ENODEV: 'unsupported',
+  EXDEV: 'unsupported',
+  ENOTCONN: 'unreachable',
+  ETIMEDOUT: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ECONNREFUSED: 'unreachable',
+}
+
+/** Clearer than the system's own words, where those mislead. */
+const wordsByCode: Record<string, string> = {
+  EISDIR: 'a folder stands where the file should go',
+  ENOTEMPTY: 'a folder stands where the file should go',
+  ENOTDIR: 'something that is no folder stands where a folder should be',
+  ELOOP: 'a symbolic link stands here; links are not followed',
+}
+
+/** Whether a thrown value is the operating system's error of this code. */
+export const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === code
+
+/**
+ * The StoreError of an error that a file system call threw; a StoreError stays what it is, but for its side, and what is no
+ * system error (a fault of ours) is handed back to be thrown as it is.
+ * @param side which side of a copy it was
+ */
+export function localError(error: unknown, side?: StoreSide): unknown {
+  if (error instanceof StoreError)
+    return side === undefined || error.side !== undefined
+      ? error
+      : new StoreError(error.failure, error.message, { cause: error, side })
+  if (!(error instanceof Error)) return error
+  const { code, errno, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || errno === undefined) return error
+  const words = wordsByCode[code] ?? getSystemErrorMessage(errno) ?? 'unknown error'
+  const message = `${words} (${code}${syscall === undefined ? '' : ` in ${syscall}`})`
+  return new StoreError(failureByCode[code] ?? 'io', message, { cause: error, side })
+}
+
+/**
+ * The result of a piece of synchronous file system work; its failures are StoreErrors.
+ * @param side as of `localError`
+ */
+export function locally<T>(work: () => T, side?: StoreSide): T {
+  try {
+    return work()
+  } catch (error) {
+    throw localError(error, side)
+  }
+}
+
+/** What work comes to; the other thing where nothing is, as below what is not there, a file, or a link that is kept. */
+export function orGone<T>(otherwise: T, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const isGone = error instanceof StoreError && error.failure === 'gone'
+    if (isGone || isErrno(error, 'ENOENT') || isNoFolder(error)) return otherwise
+    throw localError(error)
+  }
+}
+
+/**
+ * The error of a folder below a root. A handle that is stale (ESTALE: replaced on the file server) is that of one file or
+ * folder, which is tried again; only where the root's is stale too, the store as a whole is out of reach.
+ * @param look looks at the root, and throws what the system says of it
+ */
+export function belowRoot(error: unknown, look: () => void): unknown {
+  if (!isErrno(error, 'ESTALE')) return error
+  try {
+    look()
+    return error
+  } catch (cause) {
+    return isErrno(cause, 'ESTALE')
+      ? new StoreError(
+          'unreachable',
+          "the root's file handle is stale (ESTALE); mount the filesystem again",
+          { cause },
+        )
+      : error
+  }
+}
+
+/** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
+export const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
+
+/** The error of a look at a root: that it is denied says something about all that is in it. */
+export function probeError(error: unknown): unknown {
+  const known = localError(error)
+  if (!(known instanceof StoreError) || known.failure === 'gone') return known
+  const failure = known.failure === 'permission' ? 'refused' : 'unreachable'
+  return new StoreError(failure, known.message, { cause: error })
+}

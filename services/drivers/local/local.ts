@@ -1,0 +1,370 @@
+import { access } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
+import { GantryError } from '../../../subjects/kit/errors.ts'
+import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
+import { nothingLost, StoreError } from '../contract/driver.ts'
+import type {
+  Confinement,
+  Continuation,
+  Driver,
+  Entry,
+  Features,
+  FileAttributes,
+  Losses,
+  ReadOptions,
+  SourceFile,
+  StorePath,
+  Upload,
+} from '../contract/driver.ts'
+import type { StoreBounds } from '../contract/bounds.ts'
+import { FolderEntries } from './folder-entries.ts'
+import { LocalGuard } from './guard.ts'
+import { isNoFolder, localError, locally, orGone, probeError } from './errors.ts'
+import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './file.ts'
+import { flushFileSystems } from './write/flush.ts'
+import { checkRootFolder, dressFolder, makeFolder } from './folder.ts'
+import { following, openSource, readLink } from './links.ts'
+import { listFolder, statEntry } from './list.ts'
+import { persistEntry } from './write/persist.ts'
+import { removeEntry, removeVersion } from './remove.ts'
+import { lending, permitted } from './rights.ts'
+import { LocalRoot, nameOf, parentOf, type Pinned } from './root.ts'
+import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './source-file.ts'
+import { maxTemporaryNameBytes, temporaryName } from './write/temporary.ts'
+import { beginSharedUpload } from './write/shared.ts'
+import {
+  beginUpload,
+  commitUpload,
+  removeConstruction,
+  uploadOf,
+  type UploadPaths,
+  writePart,
+  writtenParts,
+} from './write/upload.ts'
+import { OpenFolders } from './open-folders.ts'
+import { pathFromText } from '../paths/path-text.ts'
+
+/** NAME_MAX of Linux and of nearly every file system on it. */
+const maxNameBytes = 255
+
+/** A larger file is worth the work of several threads. */
+const partBytes = 16 * 1024 * 1024
+
+const tooLong = 'the path is longer than the operating system takes (4096 bytes)'
+
+/** Tag of the temporary files of single writes, which belong to no upload. */
+const putTag = 'put'
+
+/**
+ * A folder of the host. Paths are bytes in every call, the calls are synchronous (the engine runs drivers in worker
+ * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
+ */
+export class LocalDriver implements Driver {
+  readonly features: Features
+  readonly #options: FilesystemOptions<'local'>
+  readonly #root: LocalRoot
+  readonly #folders: OpenFolders
+  readonly #guard: LocalGuard | undefined
+
+  /**
+   * Throws GantryError NOT_ACCEPTED for a root that is no path and for every additional property: there are none.
+   * @param mayLend whether what is ours in it may be given rights that its mode denies: of targets alone
+   * @param confinement see `confinedTo`
+   * @param bounds where filesystems may be; without them anywhere. Or the guard of a driver with the same root
+   */
+  constructor(
+    options: FilesystemOptions<'local'>,
+    mayLend = false,
+    confinement?: Confinement,
+    bounds?: StoreBounds | LocalGuard,
+  ) {
+    this.#options = options
+    refuseProperties(options.additionalProperties)
+    const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
+    const check = (place: Buffer) => this.requireRootAt(place)
+    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend, confinement, check)
+    this.#folders = new OpenFolders(this.#root)
+    const isNew = bounds !== undefined && !(bounds instanceof LocalGuard)
+    this.#guard = isNew ? new LocalGuard(this.#root.folder, bounds) : bounds
+    this.features = {
+      localRoot: this.#root.folder,
+      symlinks: true,
+      modes: true,
+      folderTimesMove: true,
+      maxPutBytes: partBytes,
+      partBytes: (_, atMostBytes = partBytes) => Math.min(partBytes, atMostBytes),
+      concurrency: 1,
+    }
+  }
+
+  requirePlace(): void {
+    this.#guard?.requireRoot()
+  }
+
+  requireRootAt(real: Buffer): void {
+    this.#guard?.requireRootAt(real)
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    try {
+      checkRootFolder(this.#root.folder)
+      accessSync(this.#root.folder, constants.R_OK | constants.X_OK)
+    } catch (error) {
+      throw probeError(error)
+    }
+  }
+
+  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+    signal.throwIfAborted()
+    let batches: Generator<Entry[]> | undefined
+    try {
+      // Its own: a consumer takes its time between two batches.
+      using opened = lending(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
+      this.#guard?.requireEnterable(statSync(opened.path))
+      const listed = listFolder(opened)
+      batches = listed
+      for (;;) {
+        const { value: batch } = lending(this.#root, [folder], () => listed.next())
+        signal.throwIfAborted()
+        if (batch === undefined) return
+        yield batch
+      }
+    } catch (error) {
+      throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
+    } finally {
+      batches?.return(undefined)
+    }
+  }
+
+  async stat(path: StorePath): Promise<Entry | undefined> {
+    return orGone(undefined, () => {
+      const stat = this.#at(path, (absolute) => lstatSync(absolute, { throwIfNoEntry: false }))
+      return stat === undefined ? undefined : statEntry(nameOf(path), stat)
+    })
+  }
+
+  async open(path: StorePath, { extended = false, follow = false }: ReadOptions = {}): Promise<SourceFile> {
+    return locally(
+      () =>
+        new LocalSourceFile(
+          this.#at(path, (absolute) => openSource(this.#root, path, absolute, follow)),
+          extended,
+        ),
+    )
+  }
+
+  async attributesOf(
+    path: StorePath,
+    { extended = false, follow = false }: ReadOptions = {},
+  ): Promise<FileAttributes | undefined> {
+    const attributes = (absolute: Buffer) => {
+      const stat = lstatSync(absolute, { bigint: true })
+      if (!extended && (stat.isDirectory() || stat.isFile())) return attributesOf(stat)
+      const fd = openSource(this.#root, path, absolute, follow)
+      try {
+        return attributesOf(fstatSync(fd, { bigint: true }), extended ? fd : undefined)
+      } finally {
+        closeSync(fd)
+      }
+    }
+    return orGone(undefined, () => this.#at(path, attributes))
+  }
+
+  refuses(path: StorePath, entry: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
+    if (entry.type === 'other') return 'only files, folders and symbolic links can be kept'
+    const nameBytes = nameOf(path).length
+    if (nameBytes > maxNameBytes) return `the name has ${nameBytes} bytes; the most are ${maxNameBytes}`
+    // While it is written, a file has a temporary name in the same folder, which may be longer than its own.
+    const moreBytes = Math.max(0, maxTemporaryNameBytes - nameBytes)
+    if (this.#root.isTooLong(path, moreBytes)) return tooLong
+    return undefined
+  }
+
+  async makeFolder(path: StorePath, { mode }: FileAttributes): Promise<Losses> {
+    locally(() => {
+      // The root is its owner's: it must be there, and its mode is left alone.
+      if (path.length === 0) checkRootFolder(this.#root.folder)
+      else
+        this.#at(path, (absolute) =>
+          makeFolder(absolute, mode, (found) => this.#guard?.requireEnterable(found)),
+        )
+    })
+    return nothingLost
+  }
+
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
+    const write = (fd: number) => writeVerified(fd, bytes, 0)
+    const names = { name: nameOf(path), temporary: temporaryName(putTag) }
+    const replace = () =>
+      replaceFile(new FolderEntries(this.#folderOf(path)), names, timed(attributes), write)
+    return locally(() => lending(this.#root, [parentOf(path)], () => permitted(replace)))
+  }
+
+  async remove(path: StorePath): Promise<boolean> {
+    if (path.length === 0) throw new StoreError('unsupported', 'the root of a filesystem is not removed')
+    const isRemoved = orGone(false, () => this.#at(path, removeEntry))
+    this.#folders.forget(path)
+    return isRemoved
+  }
+
+  async version(path: StorePath): Promise<string | undefined> {
+    const look = () => orGone(undefined, () => this.#at(path, lookAtVersion))
+    const seen = look()
+    if (seen?.isFresh !== true) return seen?.version
+    await delay(tickMs)
+    return look()?.version
+  }
+
+  async removeVersion(path: StorePath, version: string): Promise<boolean> {
+    return orGone(false, () => this.#at(path, (absolute) => removeVersion(absolute, version)))
+  }
+
+  async persist(path: StorePath): Promise<void> {
+    locally(() => this.#at(path, persistEntry))
+  }
+
+  async flush(folders: readonly StorePath[], signal: AbortSignal): Promise<void> {
+    try {
+      const nearest = await Promise.all(folders.map((folder) => this.#nearest(folder)))
+      await flushFileSystems(nearest, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw localError(error)
+    }
+  }
+
+  /** The folder, or the one above it that is there. Not synchronous: this is asked of the main thread too. */
+  async #nearest(folder: StorePath): Promise<Buffer> {
+    const absolute = this.#root.absolute(folder)
+    if (folder.length === 0) return absolute
+    const isReadable = await access(absolute, constants.R_OK).then(
+      () => true,
+      () => false,
+    )
+    return isReadable ? absolute : this.#nearest(parentOf(folder))
+  }
+
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
+    // The root is its owner's.
+    if (path.length === 0) return nothingLost
+    const set = (absolute: Buffer) =>
+      lstatSync(absolute).isDirectory()
+        ? dressFolder(absolute, attributes)
+        : setFileAttributes(absolute, attributes)
+    return locally(() => this.#at(path, set))
+  }
+
+  async beginUpload(
+    path: StorePath,
+    sizeBytes: number,
+    tag: string,
+    continuation?: Continuation,
+  ): Promise<Upload> {
+    const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
+    const begin = (absolute: Buffer) =>
+      continuation?.shared === undefined
+        ? beginUpload(path, absolute, plan, continuation)
+        : beginSharedUpload(path, absolute, plan, {
+            version: continuation.version,
+            generation: continuation.shared.generation,
+          })
+    return locally(() => this.#at(path, begin))
+  }
+
+  async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
+    locally(() => this.#atUpload(upload, ({ temporary }) => writePart(temporary, { index, offset }, bytes)))
+  }
+
+  async writtenParts(upload: Upload, _partBytes: number): Promise<readonly number[] | undefined> {
+    return locally(() => this.#atUpload(upload, ({ temporary }) => writtenParts(temporary)))
+  }
+
+  async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
+    return locally(() => this.#atUpload(upload, (paths) => commitUpload(paths, upload, timed(attributes))))
+  }
+
+  async abortUpload(upload: Upload): Promise<void> {
+    try {
+      this.#atUpload(upload, ({ temporary }) => removeConstruction(temporary))
+    } catch {
+      // What is no upload of ours, and a folder that is gone: nothing is left behind there.
+    }
+  }
+
+  async readLink(path: StorePath): Promise<Buffer> {
+    return locally(() => this.#at(path, readLink))
+  }
+
+  async makeLink(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses> {
+    return locally(() =>
+      this.#at(path, (absolute) =>
+        replaceLink(beside(absolute, temporaryName(putTag)), absolute, target, attributes),
+      ),
+    )
+  }
+
+  async followLink(path: StorePath): Promise<Entry> {
+    return locally(() =>
+      this.#at(path, (absolute) =>
+        following(this.#root, path, absolute, ({ stat }) => statEntry(nameOf(path), stat)),
+      ),
+    )
+  }
+
+  async rename(path: StorePath, to: StorePath): Promise<void> {
+    const folders = [parentOf(path), parentOf(to)]
+    const move = () => renameSync(this.#pathOf(path), this.#pathOf(to))
+    // A folder that gets another one above it is written to as well.
+    locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
+    this.#folders.closeAll()
+  }
+
+  confinedTo(confinement: Confinement): Driver {
+    return new LocalDriver(this.#options, this.#root.mayLend, confinement, this.#guard)
+  }
+
+  async close(): Promise<void> {
+    this.#folders.closeAll()
+  }
+
+  /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
+  #at<T>(path: StorePath, work: (absolute: Buffer) => T): T {
+    return lending(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
+  }
+
+  /** An absolute path that leads to it through its folder, which is known to lie inside the root. */
+  #pathOf(path: StorePath): Buffer {
+    // The root itself is where its owner says.
+    return path.length === 0 ? this.#root.folder : this.#folderOf(path).entry(nameOf(path))
+  }
+
+  /** The folder that it is in, which is known to lie inside the root. */
+  #folderOf(path: StorePath): Pinned {
+    // It could be reached through its folder, but not by anybody else.
+    if (this.#root.isTooLong(path, 0)) throw new StoreError('name', tooLong)
+    return this.#folders.at(parentOf(path))
+  }
+
+  /** Work on a file under construction. Throws `unsupported` for a token that is none of ours. */
+  #atUpload<T>(upload: Upload, work: (paths: UploadPaths) => T): T {
+    const { folder, pathsIn } = uploadOf(upload)
+    return lending(this.#root, [folder], () => work(pathsIn(permitted(() => this.#folders.at(folder)))))
+  }
+}
+
+const beside = (absolute: Buffer, name: Buffer): Buffer =>
+  Buffer.concat([absolute.subarray(0, -nameOf(absolute).length), name])
+
+/** A file of which the source gives no time is as old as its copy. */
+const timed = (attributes: FileAttributes): FileAttributes =>
+  attributes.modifiedMs === undefined ? { ...attributes, modifiedMs: Date.now() } : attributes
+
+function refuseProperties(given: object = {}): void {
+  const names = Object.keys(given)
+  if (names.length === 0) return
+  const problem = 'is not honoured: a local filesystem has no additional properties'
+  const details = names.map((name) => ({ field: `additionalProperties.${name}`, problem }))
+  throw new GantryError('NOT_ACCEPTED', `additionalProperties: ${names.join(', ')} ${problem}`, { details })
+}

@@ -1,0 +1,231 @@
+import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
+import { StoreError, type StorePath } from '../contract/driver.ts'
+import { isErrno, localError } from './errors.ts'
+import { contains, nameOf, parentOf, pathOnly, realPath, throughDescriptor, type LocalRoot } from './root.ts'
+import { textFromPath } from '../paths/path-text.ts'
+
+/**
+ * Whoever is not root may be denied by the mode of a folder or file that is its own: that of a target is the source's, which
+ * was not made for us. The owner may change a mode, so we give ourselves the owner's rights for the time of the work, as
+ * rsync does, and put the mode back.
+ *
+ * Nothing is asked beforehand: a call that the system denies (EACCES; EPERM is said where no mode would help) has done
+ * nothing, so that it is made again with the rights. Those to folders are kept for what follows in the same folder, until
+ * the thread works on another one, ends its job, or has its next turn: hundreds of files cost one loan. Those to a file are
+ * put back as soon as it is open.
+ *
+ * Others who work in the same folder (threads, agents) lend to themselves. Only who found a mode that denies puts it back,
+ * and only if it still is what he made of it: nobody takes the rights of another for the folder's own mode. A mode that is
+ * put back while somebody works there costs him another loan.
+ *
+ * A killed process leaves a mode with the owner's rights, and with nothing else changed. What comes next gives the source's
+ * again: `finishFolders` at the end of a scan, a comparison of a live migration (which follows each start) and of a match
+ * for each folder that they were in, `matchAfterKill` for items that are handed out once more. The root of the target and
+ * folders that are not at the source (on the way to where a mapping leads, the trash) have nothing to be compared with:
+ * they keep the rights.
+ *
+ * All of this is synchronous, so that one variable says for what the thread works.
+ */
+interface Scope {
+  readonly root: LocalRoot
+  /** Those that names are looked up, made or removed in. */
+  readonly folders: readonly StorePath[]
+}
+
+interface Loan {
+  /** Of the folder or file itself, whatever name it has by then. */
+  readonly fd: number
+  readonly before: number
+  readonly lent: number
+}
+
+/** The owner's rights: to list, change and search a folder, to read and write a file. */
+const folderRights = 0o700
+const fileRights = 0o600
+const modeBits = 0o7777
+const setGroupId = 0o2000
+
+const isLinux = process.platform === 'linux'
+
+/** Others may put a mode back again and again; after so many times it is a failure, which is tried again later. */
+const maxRounds = 8
+
+let scope: Scope | undefined
+let loans: Loan[] = []
+let lentFor: Scope | undefined
+let nextTurn: NodeJS.Immediate | undefined
+
+/** Does synchronous work in folders; what it calls with `permitted` is given rights, if the root is one that may lend. */
+export function lending<T>(root: LocalRoot, folders: readonly StorePath[], work: () => T): T {
+  if (!root.mayLend) return work()
+  const own = { root, folders }
+  if (lentFor !== undefined && !isSame(lentFor, own)) giveBack()
+  const outer = scope
+  scope = own
+  try {
+    return work()
+  } finally {
+    scope = outer
+  }
+}
+
+const isSame = (a: Scope, b: Scope): boolean =>
+  a.root.folder.equals(b.root.folder) &&
+  a.folders.length === b.folders.length &&
+  a.folders.every((folder, index) => b.folders[index]?.equals(folder) === true)
+
+/**
+ * The result of system calls that may be denied, and may be repeated then. Throws what they throw; StoreErrors that name
+ * the folder or file of somebody else that is in the way.
+ * @param self absolute path of what is opened itself, so that its own mode counts too
+ */
+export function permitted<T>(call: () => T, self?: Buffer | (() => Buffer)): T {
+  try {
+    return call()
+  } catch (error) {
+    if (scope === undefined || !isErrno(error, 'EACCES')) throw error
+    return permittedWithLoans(scope, call, typeof self === 'function' ? Buffer.from(self()) : self)
+  }
+}
+
+function permittedWithLoans<T>(own: Scope, call: () => T, self: Buffer | undefined): T {
+  for (let round = 1; ; round++) {
+    const isLent = lendFolders(own)
+    const loan = self === undefined ? undefined : lendTo(self)
+    try {
+      return call()
+    } catch (error) {
+      if (!isErrno(error, 'EACCES')) throw error
+      // Once more without a loan: somebody else may have had one while we looked.
+      const isHopeless = !isLent && loan === undefined && round > 1
+      if (isHopeless || round === maxRounds) throw explained(error, own, self)
+    } finally {
+      if (loan !== undefined) end(loan)
+    }
+  }
+}
+
+/**
+ * Work on what is open, which the mode may deny all the same, as it does with extended attributes.
+ * @param isDenied whether a result may be that of missing rights
+ */
+export function permittedOn<T>(fd: number, work: () => T, isDenied: (result: T) => boolean): T {
+  const result = work()
+  if (scope === undefined || !isDenied(result)) return result
+  const loan = lend(fd)
+  if (loan === undefined) return result
+  try {
+    return work()
+  } finally {
+    putBack(loan)
+  }
+}
+
+/** Puts back the modes of all folders; whoever is told that work is done must find them as they were. */
+export function giveBack(): void {
+  const all = loans
+  loans = []
+  lentFor = undefined
+  clearImmediate(nextTurn)
+  for (const loan of all) end(loan)
+}
+
+/** Whether a folder on the way was lent something. */
+function lendFolders(own: Scope): boolean {
+  const before = loans.length
+  for (const folder of own.folders) {
+    for (const path of wayTo(own.root, folder)) {
+      const loan = lendTo(path)
+      if (loan !== undefined) loans.push(loan)
+    }
+  }
+  if (loans.length === before) return false
+  lentFor = own
+  clearImmediate(nextTurn)
+  nextTurn = setImmediate(giveBack)
+  return true
+}
+
+/** The folders from the root to one in it, each without links in it; it ends where one leads out, or is not to be reached. */
+function* wayTo(root: LocalRoot, folder: StorePath): Generator<Buffer> {
+  try {
+    const top = realPath(root.folder)
+    yield top
+    if (folder.length === 0) return
+    let at = top
+    for (const segment of folder.toString('latin1').split('/')) {
+      at = realPath(Buffer.concat([at, Buffer.from(`/${segment}`, 'latin1')]))
+      if (!contains(top, at)) return
+      yield at
+    }
+  } catch {
+    // The call itself fails for the same reason, and tells it.
+  }
+}
+
+function lendTo(path: Buffer): Loan | undefined {
+  if (!isLinux) return undefined
+  let fd: number
+  try {
+    fd = openSync(path, pathOnly | constants.O_NOFOLLOW)
+  } catch {
+    return undefined
+  }
+  const loan = lend(fd)
+  if (loan === undefined) closeSync(fd)
+  return loan
+}
+
+/** Undefined for what is not ours, and what has the rights. */
+function lend(fd: number): Loan | undefined {
+  try {
+    const stat = fstatSync(fd)
+    const before = stat.mode & modeBits
+    const lent = before | (stat.isDirectory() ? folderRights : stat.isFile() ? fileRights : 0)
+    if (lent === before || !isOurs(stat)) return undefined
+    // What was opened without being read takes no `fchmod`.
+    chmodSync(throughDescriptor(fd), lent)
+    return { fd, before, lent }
+  } catch {
+    return undefined
+  }
+}
+
+/** A set-group-id bit of a group that we are not in would be taken away for good. */
+const isOurs = ({ uid, gid, mode }: Stats): boolean =>
+  uid === process.geteuid?.() && ((mode & setGroupId) === 0 || process.getgroups?.().includes(gid) === true)
+
+function putBack({ fd, before, lent }: Loan): void {
+  try {
+    if ((fstatSync(fd).mode & modeBits) === lent) chmodSync(throughDescriptor(fd), before)
+  } catch {
+    // As after a kill: what comes next gives the source's mode.
+  }
+}
+
+function end(loan: Loan): void {
+  putBack(loan)
+  closeSync(loan.fd)
+}
+
+/** The error with what is in the way, where that is known. */
+function explained(error: unknown, { root, folders }: Scope, self: Buffer | undefined): unknown {
+  const known = localError(error)
+  const last = folders.map((folder) => [...wayTo(root, folder)].at(-1))
+  const [foreign] = [self, ...last].flatMap((path) => (path === undefined ? [] : (foreignAt(path) ?? [])))
+  if (foreign === undefined || !(known instanceof StoreError)) return known
+  const { path, uid } = foreign
+  const why = `${textFromPath(path.subarray(1))} belongs to user ${uid}, and Gantry works as user ${process.geteuid?.()}`
+  return new StoreError(known.failure, `${known.message}: ${why}`, { cause: error })
+}
+
+function foreignAt(path: Buffer): { readonly path: Buffer; readonly uid: number } | undefined {
+  try {
+    const { uid } = lstatSync(path)
+    // What was reached through a descriptor has a name that says something to people.
+    const named = Buffer.concat([realPath(parentOf(path)), Buffer.from('/'), nameOf(path)])
+    return uid === process.geteuid?.() ? undefined : { path: named, uid }
+  } catch {
+    return undefined
+  }
+}

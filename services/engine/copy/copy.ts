@@ -1,0 +1,131 @@
+import {
+  StoreError,
+  type FileAttributes,
+  type Losses,
+  type SourceFile,
+  type StorePath,
+} from '../../drivers/contract/driver.ts'
+import { unsupported } from './copy-local.ts'
+import type { Counts } from '../run/counts.ts'
+import { largeFileBytes } from '../items/items.ts'
+import { targetPath } from '../run/mappings.ts'
+import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
+import { targetError } from '../run/outcome.ts'
+import { atTarget, type Run } from '../run/run.ts'
+
+/**
+ * Copies a file through the drivers and returns its size. Throws StoreErrors; those of the target say so.
+ * @param path in the source
+ * @param counts what is not kept is added to them
+ */
+export async function copyFile(run: Run, path: StorePath, counts: Counts): Promise<number> {
+  const file = await run.source.open(path, readOptions(run.spec))
+  try {
+    const attributes = carried(run.spec, file.attributes)
+    checkAccepted(run, path, 'file', file.sizeBytes)
+    if (goesWhole(run, file.sizeBytes)) {
+      // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
+      await run.pace.pay(file.sizeBytes)
+      const bytes = await file.read(0, file.sizeBytes)
+      countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
+      run.meter.bytes(bytes.length)
+    } else {
+      countLosses(counts, await copyInParts(run, path, file, attributes))
+    }
+    countNames(counts, file.nameCount)
+    return file.sizeBytes
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Whether a file goes with one `put`. Not to a folder of a host: only an upload marks its temporary file as this
+ * migration's, and a killed process leaves it behind. Not a file that has become large since it was listed.
+ */
+function goesWhole({ target, pace }: Run, sizeBytes: number): boolean {
+  const { localRoot, maxPutBytes } = target.features
+  return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, pace.pieceBytes(largeFileBytes))
+}
+
+/** Size of the parts of a file: under a limit no more than moves in a second, as far as the store allows so many parts. */
+export const partBytesOf = ({ target, pace }: Run, sizeBytes: number): number =>
+  target.features.partBytes(sizeBytes, pace.pieceBytes(Number.POSITIVE_INFINITY))
+
+async function copyInParts(
+  run: Run,
+  path: StorePath,
+  file: SourceFile,
+  attributes: FileAttributes,
+): Promise<Losses> {
+  const { target, stop, spec, pace } = run
+  const { sizeBytes } = file
+  const partBytes = partBytesOf(run, sizeBytes)
+  const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
+  const meter = run.meter.ofFile()
+  try {
+    let count = 0
+    for (let offset = 0; offset < sizeBytes; offset += partBytes) {
+      stop.check()
+      const length = Math.min(partBytes, sizeBytes - offset)
+      await pace.pay(length)
+      const bytes = await file.read(offset, length)
+      await atTarget(target.writePart(upload, count, offset, bytes))
+      meter.bytes(length)
+      count++
+    }
+    return await atTarget(target.commitUpload(upload, count, attributes))
+  } catch (error) {
+    meter.undo()
+    await target.abortUpload(upload)
+    throw error
+  }
+}
+
+/**
+ * Copies what need not be opened: an empty file, which a look at it tells all about, and a link. Returns a file's size,
+ * undefined for a link. Throws StoreErrors.
+ * @param counts what is not kept is added to them
+ */
+export async function copyOther(run: Run, path: StorePath, counts: Counts): Promise<number | undefined> {
+  const { source, target, spec } = run
+  const found = await source.stat(path)
+  if (found === undefined) throw new StoreError('gone', 'it is no longer there', { side: 'source' })
+  const { follow, extended } = readOptions(spec)
+  if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
+  if (found.type === 'file') {
+    if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path, counts)
+    checkAccepted(run, path, 'file', 0)
+    await run.pace.pay(0)
+    const attributes = extended ? await source.attributesOf(path, { extended }) : found
+    countLosses(
+      counts,
+      await atTarget(target.put(targetPath(run, path), Buffer.alloc(0), carried(spec, attributes ?? found))),
+    )
+    return 0
+  }
+  if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
+  if (!target.features.symlinks || target.makeLink === undefined) {
+    counts.linksNotKept++
+    throw new StoreError('unsupported', 'it cannot hold symbolic links', { side: 'target' })
+  }
+  checkAccepted(run, path, 'symlink', 0)
+  await run.pace.pay(0)
+  const link = await source.readLink(path)
+  countLosses(counts, await atTarget(target.makeLink(targetPath(run, path), link, carried(spec, found))))
+  return undefined
+}
+
+/** Throws when the target cannot hold such an entry by its own rules: `name`, or `too-large` when only its size is wrong. */
+export function checkAccepted(
+  run: Run,
+  path: StorePath,
+  type: 'file' | 'folder' | 'symlink',
+  sizeBytes: number,
+): void {
+  const there = targetPath(run, path)
+  const reason = run.target.refuses(there, { type, sizeBytes })
+  if (reason === undefined) return
+  const isSizeAlone = sizeBytes > 0 && run.target.refuses(there, { type, sizeBytes: 0 }) === undefined
+  throw targetError(new StoreError(isSizeAlone ? 'too-large' : 'name', reason))
+}

@@ -1,0 +1,278 @@
+import { closeSync, fstatSync } from 'node:fs'
+import type { SourceFile, StorePath } from '../../drivers/contract/driver.ts'
+import { locally } from '../../drivers/local/errors.ts'
+import { changed, chunkBytes, copyRange } from '../../drivers/local/file.ts'
+import { openSource } from '../../drivers/local/links.ts'
+import { markPart } from '../../drivers/local/write/parts.ts'
+import { lending, permitted } from '../../drivers/local/rights.ts'
+import { type LocalRoot, nameOf, parentOf } from '../../drivers/local/root.ts'
+import { versionOf } from '../../drivers/local/source-file.ts'
+import { copySparseRange, isSparse } from '../../drivers/local/write/sparse.ts'
+import { fileDigest, openUpload, uploadOf } from '../../drivers/local/write/upload.ts'
+import { ChangedNames } from '../items/changed-folders.ts'
+import { checkAccepted } from './copy.ts'
+import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from '../run/counts.ts'
+import { makeFolders } from '../tree/folders.ts'
+import type { Large } from '../items/items.ts'
+import { bytesOf, type LargeCopy, type PartsOf, partsLeft, writtenBytes } from './large-copy.ts'
+import { isWatched, isYoung } from '../tree/live.ts'
+import { targetPath } from '../run/mappings.ts'
+import { isDenied, matchAfterKill, matchFolder } from '../tree/match-folder.ts'
+import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
+import { unlessOvertaken } from '../tree/overtaken.ts'
+import { joinPath, relativePath } from '../items/paths.ts'
+import { Outcome, storeError, writingError } from '../run/outcome.ts'
+import { isWorthRetry } from '../run/retry.ts'
+import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
+import { isWorthSharing } from './spread.ts'
+import {
+  atTarget,
+  isLocal,
+  policyOf,
+  sourceRoot,
+  storePath,
+  sweep,
+  targetRoot,
+  type MoveSpec,
+  type Run,
+} from '../run/run.ts'
+
+/** Less than what is read and written at once anyway would only be more steps. */
+const minPieceBytes = chunkBytes
+
+/** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
+export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
+  if (!readsFirst(policyOf(run, item))) return undefined
+  const sizeBytes = await sizeOfSame(run, storePath(run, item.path))
+  if (sizeBytes === undefined) return undefined
+  return { counts: { ...noCounts(), filesSkipped: 1, bytesSkipped: sizeBytes }, failures: [] }
+}
+
+/**
+ * Opens the file and begins the upload, or goes on with one of the same version that a killed process began. Throws
+ * StoreErrors.
+ */
+export function beginLarge(run: Run, item: Large, options: BeginOptions = {}): Promise<LargeCopy> {
+  const path = storePath(run, item.path)
+  return unlessOvertaken(run, path, () => begin(run, item, { path, ...options }))
+}
+
+interface BeginOptions {
+  /** Whether other processes are to write parts of it too, if it is worth it; default: no. */
+  readonly mayShare?: boolean
+  /** Whether its parts are taken over from threads of this process too, which have left them; default: no. */
+  readonly takesOver?: boolean
+}
+
+async function begin(
+  run: Run,
+  item: Large,
+  { path, mayShare = false, takesOver = false }: BeginOptions & { readonly path: StorePath },
+): Promise<LargeCopy> {
+  const { target, spec } = run
+  sweep(run, parentOf(path))
+  await matchAfterKill(run, parentOf(path))
+  if (item.attempt > 1) await makeFolders(run, parentOf(path))
+  const file = await openLarge(run, path)
+  try {
+    const { sizeBytes, version, nameCount } = file
+    // A part that is read now could be followed by a write that leaves no trace.
+    if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
+    checkAccepted(run, path, 'file', sizeBytes)
+    const partBytes = target.features.partBytes(sizeBytes)
+    const isShared = mayShare && isWorthSharing(run, path, { sizeBytes, partBytes })
+    const upload = await atTarget(
+      target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
+        version,
+        liveThreads: takesOver ? [] : othersOf(run, item),
+        ...(isShared ? { shared: { generation: spec.generation } } : {}),
+      }),
+    )
+    const attributes = carried(spec, file.attributes)
+    const kind = { isLocal: isLocal(run), isShared }
+    return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, ...kind }
+  } finally {
+    await file.close()
+  }
+}
+
+/** What was begun of a file that is gone nobody goes on with. */
+async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
+  try {
+    return await run.source.open(path, readOptions(run.spec))
+  } catch (error) {
+    if (storeError(error).failure === 'gone')
+      sweep(run, parentOf(path), ({ file }) => file === fileDigest(targetPath(run, path)))
+    throw error
+  }
+}
+
+/**
+ * Threads that may work on the same file: all that live when the item was handed out a second time, none when it is tried
+ * again, for the try before has ended; undefined when there was none before.
+ */
+function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] | undefined {
+  return liveThreads ?? (attempt > 1 ? [] : undefined)
+}
+
+/** Copies one part, verified. Throws StoreErrors, `changed` when the source's file is another version by now. */
+export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<void> {
+  const offset = index * copy.partBytes
+  const length = bytesOf(copy, index)
+  const from = sourceRoot(run)
+  const root = targetRoot(run)
+  // What is shared is known to be of the version before it is written: whoever was thought dead may write after the commit.
+  if (from !== undefined && root !== undefined && !copy.isShared) {
+    await copyPartLocally(run, copy, [from, root], index)
+    return
+  }
+  await run.pace.pay(length)
+  await withVersion(run, copy, async (file) => {
+    const bytes = await file.read(offset, length)
+    await atTarget(run.target.writePart(copy.upload, index, offset, bytes))
+  })
+  run.meter.bytes(length)
+}
+
+/** Checks that the source's file is still the same and lets the copy appear. Throws StoreErrors. */
+export function commitLarge(run: Run, copy: LargeCopy): Promise<ItemResult> {
+  return unlessOvertaken(run, Buffer.from(copy.path), () => commit(run, copy))
+}
+
+async function commit(run: Run, copy: LargeCopy): Promise<ItemResult> {
+  await withVersion(run, copy, (file) => file.verifyUnchanged())
+  const partCount = Math.ceil(copy.sizeBytes / copy.partBytes)
+  const losses = await atTarget(run.target.commitUpload(copy.upload, partCount, copy.attributes))
+  const counts = noCounts()
+  countCopied(counts, copy.sizeBytes)
+  counts.bytesResumed = writtenBytes(copy)
+  countLosses(counts, losses)
+  countNames(counts, copy.nameCount)
+  if (run.spec.live === undefined) return { counts, failures: [] }
+  const folder = parentOf(Buffer.from(copy.path))
+  const error = await matchFolder(run, folder, counts)
+  const again = await changedSince(run, copy)
+  if (error === undefined) return { counts, failures: [], again }
+  const at = relativePath(run.spec.root, folder)
+  if (at.length > 0 && (isDenied(run, error) || isWorthRetry(error, 1))) again.push(...againOf(at, false))
+  else counts.timesNotKept++
+  return { counts, failures: [], again }
+}
+
+/** What is to be looked at again, because the source's file is another by now or gone. */
+async function changedSince(run: Run, { path, sizeBytes, attributes }: LargeCopy): Promise<Uint8Array[]> {
+  if (!isWatched(run)) return []
+  const now = await run.source.stat(Buffer.from(path))
+  const isSame =
+    now?.type === 'file' && now.sizeBytes === sizeBytes && now.modifiedMs === attributes.modifiedMs
+  return isSame ? [] : againOf(relativePath(run.spec.root, Buffer.from(path)))
+}
+
+const againOf = (path: StorePath, isTree = true): Uint8Array[] => {
+  const names = new ChangedNames()
+  names.add(parentOf(path), nameOf(path), isTree)
+  return names.items()
+}
+
+/**
+ * Copies a file in parts, one after the other: under a limit, by which it would go in one lump otherwise. Returns its size.
+ * @param path relative to the migration's path
+ * @param counts what is not kept is added to them
+ */
+export async function copyInTurn(run: Run, path: StorePath, counts: Counts): Promise<number> {
+  const copy = await beginLarge(run, { kind: 'large', attempt: 1, notBeforeMs: 0, path })
+  const meter = run.meter.ofFile()
+  try {
+    for (const index of partsLeft(copy)) await copyPart({ ...run, meter }, copy, index)
+    const { counts: all } = await commitLarge(run, copy)
+    // Who asked for it counts the file.
+    const file = noCounts()
+    countCopied(file, copy.sizeBytes)
+    add(counts, subtract(all, file))
+  } catch (error) {
+    meter.undo()
+    await run.target.abortUpload(copy.upload)
+    throw error
+  }
+  return copy.sizeBytes
+}
+
+/** What a failure makes of the item: another try, a failure, or nothing when the file has gone. */
+export function failedLarge(spec: MoveSpec, item: Large, error: unknown): ItemResult {
+  const outcome = new Outcome(item.attempt)
+  const { failure } = storeError(error)
+  const isTold = failure === 'changed' && spec.live !== undefined
+  if (failure !== 'gone' && !isTold) {
+    const path = joinPath(Buffer.from(spec.root), item.path)
+    return outcome.result(outcome.failed(path, error) ? item : undefined)
+  }
+  outcome.counts.filesVanished++
+  return { ...outcome.result(undefined), ...(isTold && { again: againOf(item.path) }) }
+}
+
+async function withVersion(
+  run: Run,
+  copy: PartsOf,
+  work: (file: SourceFile) => Promise<void>,
+): Promise<void> {
+  const { follow } = readOptions(run.spec)
+  const file = await run.source.open(Buffer.from(copy.path), { follow })
+  try {
+    if (file.version !== copy.version) throw changed()
+    await work(file)
+  } finally {
+    await file.close()
+  }
+}
+
+async function copyPartLocally(
+  run: Run,
+  copy: PartsOf,
+  [origin, root]: readonly [LocalRoot, LocalRoot],
+  index: number,
+): Promise<void> {
+  const path = Buffer.from(copy.path)
+  const { sizeBytes } = copy
+  const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
+  const checkStop = () => run.stop.check()
+  const from = inSource(() => {
+    using folder = origin.open(parentOf(path))
+    return openSource(origin, path, folder.entry(nameOf(path)), readOptions(run.spec).follow)
+  })
+  try {
+    const { blocks } = inSource(() => statOfVersion(from, copy))
+    const { folder, pathsIn } = uploadOf(copy.upload)
+    using opened = lending(root, [folder], () => permitted(() => root.open(folder)))
+    const { temporary } = pathsIn(opened)
+    const to = lending(root, [folder], () => openUpload(temporary))
+    try {
+      for (let done = 0; done < length;) {
+        // All of it without a limit; one may be set, lifted or changed meanwhile.
+        const piece = Math.min(length - done, Math.max(minPieceBytes, run.pace.sliceBytes(length)))
+        await run.pace.pay(piece)
+        if (isSparse(sizeBytes, blocks))
+          copySparseRange(from, to, [offset + done, piece], sizeBytes, checkStop)
+        else copyRange(from, to, offset + done, piece, checkStop)
+        run.meter.bytes(piece)
+        done += piece
+      }
+    } finally {
+      closeSync(to)
+    }
+    inSource(() => statOfVersion(from, copy))
+    lending(root, [folder], () => markPart(temporary, index))
+  } catch (error) {
+    throw writingError(error)
+  } finally {
+    closeSync(from)
+  }
+}
+
+const inSource = <T>(work: () => T): T => locally(work, 'source')
+
+/** Throws `changed` when the open file is another version. */
+function statOfVersion(fd: number, { version }: PartsOf): { readonly blocks: number } {
+  const stat = fstatSync(fd, { bigint: true })
+  if (versionOf(stat) !== version) throw changed()
+  return { blocks: Number(stat.blocks) }
+}

@@ -1,0 +1,158 @@
+import type { StorePath } from '../../drivers/contract/driver.ts'
+import { joinPath } from './paths.ts'
+import { nameOf } from '../../drivers/local/root.ts'
+import type { FolderGroup, Region } from './items.ts'
+
+/** A folder of an item. */
+export interface RegionFolder {
+  /** Relative to the migration's path. */
+  readonly path: StorePath
+  /** Undefined for the start of a scan. */
+  readonly group: FolderGroup | undefined
+  readonly mode: number | undefined
+  /** Whether it was found by the item itself, on its way down. */
+  readonly isFound: boolean
+}
+
+/** What an item says of the folders that it is about. */
+type OwnFolders = Pick<Region, 'start' | 'groups' | 'isDeep'>
+
+/** Makes an item of a folder, or a part of one. @param parent one object for all entries of a folder */
+type HandOn = (parent: StorePath, name: Buffer, mode: number | undefined) => void
+
+/** How far a deep item goes down by itself, a scan as a comparison. */
+export interface DescentBounds {
+  /** Entries that it finds: what a thread lists in a second or two, and lists once more after a kill. */
+  readonly entries: number
+  /** Folders that it has found and not listed yet, some 300 bytes each. */
+  readonly waiting: number
+}
+export const usualBounds: DescentBounds = { entries: 100_000, waiting: 10_000 }
+
+/**
+ * The folders that an item lists: its own, and where it is deep those that it finds in them, the last one found first, so
+ * that what waits are the siblings on the way down and not the breadth of the tree. What is beyond the bounds is handed on.
+ * It depends on nothing but the item and the source: an item that comes again hands on the same.
+ */
+export class Descent {
+  readonly #own: RegionFolder[]
+  readonly #found: RegionFolder[] = []
+  readonly #isDeep: boolean
+  readonly #handOn: HandOn
+  readonly #bounds: DescentBounds
+  #entries = 0
+  #group: FolderGroup | undefined
+
+  constructor(item: OwnFolders, handOn: HandOn, bounds = usualBounds) {
+    this.#own = [...foldersOf(item)].toReversed()
+    this.#isDeep = item.isDeep === true
+    this.#handOn = handOn
+    this.#bounds = bounds
+  }
+
+  /**
+   * Works on the folders, so many at a time, and hands on what is left. Throws the first failure, once what is under way has
+   * ended.
+   * @param work what it finds, and makes of that, it does in its turn: in the order of the folders, however long each takes
+   */
+  async each(
+    limit: number,
+    work: (folder: RegionFolder, turn: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    // With several at a time it may be empty for a moment.
+    while (this.#own.length + this.#found.length > 0) await this.#some(limit, work)
+  }
+
+  /** So many entries were found. */
+  count(entries: number): void {
+    this.#entries += entries
+  }
+
+  /** A folder was found in another. @param parent one object for all entries of a folder */
+  found(parent: StorePath, name: Buffer, mode: number | undefined): void {
+    const { waiting } = this.#bounds
+    if (!this.#isDeep || this.#isSpent || this.#found.length >= waiting)
+      return this.#handOn(parent, name, mode)
+    const group = this.#groupOf(parent, mode !== undefined)
+    this.#found.push({ path: joinPath(parent, name), group, mode, isFound: true })
+  }
+
+  /** Hands on one that was found; false for the item's own. */
+  pass({ path, group, mode, isFound }: RegionFolder): boolean {
+    if (isFound && group !== undefined) this.#handOn(group.parent, nameOf(path), mode)
+    return isFound
+  }
+
+  get #isSpent(): boolean {
+    return this.#entries >= this.#bounds.entries
+  }
+
+  async #some(
+    limit: number,
+    work: (folder: RegionFolder, turn: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    let failure: { readonly error: unknown } | undefined
+    let last = Promise.resolve()
+    const lane = async () => {
+      for (let next = this.#next(); next !== undefined;) {
+        const turn = last
+        const own = Promise.withResolvers<void>()
+        last = own.promise
+        try {
+          await work(next, turn)
+        } catch (error) {
+          failure ??= { error }
+        }
+        await turn
+        // In its turn as well: which one is next depends on what was found.
+        next = failure === undefined ? this.#next() : undefined
+        own.resolve()
+      }
+    }
+    await Promise.all(Array.from({ length: limit }, lane))
+    if (failure !== undefined) throw failure.error
+  }
+
+  #next(): RegionFolder | undefined {
+    for (;;) {
+      const found = this.#found.pop()
+      if (found === undefined || !this.#isSpent) return found ?? this.#own.pop()
+      this.pass(found)
+    }
+  }
+
+  /** What those found in one folder have in common. A store may know the modes of some: those that others made. */
+  #groupOf(parent: StorePath, hasMode: boolean): FolderGroup {
+    const known = this.#group
+    if (known?.parent === parent && (known.modes !== undefined) === hasMode) return known
+    this.#group = { parent, names: [], ...(hasMode && { modes: [] }) }
+    return this.#group
+  }
+}
+
+/** The folders of an item. */
+export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
+  if (start !== undefined) yield { path: start, group: undefined, mode: undefined, isFound: false }
+  for (const group of groups) {
+    for (const [index, name] of group.names.entries()) {
+      yield { path: joinPath(group.parent, name), group, mode: group.modes?.[index], isFound: false }
+    }
+  }
+}
+
+/** Some folders of a region, grouped as they are in it. */
+export function groupsOf(
+  { start }: Pick<Region, 'start'>,
+  folders: readonly RegionFolder[],
+): Pick<Region, 'start' | 'groups'> {
+  const byGroup = Map.groupBy(folders, ({ group }) => group)
+  const groups = [...byGroup].flatMap(([group, members]) =>
+    group === undefined ? [] : [groupOf(group, members)],
+  )
+  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
+}
+
+function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {
+  const names = members.map(({ path }) => nameOf(path))
+  return { parent, names, ...(modes === undefined ? {} : { modes: members.map(({ mode }) => mode ?? 0) }) }
+}

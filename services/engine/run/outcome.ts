@@ -1,0 +1,137 @@
+import type { PutOff } from '../../../subjects/migrations/model/condition-terms.ts'
+import { shortened } from '../../../subjects/kit/shortened.ts'
+import { saidOf, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
+import { localError } from '../../drivers/local/errors.ts'
+import { noCounts, type Failure, type ItemResult } from './counts.ts'
+import { encodeItem, type Item } from '../items/items.ts'
+import { textFromPath } from '../items/paths.ts'
+import { backoffMs, isOutage, isWorthRetry } from './retry.ts'
+
+/** A store's message can hold whatever its server said; nobody reads more. */
+const maxMessageLength = 1_000
+
+/** What came of an item so far: counts, failures, and when the rest is to be tried again. */
+export class Outcome {
+  readonly counts = noCounts()
+  readonly #failures: Failure[] = []
+  readonly #attempt: number
+  #waitMs = 0
+  #putOff: PutOff | undefined
+
+  constructor(attempt: number) {
+    this.#attempt = attempt
+  }
+
+  /**
+   * Takes note of what went wrong with a path; true when the path belongs into another try.
+   * @param path in the store, for the ledger
+   * @param type what was to be done: list a folder, compare what is there with all that is below it, or anything else
+   */
+  failed(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): boolean {
+    const known = storeError(error)
+    if (this.#putsOff(path, known)) return true
+    this.failedForGood(path, known, type)
+    return false
+  }
+
+  /**
+   * The same of a folder that lacks its time: it is there with all that is in it, so in the end that is no failure, but
+   * counted.
+   */
+  unfinished(path: StorePath, error: StoreError): boolean {
+    if (this.#putsOff(path, error)) return true
+    this.counts.timesNotKept++
+    return false
+  }
+
+  #putsOff(path: StorePath, error: StoreError): boolean {
+    if (!isWorthRetry(error, this.#attempt)) return false
+    this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, error.retryAfterMs))
+    const message = shortened(`${textFromPath(path)}: ${saidOn(error)}`, maxMessageLength)
+    this.#putOff = { reason: reasonOf(error), message }
+    this.counts.pathsRequeued++
+    return true
+  }
+
+  /** Takes note of what will not be tried again. */
+  failedForGood(path: StorePath, error: unknown, type: 'file' | 'folder' | 'tree' = 'file'): void {
+    const known = storeError(error)
+    const message = shortened(saidOn(known), maxMessageLength)
+    this.#failures.push({
+      path: textFromPath(path),
+      failure: known.failure,
+      message,
+      attempts: this.#attempt,
+      ...(type === 'folder' ? { isFolder: true } : {}),
+      ...(type === 'tree' ? { isTree: true } : {}),
+      ...(known.isRemoval ? { isRemoval: true } : {}),
+    })
+    this.counts.failures++
+  }
+
+  /** The head of an item of what is to be tried again; undefined when nothing is. */
+  get next(): { readonly attempt: number; readonly notBeforeMs: number } | undefined {
+    if (this.#putOff === undefined) return undefined
+    return { attempt: this.#attempt + 1, notBeforeMs: Date.now() + this.#waitMs }
+  }
+
+  /** The last of the reasons for another try, with its path. */
+  get putOff(): PutOff | undefined {
+    return this.#putOff
+  }
+
+  /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */
+  result(again: Item | undefined): ItemResult {
+    const result = { counts: this.counts, failures: this.#failures }
+    if (again === undefined) return result
+    const notBeforeMs = Date.now() + this.#waitMs
+    const retry = encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs })
+    return { ...result, retry, ...(this.#putOff === undefined ? {} : { putOff: this.#putOff }) }
+  }
+}
+
+/**
+ * What is told of the failure of a path: on which side it was, and what went wrong. Whoever writes marks what the target
+ * says; all else is the source's.
+ */
+export const saidOn = ({ side = 'source', message }: StoreError): string => saidOf(side, message)
+
+/** Whether a store is the reason, or one path. */
+function reasonOf(error: StoreError): PutOff['reason'] {
+  if (!isOutage(error)) return 'TRYING_AGAIN'
+  const isAway = error.failure === 'unreachable'
+  if (error.isTargets) return isAway ? 'TARGET_UNREACHABLE' : 'TARGET_REFUSES'
+  return isAway ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSES'
+}
+
+/**
+ * The failure class of any error: what a driver did not foresee counts as `io`, so that one odd file is given up after
+ * some tries instead of bringing its item back for ever.
+ */
+export function storeError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError('io', error instanceof Error ? error.message : String(error), { cause: error })
+}
+
+/**
+ * An error of the target, marked as such. That something is gone there is no reason to forget a file of the source: the
+ * folder is made again at the next try.
+ */
+export function targetError(error: unknown): StoreError {
+  const { failure, message, retryAfterMs } = storeError(error)
+  const options = {
+    cause: error,
+    side: 'target',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  } as const
+  return new StoreError(failure === 'gone' ? 'io' : failure, message, options)
+}
+
+/**
+ * The error of work that reads a file of the source that is open, and writes it: what is read says that it is the source's,
+ * and nobody but the source changes.
+ */
+export const writingError = (error: unknown): StoreError =>
+  error instanceof StoreError && (error.side === 'source' || error.failure === 'changed')
+    ? error
+    : targetError(localError(error))

@@ -1,0 +1,207 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Driver } from '../../drivers/contract/driver.ts'
+import { useNativeCalls } from '../../drivers/local/folder-entries.ts'
+import { giveBack } from '../../drivers/local/rights.ts'
+import { type ChildBatch, Children } from '../items/children.ts'
+import { Credit } from './credit.ts'
+import { decodeItem } from '../items/item-decode.ts'
+import { finishFolders } from '../scan/finish-folders.ts'
+import { malformed, type Item, writtenFolders } from '../items/items.ts'
+import type { Batch, FromThread, Job, Reply, ToThread } from './jobs.ts'
+import { beginLarge, commitLarge, copyPart, skipLarge } from '../copy/large.ts'
+import { MeterView } from '../run/meter.ts'
+import { OpenDrivers } from './open-drivers.ts'
+import { Pace } from '../run/pace.ts'
+import type { Rules } from '../run/rules.ts'
+import { reconcile } from '../reconcile/reconcile.ts'
+import {
+  asSource,
+  asTarget,
+  atTarget,
+  boundsOf,
+  openSpec,
+  storePath,
+  sweep,
+  type MoveSpec,
+  type Run,
+} from '../run/run.ts'
+import { requireMark } from '../run/source-mark.ts'
+import { requireTarget } from '../run/target-mark.ts'
+import { Stop } from '../run/stop.ts'
+import type { ThreadData } from './engine-thread.ts'
+import { scan } from '../scan/scan.ts'
+import { sendableError } from '../../drivers/contract/sent-error.ts'
+import { transfer } from '../copy/transfer.ts'
+import { Cleaner } from '../walk/clean.ts'
+import { Comparer } from '../walk/compare.ts'
+import { Matcher } from '../walk/match.ts'
+import { Planner } from '../walk/plan.ts'
+import { type Judge, walk } from '../walk/walk.ts'
+
+/** Entry point of a worker thread of the engine: does the jobs that `ThreadPool` sends it. */
+
+interface RunningJob {
+  readonly id: number
+  readonly stop: Stop
+  readonly credit: Credit
+}
+
+const port = parentPort
+if (port === null) throw new Error('this file is the entry point of a worker thread')
+
+const { bounds, held, nativeCallsAfter } = workerData as ThreadData
+useNativeCalls(held, nativeCallsAfter)
+const drivers = new OpenDrivers(bounds)
+const running = new Map<number, RunningJob>()
+
+port.on('message', (message: ToThread) => {
+  switch (message.type) {
+    case 'job':
+      void start(message.id, message.job, message.flag)
+      break
+    case 'credit':
+      running.get(message.id)?.credit.give()
+      break
+    case 'abort':
+      running.get(message.id)?.stop.abort()
+  }
+})
+
+const send = (message: FromThread, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
+
+/** Jobs that do not look at the source. */
+const ofTargetAlone: ReadonlySet<Job['kind']> = new Set(['sweep', 'written', 'abandon'])
+
+/** Never rejects: whatever happens is the job's answer. */
+async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
+  const stop = new Stop(flag)
+  const state = { id, stop, credit: new Credit(stop.signal) }
+  running.set(id, state)
+  try {
+    const mark = ofTargetAlone.has(job.kind) ? undefined : job.spec.sourceMark
+    if (mark?.rules !== undefined) await loadRules()
+    requireMark(mark)
+    const { targetMark } = job.spec
+    requireTarget(targetMark)
+    const done = drivers.use(job.spec.source, 'source', (source) =>
+      drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
+    )
+    // Whoever hears of the end must find folders of the target with their own modes.
+    const reply = await done.finally(giveBack)
+    // What was found or written in another folder is worth nothing.
+    requireMark(mark)
+    requireTarget(targetMark)
+    send({ type: 'reply', id, reply })
+  } catch (error) {
+    send({ type: 'error', id, error: sendableError(error) })
+  } finally {
+    running.delete(id)
+  }
+}
+
+async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
+  const { id, stop, credit } = state
+  stop.check()
+  const spec = openSpec(job.spec)
+  const liveThreads = 'item' in job ? job.liveThreads : undefined
+  const rules = needsRules(job) ? await compiledRules(job.spec) : undefined
+  const pace = new Pace(spec.limits ?? [], stop)
+  const meter = new MeterView(spec.meter)
+  const stores = { source: asSource(source, spec), target: asTarget(target, spec) }
+  const run: Run = { spec, ...stores, rules, stop, pace, meter, liveThreads }
+  const hand = (batch: Batch) => credit.take(() => sendBatch(id, batch))
+  const handChildren = (children: ChildBatch) => hand({ type: 'children', children })
+  switch (job.kind) {
+    case 'scan': {
+      const region = itemOf(job.item, 'region')
+      const children = new Children(handChildren, boundsOf(run), region.policy)
+      return { kind: 'result', result: await scan(run, region, children) }
+    }
+    case 'reconcile': {
+      // What was changed is to arrive, whatever happens to what is found by a scan.
+      const children = new Children(handChildren, boundsOf(run), 'Overwrite')
+      return { kind: 'result', result: await reconcile(run, itemOf(job.item, 'reconcile'), children) }
+    }
+    case 'transfer':
+      return { kind: 'result', result: await transfer(run, itemOf(job.item, 'transfer')) }
+    case 'folders': {
+      const children = new Children(handChildren, boundsOf(run))
+      return { kind: 'result', result: await finishFolders(run, itemOf(job.item, 'folders'), children) }
+    }
+    case 'sweep':
+      for (const folder of writtenFolders(decodeItem(job.item)))
+        sweep(run, storePath(run, folder), () => true)
+      return { kind: 'done' }
+    case 'begin': {
+      const item = itemOf(job.item, 'large')
+      // Whether the target had it before was asked before its parts were spread.
+      const result = item.spread === undefined ? await skipLarge(run, item) : undefined
+      return result === undefined
+        ? { kind: 'begun', copy: await beginLarge(run, item, job) }
+        : { kind: 'result', result }
+    }
+    case 'part':
+      await copyPart(run, job.copy, job.index)
+      return { kind: 'done' }
+    case 'written': {
+      const { upload, partBytes } = job.copy
+      return { kind: 'written', parts: await atTarget(run.target.writtenParts(upload, partBytes)) }
+    }
+    case 'commit':
+      return { kind: 'result', result: await commitLarge(run, job.copy) }
+    case 'compare':
+    case 'plan':
+    case 'match':
+    case 'clean': {
+      const judge = judgeOf(job, run)
+      // What was done is told though the job is to end; it takes longer to do than to tell.
+      const tell = judge.acts === true ? async (batch: Batch) => sendBatch(id, batch) : hand
+      await walk(run, judge, job.folders, (findings) => tell({ type: 'findings', findings }))
+      return { kind: 'done' }
+    }
+    case 'abandon':
+      break
+  }
+  await run.target.abortUpload(job.upload)
+  return { kind: 'done' }
+}
+
+const needsRules = (job: Job): boolean =>
+  job.kind === 'scan' || job.kind === 'reconcile' || job.kind === 'folders' || 'folders' in job
+
+function judgeOf(job: Extract<Job, { readonly folders: unknown }>, run: Run): Judge {
+  switch (job.kind) {
+    case 'compare':
+      return new Comparer(run, job.comparison)
+    case 'plan':
+      return new Planner(run, job.by)
+    case 'match':
+      return new Matcher(run, job.match)
+    case 'clean':
+      return new Cleaner(run, job.step)
+  }
+}
+
+/** What matches patterns is loaded with the first rules: it is as large as all of a thread's own code. */
+async function compiledRules({ rules }: MoveSpec): Promise<Rules | undefined> {
+  return rules === undefined ? undefined : (await loadRules()).unpackRules(rules)
+}
+
+const loadRules = () => import('../run/rules.ts')
+
+function sendBatch(id: number, batch: Batch): void {
+  const items = batch.type === 'children' ? Object.values(batch.children).flat() : []
+  send(
+    { type: 'batch', id, batch },
+    items.map(({ buffer }) => buffer),
+  )
+}
+
+function itemOf<K extends Item['kind']>(bytes: Uint8Array, kind: K): Extract<Item, { kind: K }> {
+  const item = decodeItem(bytes)
+  if (!isKind(item, kind)) throw malformed(`a ${item.kind}, not a ${kind}`)
+  return item
+}
+
+const isKind = <K extends Item['kind']>(item: Item, kind: K): item is Extract<Item, { kind: K }> =>
+  item.kind === kind

@@ -1,0 +1,41 @@
+import { StoreError, type Entry } from '../../drivers/contract/driver.ts'
+import { isOwn } from './live.ts'
+import { takenAt } from '../run/mappings.ts'
+import { targetError } from '../run/outcome.ts'
+import { isName, joinPath } from '../items/paths.ts'
+import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
+import type { Run } from '../run/run.ts'
+
+/**
+ * Which entries of the target may make room for something of another type: what came there after the migration began. So
+ * did the content of a folder that is older if all that is in it may, and something is; an older folder that is empty was
+ * somebody's. A folder is looked through again for each older one that it is in, which are few.
+ */
+export const mayReplace = (run: Run): MayRemove => {
+  const isRemovable = mayRemoveOwn(run)
+  const mayGo: MayRemove = async (at, entry) => {
+    run.stop.check()
+    const { path, origin } = at
+    // It would be emptied, and still be in the way.
+    if (takenAt(run, path, origin) !== undefined) return false
+    if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(at, entry)
+    let holdsSome = false
+    for await (const batch of listThere(run, 'target', path)) {
+      for (const one of batch) {
+        const { name } = one
+        const below = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
+        if (!isName(name) || !(await mayGo(below(), one))) return false
+        holdsSome = true
+      }
+    }
+    return holdsSome
+  }
+  return mayGo
+}
+
+/** The failure of what has no room, in the words of the drivers. @param there what the target has in its place */
+export const inTheWay = ({ type }: Pick<Entry, 'type'>): StoreError => {
+  const [what, other] = type === 'folder' ? ['a folder', 'file'] : ['something that is no folder', 'folder']
+  const reason = 'what was there before the migration, or is excluded, stays'
+  return targetError(new StoreError('unsupported', `${what} stands where the ${other} should go; ${reason}`))
+}

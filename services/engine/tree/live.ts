@@ -1,0 +1,173 @@
+import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { isSameTime } from '../run/known.ts'
+import { targetPath } from '../run/mappings.ts'
+import { linksOf } from '../run/metadata.ts'
+import { atTarget, grainMsOf, isFolderHere, type Run } from '../run/run.ts'
+import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
+
+/**
+ * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
+ * looked at once more.
+ */
+export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isFolderHere(source)
+
+/** Object stores give times of creation in whole seconds. */
+const secondMs = 1_000
+
+/** Whether an entry of the target came there after the migration was started. */
+export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): boolean => {
+  if (live === undefined || createdMs === undefined) return false
+  const { startedMs } = live
+  return createdMs >= (isFolderHere(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
+}
+
+/** Whether two looks at the source saw the same. */
+export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
+  a?.type === b?.type &&
+  a?.sizeBytes === b?.sizeBytes &&
+  a?.modifiedMs === b?.modifiedMs &&
+  a?.mode === b?.mode &&
+  a?.owner?.uid === b?.owner?.uid &&
+  a?.owner?.gid === b?.owner?.gid &&
+  a?.createdMs === b?.createdMs
+
+/**
+ * Within so long of a write another may leave the same time: a tick of the kernel's clock; through a driver, the second
+ * that object stores count in, and the time between reading and writing.
+ */
+const tickMs = { local: 10, remote: 2_000 } as const
+const tickOf = (source: Run['source'], target: Run['target']): number =>
+  isFolderHere(source) && isFolderHere(target) ? tickMs.local : tickMs.remote
+
+/** Whether a file of the source was written to so lately that another write may not have changed its time. */
+export const isYoung = (
+  { source, target }: Run,
+  { modifiedMs }: Pick<Entry, 'modifiedMs'>,
+  atMs: number,
+): boolean => {
+  const tick = tickOf(source, target)
+  // A time to come was set by somebody, and says nothing about the last write.
+  return modifiedMs !== undefined && modifiedMs + tick > atMs && modifiedMs <= Date.now()
+}
+
+/** Whether two entries have the same time, as far as the stores give one. */
+export const hasTime = (run: Run, source: Entry, target: Entry): boolean =>
+  isSameTime(source, target, grainMsOf(run)) !== false
+
+/**
+ * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
+ * one of its size and time, or written to and given its time back, shows it by nothing else. What was only found is held
+ * against the last time that anything was done to the target's, so that what was looked at once is settled.
+ * @param isTold somebody saw a change, which may have come while the copy was being finished
+ */
+export function isChangedSince(
+  { source: from, target: to }: Run,
+  source: Entry,
+  target: Entry,
+  isTold: boolean,
+): boolean {
+  const changedMs = source.changedMs ?? source.writtenMs
+  const madeMs = target.writtenMs ?? target.createdMs
+  const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
+  if (changedMs === undefined || settledMs === undefined) return false
+  return changedMs + (isTold ? tickOf(from, to) : 0) > settledMs && changedMs <= Date.now()
+}
+
+/** Whether the source has symbolic links that are followed: whatever changes may do so under other paths as well. */
+export const followsLinks = ({ spec }: Run): boolean => linksOf(spec) === 'follow'
+
+/** Whether a change of something may be one of other paths as well, which nobody was told of. */
+export const mayHaveOthers = (run: Run, { nameCount = 1 }: Entry): boolean =>
+  nameCount > 1 || followsLinks(run)
+
+/**
+ * The same of what the target has not under this name. A name of a file that is merely new is no write, as far as the file's
+ * time says so.
+ */
+export const hasChangedOthers = (run: Run, entry: Entry, isNew: boolean): boolean => {
+  const { modifiedMs = Number.POSITIVE_INFINITY } = entry
+  const isWritten = !isNew || modifiedMs >= (run.spec.live?.startedMs ?? 0)
+  return mayHaveOthers(run, entry) && (followsLinks(run) || isWritten)
+}
+
+/**
+ * What the target's file lacks of the source's: nothing, attributes alone, what only a copy gives, or that which only a look
+ * at the content can tell.
+ * @param isTold something about it has changed: attributes that cannot be compared are given once more
+ */
+export function missingAt(
+  run: Run,
+  source: Entry,
+  target: Entry,
+  isTold: boolean,
+): 'nothing' | 'attributes' | 'copy' | 'unknown' {
+  if (source.sizeBytes !== target.sizeBytes || !hasTime(run, source, target)) return 'copy'
+  // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
+  const copiedMs = target.writtenMs ?? target.createdMs
+  if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
+  if (isChangedSince(run, source, target, isTold)) return 'unknown'
+  const { attributes } = run.spec.metadata ?? defaultMetadata
+  return hasAttributes(run, source, target, isTold) && !(isTold && attributes) ? 'nothing' : 'attributes'
+}
+
+const permissionBits = 0o777
+/** Set-user-id, set-group-id and sticky, which a target may not hold, with the owner that they belong to. */
+const allBits = 0o7777
+
+/** Only who may give files away gets the owner right; others would try it in vain with each comparison. */
+const mayGive = process.getuid?.() === 0
+
+/** Whether the target's entry has mode and owner of the source's, as far as they are kept and can be compared. */
+export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: boolean): boolean {
+  const { modes, owners } = run.spec.metadata ?? defaultMetadata
+  const bits = isTold || mayGive ? allBits : permissionBits
+  const [mode, itsMode] = [source.mode, target.mode]
+  const hasMode =
+    !modes ||
+    !run.target.features.modes ||
+    mode === undefined ||
+    itsMode === undefined ||
+    (mode & bits) === (itsMode & bits)
+  return hasMode && (!owners || !(isTold || mayGive) || hasOwner(source, target))
+}
+
+const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean =>
+  owner === undefined || its === undefined || (owner.uid === its.uid && owner.gid === its.gid)
+
+/** Whether both sides have the same symbolic link at a path, with the same attributes. */
+export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
+  const { source, target } = run
+  if (source.readLink === undefined || target.readLink === undefined) return false
+  const there = targetPath(run, path)
+  // Listings tell of links no more than their names: a scan, which copies them all the same, need not look at each.
+  const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
+  if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
+  if (!hasTime(run, its, itsThere) || !hasAttributes(run, its, itsThere, isTold)) return false
+  const link = await source.readLink(path)
+  return link.equals(await atTarget(target.readLink(there)))
+}
+
+/**
+ * Whether the migration's policy leaves a file as it is at the target: it stood there before, and nothing was written to
+ * the source's since the migration began.
+ */
+export const isSkipped = (run: Run, source: Entry, target: Entry): boolean =>
+  run.spec.policy !== 'Overwrite' &&
+  source.sizeBytes === target.sizeBytes &&
+  (source.modifiedMs === undefined || source.modifiedMs < (run.spec.live?.startedMs ?? 0)) &&
+  !isOwn(run, target)
+
+/**
+ * A large file is copied when nobody has written to it for a time that grows with its size: to begin at every write would
+ * copy a growing file many times over.
+ */
+const quiet = { fromBytes: 1024 * 1024, bytesPerMs: 64 * 1024, maxMs: 2_000, stepMs: 50 } as const
+
+/** How long a file is to be left alone, in milliseconds; 0 when it can be copied now. */
+export function quietMs(run: Run, { type, sizeBytes, modifiedMs }: Entry): number {
+  if (!isWatched(run) || type !== 'file' || sizeBytes < quiet.fromBytes || modifiedMs === undefined) return 0
+  const ageMs = Date.now() - modifiedMs
+  const leftMs = Math.min(sizeBytes / quiet.bytesPerMs, quiet.maxMs) - ageMs
+  // A time to come was set by somebody.
+  return ageMs < 0 || leftMs <= 0 ? 0 : Math.ceil(leftMs / quiet.stepMs) * quiet.stepMs
+}

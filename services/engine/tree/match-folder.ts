@@ -1,0 +1,72 @@
+import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
+import { parentOf } from '../../drivers/local/root.ts'
+import { type Counts, noCounts } from '../run/counts.ts'
+import { hasAttributes, hasTime, isWatched } from './live.ts'
+import { targetPath } from '../run/mappings.ts'
+import { carried, countLosses, readOptions } from '../run/metadata.ts'
+import { storeError } from '../run/outcome.ts'
+import { atTarget, type Run } from '../run/run.ts'
+
+/** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
+export async function giveAttributes(run: Run, path: StorePath, counts: Counts): Promise<void> {
+  const { source, target, spec } = run
+  const attributes = await source.attributesOf(path, readOptions(spec))
+  if (attributes === undefined) return
+  const set = target.setAttributes(targetPath(run, path), carried(spec, attributes))
+  countLosses(counts, await atTarget(set))
+}
+
+/**
+ * Whether a source that is watched does not let us look at something. Nobody tells of it when it lets us, but of a folder
+ * above it: what is looked at again by its name is among the failures until then.
+ */
+export const isDenied = (run: Run, { failure, isTargets }: StoreError): boolean =>
+  isWatched(run) && failure === 'permission' && !isTargets
+
+/**
+ * Gives a folder of the target the attributes that the source's has, where something made in it moves its time: whoever
+ * writes into a folder of a live migration does this afterwards. Resolves with what did not work, as the caller knows
+ * whether there is another try; undefined when nothing is left to be finished.
+ * @param path in the source
+ */
+export async function matchFolder(
+  run: Run,
+  path: StorePath,
+  counts: Counts,
+): Promise<StoreError | undefined> {
+  const { source, target } = run
+  if (!target.features.folderTimesMove || path.length === 0) return undefined
+  try {
+    const there = targetPath(run, path)
+    const [entry, its] = [await source.stat(path), await atTarget(target.stat(there))]
+    if (entry?.type !== 'folder' || its?.type !== 'folder') return undefined
+    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return undefined
+    await giveAttributes(run, path, counts)
+    return undefined
+  } catch (error) {
+    // Somebody removed it meanwhile: nothing is left to be finished.
+    const known = storeError(error)
+    const { failure, cause } = known
+    const isGone = failure === 'gone' || (cause instanceof StoreError && cause.failure === 'gone')
+    return isGone ? undefined : known
+  }
+}
+
+/**
+ * The same for a folder and those above it, where whoever had an item before may have been killed while it had lent itself
+ * rights to them (`local-rights.ts`): of an item that tries a failure again, no folder is finished.
+ * @param path in the source
+ */
+export async function matchAfterKill(run: Run, path: StorePath): Promise<void> {
+  if (run.liveThreads === undefined) return
+  for (let at = path; at.length > 0 && at.length >= run.spec.root.length; at = parentOf(at))
+    await matchFolder(run, at, noCounts())
+}
+
+/** Folders whose time moved when a folder was made together with those above it, the uppermost of them `made`. */
+export function changedBy(folder: StorePath, made: StorePath): StorePath[] {
+  const changed = [folder]
+  for (let at = folder; at.length >= made.length && at.length > 0; at = parentOf(at))
+    changed.push(parentOf(at))
+  return changed
+}

@@ -1,0 +1,141 @@
+import type {
+  Entry,
+  ExtendedAttribute,
+  FileAttributes,
+  Owner,
+  StorePath,
+} from '../../drivers/contract/driver.ts'
+import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
+import { isSameTime } from '../run/known.ts'
+import { linksOf, readOptions } from '../run/metadata.ts'
+import { atTarget, type Run } from '../run/run.ts'
+
+/** What stands on both sides, of the same type. */
+export interface Both {
+  readonly source: Entry
+  readonly target: Entry
+  /** Path in the source. */
+  readonly at: StorePath
+  /** Path at the target. */
+  readonly there: StorePath
+}
+
+type Timed = Pick<Entry, 'modifiedMs'>
+
+/** Bits that a copy keeps. */
+const comparedModeBits = 0o777
+
+/** Times of the last change of two files that differ, for a person; undefined when they do not, or a store gives none. */
+export const timeDifference = (source: Entry, target: Entry): string | undefined => {
+  if (isSameTime(source, target) !== false) return undefined
+  const { source: one, target: other } = momentsOf(source, target)
+  return `${one} at the source, ${other} at the target`
+}
+
+/** When each of two was changed last, for a person: to a microsecond where they would read the same although they differ. */
+export function momentsOf(
+  source: Timed | undefined,
+  target: Timed | undefined,
+): Readonly<Record<'source' | 'target', string | undefined>> {
+  const moments = { source: momentOf(source), target: momentOf(target) }
+  const differ = source !== undefined && target !== undefined && isSameTime(source, target) === false
+  if (!differ || moments.source !== moments.target) return moments
+  return { source: exactMomentOf(source), target: exactMomentOf(target) }
+}
+
+/** To a microsecond, which is as exact as times are compared. */
+function exactMomentOf({ modifiedMs = 0 }: Timed): string {
+  const micros = Math.round(modifiedMs * 1_000)
+  const ms = Math.floor(micros / 1_000)
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime())) return `@${modifiedMs / 1_000}`
+  return date.toISOString().replace('Z', `${String(micros - ms * 1_000).padStart(3, '0')}Z`)
+}
+
+/** When it was changed last, for a person; undefined where the store gives no time. */
+export function momentOf(entry: Timed | undefined): string | undefined {
+  if (entry?.modifiedMs === undefined) return undefined
+  const date = new Date(entry.modifiedMs)
+  // Some file systems have years that no date has: seconds since 1970 then, as `touch -d` takes them.
+  return Number.isNaN(date.getTime()) ? `@${entry.modifiedMs / 1_000}` : date.toISOString()
+}
+
+/**
+ * What of the metadata is different, for a person: of files all but their times, which are a difference of their own; of
+ * folders and links the times too. What the migration does not keep, or a store cannot hold, is not missed. Throws
+ * StoreErrors.
+ */
+export async function attributesDifference(run: Run, both: Both): Promise<string | undefined> {
+  // The root of a store is its owner's, and is given nothing.
+  if (both.at.length === 0 || both.there.length === 0) return undefined
+  if (both.source.type === 'symlink') return linkDifference(run, both)
+  const { modes, owners, attributes } = run.spec.metadata ?? defaultMetadata
+  const { source, target } = both
+  return (
+    (source.type === 'folder' && keepsFolderTimes(run) ? timeOf(source, target) : undefined) ??
+    (modes ? modeDifference(source, target) : undefined) ??
+    (owners ? ownerDifference(source, target) : undefined) ??
+    (attributes ? await extendedDifference(run, both) : undefined)
+  )
+}
+
+/** The time of a folder moves at the source with all that is made in it; a store where it does not is not told each time. */
+const keepsFolderTimes = ({ spec, target }: Run): boolean =>
+  spec.live === undefined || target.features.folderTimesMove
+
+/** A listing tells no more of a link than that it is one. */
+async function linkDifference(run: Run, { at, there }: Both): Promise<string | undefined> {
+  if (linksOf(run.spec) !== 'keep') return undefined
+  await run.pace.pay(0)
+  const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
+  if (source?.type !== 'symlink' || target?.type !== 'symlink') return 'it has changed meanwhile'
+  const { owners } = run.spec.metadata ?? defaultMetadata
+  return timeOf(source, target) ?? (owners ? ownerDifference(source, target) : undefined)
+}
+
+const timeOf = (source: Entry, target: Entry): string | undefined => {
+  const difference = timeDifference(source, target)
+  return difference === undefined ? undefined : `time ${difference}`
+}
+
+function modeDifference(source: Entry, target: Entry): string | undefined {
+  if (source.mode === undefined || target.mode === undefined) return undefined
+  const [one, other] = [source.mode & comparedModeBits, target.mode & comparedModeBits]
+  return one === other ? undefined : `mode ${octal(one)} at the source, ${octal(other)} at the target`
+}
+
+const octal = (mode: number): string => mode.toString(8).padStart(3, '0')
+
+function ownerDifference({ owner }: Entry, { owner: its }: Entry): string | undefined {
+  if (owner === undefined || its === undefined) return undefined
+  if (owner.uid === its.uid && owner.gid === its.gid) return undefined
+  const text = ({ uid, gid }: Owner) => `${uid}:${gid}`
+  return `owner ${text(owner)} at the source, ${text(its)} at the target`
+}
+
+type Extended = NonNullable<FileAttributes['extended']>
+
+/** A store that has no such thing does not answer it. */
+async function extendedDifference(run: Run, { at, there }: Both): Promise<string | undefined> {
+  await run.pace.pay(0)
+  const source = await run.source.attributesOf(at, readOptions(run.spec))
+  if (source?.extended === undefined) return undefined
+  const target = await atTarget(run.target.attributesOf(there, { extended: true }))
+  if (target?.extended === undefined) return undefined
+  const names = differentNames(source.extended, target.extended)
+  return names.length === 0 ? undefined : `extended attributes ${names.join(', ')}`
+}
+
+/** Names that are not on both sides with the same value; what could not be read on a side is not missed there. */
+function differentNames(source: Extended, target: Extended): string[] {
+  const [ours, theirs] = [byName(source.all), byName(target.all)]
+  const names = [...new Set([...ours.keys(), ...theirs.keys()])].toSorted()
+  return names.filter((name) => {
+    const [one, other] = [ours.get(name), theirs.get(name)]
+    if (one === undefined) return source.isComplete
+    return other === undefined ? target.isComplete : Buffer.compare(one, other) !== 0
+  })
+}
+
+const byName = (all: readonly ExtendedAttribute[]): Map<string, Uint8Array> =>
+  new Map(all.map(({ name, value }) => [name, value]))

@@ -1,0 +1,88 @@
+import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { mayReplace } from '../tree/in-the-way.ts'
+import { hasSameLink, isOwn, isSkipped, missingAt } from '../tree/live.ts'
+import {
+  type Left,
+  mayRemoveAll,
+  mayRemoveOwn,
+  type MayRemove,
+  type Removed,
+  removeTree,
+} from '../tree/remove-tree.ts'
+import { storePath, type Run } from '../run/run.ts'
+import { type PlanBy, ToldNames } from './plan-by.ts'
+import { isTrash } from '../tree/trash.ts'
+
+/** Who is told what a comparison would remove, and what it looks at below a path. */
+export interface Witness {
+  readonly goes: (entry: Entry, at: Removed) => void
+  readonly looked: () => void
+}
+
+/** A budget that allows nothing: all that would go is held. */
+const nothing = { charge: () => false, isUnsettled: false, settle: () => undefined }
+
+/** Says what a comparison of a live migration would do, by the functions that do it. */
+export class Comparing {
+  readonly #run: Run
+  readonly #packed: SharedArrayBuffer | undefined
+  #told: ToldNames | undefined
+  #isSourceEmpty: Promise<boolean> | undefined
+
+  constructor(run: Run, { told }: PlanBy) {
+    this.#run = run
+    this.#packed = told
+  }
+
+  /**
+   * What the target's entry of a file or link lacks; see `missingAt`.
+   * @param path relative to the migration's path
+   */
+  async missing(path: StorePath, source: Entry, target: Entry): Promise<ReturnType<typeof missingAt>> {
+    const run = this.#run
+    if (source.type !== target.type || source.type === 'other') return 'copy'
+    if (source.type === 'symlink')
+      return (await hasSameLink(run, storePath(run, path), false)) ? 'nothing' : 'copy'
+    return isSkipped(run, source, target) ? 'nothing' : missingAt(run, source, target, false)
+  }
+
+  /** Which entries go of what is only at the target at a path; undefined where nothing does as long as the source is empty. */
+  async mayGo(path: StorePath, target: Entry): Promise<MayRemove | undefined> {
+    const run = this.#run
+    this.#told ??= ToldNames.unpack(this.#packed)
+    const told = this.#told.of(path)
+    const goesAnyway = told === 'tree' || target.type !== 'folder' || isOwn(run, target)
+    if (told !== undefined && goesAnyway) return mayRemoveAll(run)
+    this.#isSourceEmpty ??= isEmpty(run)
+    return (await this.#isSourceEmpty) ? undefined : mayRemoveOwn(run)
+  }
+
+  /** What would be left of an entry of the target. Throws StoreErrors. */
+  async left(may: MayRemove, at: Removed, entry: Entry, { goes, looked }: Witness): Promise<Left> {
+    return removeTree(
+      this.#run,
+      {
+        side: 'target',
+        mayRemove: (its, one) => {
+          if (its !== at) looked()
+          return isTrash(its.path) ? false : may(its, one)
+        },
+        removed: () => undefined,
+        budget: nothing,
+        held: goes,
+      },
+      at,
+      entry,
+    )
+  }
+
+  /** What would be left of what stands where something of another type belongs; see `left`. */
+  async leftInTheWay(at: Removed, entry: Entry, witness: Witness): Promise<Left> {
+    return this.left(mayReplace(this.#run), at, entry, witness)
+  }
+}
+
+async function isEmpty({ source, spec, stop }: Run): Promise<boolean> {
+  for await (const batch of source.list(spec.root, stop.signal)) if (batch.length > 0) return false
+  return true
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SourceFile, StorePath } from '../../drivers/contract/driver.ts'
+import { linksOf } from '../run/metadata.ts'
+import { atTarget, type Run } from '../run/run.ts'
+import type { Both } from './compare-attributes.ts'
+
+/** Read at once from each store, where no limit is lower. */
+const chunkBytes = 1024 * 1024
+
+/** What a comparison of content came to. */
+export interface ContentComparison {
+  /** What is different, for a person; undefined when nothing is. */
+  readonly difference: string | undefined
+  readonly bytesRead: number
+}
+
+/**
+ * Compares the content of two files of the same size, and reads no more than it must: nothing when both stores keep a
+ * digest, one file when one of them does, else both up to the first difference. Each byte that is read is paid for. Throws
+ * StoreErrors.
+ */
+export async function compareContent(
+  run: Run,
+  { source, target, at, there }: Both,
+): Promise<ContentComparison> {
+  const { sizeBytes } = source
+  if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
+  if (source.md5 !== undefined && target.md5 !== undefined)
+    return { difference: digestDifference(source.md5, target.md5), bytesRead: 0 }
+  if (target.md5 !== undefined) {
+    const md5 = await withFile(fromSource(run, at), (file) => md5Of(run, file))
+    return { difference: digestDifference(md5, target.md5), bytesRead: sizeBytes }
+  }
+  if (source.md5 !== undefined) {
+    const md5 = await atTarget(withFile(run.target.open(there), (file) => md5Of(run, file)))
+    return { difference: digestDifference(source.md5, md5), bytesRead: sizeBytes }
+  }
+  return withFile(fromSource(run, at), (from) =>
+    withFile(run.target.open(there), (to) => compareBytes(run, from, to)),
+  )
+}
+
+/** Compares where two symbolic links lead. Throws StoreErrors. */
+export async function compareLinks(run: Run, { at, there }: Both): Promise<ContentComparison> {
+  await run.pace.pay(0)
+  const [source, target] = await Promise.all([
+    run.source.readLink?.(at),
+    run.target.readLink === undefined ? undefined : atTarget(run.target.readLink(there)),
+  ])
+  const isSame = source !== undefined && target !== undefined && source.equals(target)
+  return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
+}
+
+const digestDifference = (source: string, target: string): string | undefined =>
+  source === target ? undefined : `MD5 ${source} at the source, ${target} at the target`
+
+const fromSource = ({ source, spec }: Run, at: StorePath): Promise<SourceFile> =>
+  source.open(at, { follow: linksOf(spec) === 'follow' })
+
+async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile) => Promise<T>): Promise<T> {
+  const file = await opened
+  try {
+    return await work(file)
+  } finally {
+    await file.close()
+  }
+}
+
+async function md5Of(run: Run, file: SourceFile): Promise<string> {
+  const hash = createHash('md5')
+  for (let offset = 0; offset < file.sizeBytes;) {
+    run.stop.check()
+    const length = Math.min(run.pace.pieceBytes(chunkBytes), file.sizeBytes - offset)
+    await run.pace.pay(length)
+    hash.update(await file.read(offset, length))
+    offset += length
+    await nextTurn()
+  }
+  return hash.digest('base64')
+}
+
+async function compareBytes(run: Run, from: SourceFile, to: SourceFile): Promise<ContentComparison> {
+  const sizeBytes = Math.min(from.sizeBytes, to.sizeBytes)
+  for (let offset = 0; offset < sizeBytes;) {
+    run.stop.check()
+    const length = Math.min(run.pace.pieceBytes(chunkBytes), sizeBytes - offset)
+    await run.pace.pay(length)
+    await run.pace.pay(length)
+    const [source, target] = await Promise.all([from.read(offset, length), atTarget(to.read(offset, length))])
+    if (!source.equals(target)) {
+      const at = offset + firstDifference(source, target)
+      return { difference: `other content from byte ${at} on`, bytesRead: 2 * (offset + length) }
+    }
+    offset += length
+    await nextTurn()
+  }
+  const difference = from.sizeBytes === to.sizeBytes ? undefined : 'the size has changed meanwhile'
+  return { difference, bytesRead: 2 * sizeBytes }
+}
+
+const firstDifference = (one: Buffer, other: Buffer): number =>
+  one.findIndex((byte, at) => byte !== other[at])

@@ -1,0 +1,272 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PlanAction, PlanCount } from '../../../subjects/migrations/model/plan-terms.ts'
+import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
+import { concurrently } from '../../../broker/common/concurrently.ts'
+import { isKnown } from '../run/known.ts'
+import { targetPath } from '../run/mappings.ts'
+import { storeError, targetError } from '../run/outcome.ts'
+import { isName, joinPath, relativePath, textFromPath } from '../items/paths.ts'
+import { isOutage } from '../run/retry.ts'
+import { atTarget, concurrencyOf, grainMsOf, storePath, type Run } from '../run/run.ts'
+import { Comparing, type Witness } from './comparing.ts'
+import type { Collected } from './findings.ts'
+import { mayDelete, verdictThere } from './only-target.ts'
+import type { Pair } from './pairs.ts'
+import type { PlanBy } from './plan-by.ts'
+import { isTrash } from '../tree/trash.ts'
+import { type Judge, requireRoot } from './walk.ts'
+import { sideOf, type Side, type WalkFolder } from './walk-folder.ts'
+
+/** One path and what would become of it. */
+export interface PlannedPath {
+  readonly action: PlanAction
+  readonly path: string
+  readonly reason?: string
+}
+
+/** Name of the lines with paths. */
+export const plannedPaths = 'paths'
+
+/** Paths of one action that a job tells of: a person looks at some, and counts tell of the others. */
+const samplesInJob = 20
+
+/** Says what a migration would do, by its policy, rules and mappings, and does nothing. */
+export class Planner implements Judge {
+  readonly #run: Run
+  readonly #deletes: boolean
+  readonly #comparing: Comparing | undefined
+  readonly #told = new Map<PlanAction, number>()
+  readonly #grainMs: number
+
+  constructor(run: Run, by: PlanBy) {
+    this.#run = run
+    this.#deletes = by.as === 'match'
+    this.#comparing = by.as === 'comparison' ? new Comparing(run, by) : undefined
+    this.#grainMs = grainMsOf(run)
+  }
+
+  async pair(pair: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
+    const { source, target, verdict } = pair
+    if (target !== undefined) count(found, 'entriesAtTarget')
+    if (typeof verdict === 'object') {
+      await this.#cleared(pair, path, found)
+      this.#excluded(pair, path, verdict.excludedBy, found)
+      return undefined
+    }
+    if (source === undefined) {
+      requireRoot(path)
+      return this.#onlyTarget(pair, path, found)
+    }
+    const beside = await this.#cleared(pair, path, found)
+    const refusal = this.#refusal({ ...pair, target: beside }, path)
+    if (refusal !== undefined) {
+      count(found, 'pathsRefused')
+      this.#tell('REFUSE', path, found, refusal)
+      return undefined
+    }
+    if (source.type !== 'folder') await this.#file(beside, source, path, found)
+    else if (beside === undefined && verdict === 'taken') {
+      count(found, 'foldersToMake')
+      this.#tell('COPY', path, found)
+    }
+    return sideOf({ source, target: beside })
+  }
+
+  /** What stays of the target's under a name that the source has: a live migration removes its own where it is in the way. */
+  async #cleared(
+    { source, target, there, error }: Pair,
+    path: StorePath,
+    found: Collected,
+  ): Promise<Entry | undefined> {
+    const isInTheWay = source !== undefined && target !== undefined && areApart(source, target)
+    if (!isInTheWay || error !== undefined || source.type === 'other') return target
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const left = await this.#comparing?.leftInTheWay(at, target, this.#witness(found))
+    return left === undefined || left === 'kept' ? target : undefined
+  }
+
+  unreadable(path: StorePath, { message }: StoreError, found: Collected): void {
+    count(found, 'unreadablePaths')
+    this.#tell('UNREADABLE', path, found, message)
+  }
+
+  async #file(target: Entry | undefined, source: Entry, path: StorePath, found: Collected): Promise<void> {
+    const { sizeBytes } = source
+    const counted = (files: PlanCount, bytes: PlanCount, action: PlanAction, reason?: string) => {
+      count(found, files)
+      count(found, bytes, sizeBytes)
+      this.#tell(action, path, found, reason)
+    }
+    if (target === undefined) return counted('filesToCopy', 'bytesToCopy', 'COPY')
+    switch (await this.#missing(source, target, path)) {
+      case 'unknown':
+        return counted('filesToCompare', 'bytesToCompare', 'COMPARE')
+      case 'nothing':
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP')
+      case 'attributes':
+        return counted('filesToSkip', 'bytesToSkip', 'SKIP', 'it is given its mode and owner again')
+      case 'copy':
+        return counted('filesToReplace', 'bytesToReplace', 'REPLACE')
+    }
+  }
+
+  async #missing(source: Entry, target: Entry, path: StorePath): ReturnType<Comparing['missing']> {
+    if (this.#comparing !== undefined) return this.#comparing.missing(path, source, target)
+    const isHere = isKnown(this.#run.spec.policy, source, target, this.#grainMs)
+    return isHere === 'unread' ? 'unknown' : isHere ? 'nothing' : 'copy'
+  }
+
+  async #onlyTarget({ target, there }: Pair, path: StorePath, found: Collected): Promise<Side | undefined> {
+    if (target === undefined) return undefined
+    const stays = isTrash(there) || (this.#comparing === undefined && !this.#deletes)
+    const reason = stays ? undefined : await this.#whyKept(path, there, target)
+    if (stays || reason !== undefined) this.#keep(path, found, reason)
+    else if (target.type === 'folder') return 'target'
+    else this.#delete(target, path, found)
+    return undefined
+  }
+
+  /** Why a comparison would leave what is only at the target; undefined where it would not, or not all that is in it. */
+  async #whyKept(path: StorePath, there: StorePath, target: Entry): Promise<string | undefined> {
+    if (this.#comparing === undefined) return undefined
+    const may = await this.#comparing.mayGo(path, target)
+    if (may === undefined) return 'the source is empty'
+    const removable = await may({ path: there, origin: storePath(this.#run, path) }, target)
+    const goes = removable === true || (removable === 'content' && target.type === 'folder')
+    return goes ? undefined : 'it was there before the migration, or comes from elsewhere in the source'
+  }
+
+  /** Goes when nothing in it stays, as the match deletes, or a comparison. */
+  async onlyTarget(
+    { path, there = targetPath(this.#run, path) }: WalkFolder,
+    found: Collected,
+  ): Promise<void> {
+    if (this.#comparing !== undefined) return this.#compared(this.#comparing, path, there, found)
+    const may = mayDelete(this.#run, { path: there, origin: storePath(this.#run, path) })
+    if (may === false) return
+    const goes = (await this.#isEmptied(path, there, found)) && may === true
+    this.#folderThere(goes, path, found)
+  }
+
+  async #compared(comparing: Comparing, path: StorePath, there: StorePath, found: Collected): Promise<void> {
+    const target = await atTarget(this.#run.target.stat(there))
+    const may = target && (await comparing.mayGo(path, target))
+    if (target === undefined || may === undefined) return
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const left = await comparing.left(may, at, target, this.#witness(found))
+    if (left === 'kept') this.#keep(path, found, somethingStays)
+  }
+
+  #witness(found: Collected): Witness {
+    return {
+      goes: (entry, { origin }) => {
+        const path = relativePath(this.#run.spec.root, origin)
+        if (entry.type === 'folder') this.#folderThere(true, path, found)
+        else this.#delete(entry, path, found)
+      },
+      looked: () => count(found, 'entriesAtTarget'),
+    }
+  }
+
+  /** Whether nothing of a folder of the target stays. Throws what is worth another try, and `gone`. */
+  async #isEmptied(path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
+    const { target, pace, stop } = this.#run
+    await pace.pay(0)
+    let isEmptied = true
+    for await (const batch of target.list(there, stop.signal)) {
+      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
+        stop.check()
+        const [at, itsThere] = [joinPath(path, entry.name), joinPath(there, entry.name)]
+        const goes = isName(entry.name) && (await this.#goes(entry, at, itsThere, found))
+        isEmptied &&= goes
+      })
+      await nextTurn()
+    }
+    return isEmptied
+  }
+
+  async #goes(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
+    const at = { path: there, origin: storePath(this.#run, path) }
+    const may = mayDelete(this.#run, at)
+    if (may === false) return false
+    const verdict = verdictThere(this.#run, at, entry)
+    count(found, 'entriesAtTarget')
+    if (typeof verdict === 'object') {
+      this.#keep(path, found, excludedText(verdict.excludedBy))
+      return false
+    }
+    if (entry.type !== 'folder') {
+      // A mapping leads below it, where nothing can be.
+      if (may === 'content') return false
+      this.#delete(entry, path, found)
+      return true
+    }
+    try {
+      const goes = (await this.#isEmptied(path, there, found)) && may === true
+      this.#folderThere(goes, path, found)
+      return goes
+    } catch (error) {
+      const known = storeError(error)
+      if (known.retryable || isOutage(known)) throw known
+      // Somebody else has removed it meanwhile.
+      if (known.failure === 'gone') return true
+      this.unreadable(path, targetError(known), found)
+      return false
+    }
+  }
+
+  #folderThere(goes: boolean, path: StorePath, found: Collected): void {
+    if (!goes) return this.#keep(path, found, somethingStays)
+    count(found, 'foldersToDelete')
+    this.#tell('DELETE', path, found)
+  }
+
+  #delete({ sizeBytes }: Entry, path: StorePath, found: Collected): void {
+    count(found, 'filesToDelete')
+    count(found, 'bytesToDelete', sizeBytes)
+    this.#tell('DELETE', path, found)
+  }
+
+  #keep(path: StorePath, found: Collected, reason?: string): void {
+    count(found, 'pathsKept')
+    this.#tell('KEEP', path, found, reason)
+  }
+
+  #excluded({ source }: Pair, path: StorePath, excludedBy: string | undefined, found: Collected): void {
+    if (source === undefined) return this.#keep(path, found, excludedText(excludedBy))
+    if (source.type === 'folder') count(found, 'foldersExcluded')
+    else {
+      count(found, 'filesExcluded')
+      count(found, 'bytesExcluded', source.sizeBytes)
+    }
+    this.#tell('EXCLUDE', path, found, excludedText(excludedBy))
+  }
+
+  #refusal({ source, target, there, error }: Pair, path: StorePath): string | undefined {
+    if (error !== undefined) return error.message
+    if (source === undefined) return undefined
+    if (source.type === 'other') return 'it is neither a file nor a folder nor a symbolic link'
+    if (target !== undefined && areApart(source, target)) return `the target has a ${target.type} there`
+    // The root of a store is there, whatever its rules are.
+    return path.length === 0 ? undefined : this.#run.target.refuses(there, source)
+  }
+
+  #tell(action: PlanAction, path: StorePath, found: Collected, reason?: string): void {
+    const told = this.#told.get(action) ?? 0
+    if (told >= samplesInJob) return
+    this.#told.set(action, told + 1)
+    const text = textFromPath(storePath(this.#run, path))
+    const planned: PlannedPath = { action, path: text, ...(reason === undefined ? {} : { reason }) }
+    found.line(plannedPaths, `${JSON.stringify(planned)}\n`)
+  }
+}
+
+const somethingStays = 'something in it stays'
+
+/** Whether one of them is a folder and the other is not. */
+const areApart = (one: Entry, other: Entry): boolean => (one.type === 'folder') !== (other.type === 'folder')
+
+const excludedText = (excludedBy: string | undefined): string =>
+  excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`
+
+const count = (found: Collected, name: PlanCount, more = 1): void => found.count(name, more)

@@ -1,0 +1,90 @@
+import { notAccepted } from '../../../subjects/kit/errors.ts'
+import type { Handlers, Output } from '../../../subjects/kit/contract.ts'
+import type { failureContracts } from '../../../subjects/migrations/failures.ts'
+import type { migrations } from '../../../subjects/migrations/migrations.ts'
+import { tablePart } from '../../../subjects/kit/table.ts'
+import type { Collection } from '../../../broker/state/collection.ts'
+import type { LedgerEntry } from '../../../broker/state/ledger.ts'
+import type { FailureLedger, RecordedFailure } from '../failures/failures.ts'
+import type { Figures } from '../reporting/figures.ts'
+import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { withRegionIn } from '../work/regions.ts'
+import { countRetries } from '../failures/retries.ts'
+import { requireNext } from '../lifecycle/states.ts'
+import { command } from '../lifecycle/transition.ts'
+
+export interface FailureDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly look: () => Promise<void>
+  readonly failures: FailureLedger
+  readonly figures: Pick<Figures, 'record'>
+}
+
+type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
+type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureContracts>
+
+/** Longest page of failures unless the caller asks for more. */
+const defaultFailures = 1_000
+/** Entries read for a part of an export; a part ends sooner where their paths are long. */
+const exportedAtOnce = 2_000
+
+const columns = [
+  'id',
+  'path',
+  'failureClass',
+  'failureMessage',
+  'attempts',
+  'dateFailed',
+  'action',
+] as const satisfies (keyof FailedPath)[]
+
+export function failureHandlers({ records, failures, figures, look }: FailureDependencies): FailureHandlers {
+  return {
+    failures: async ({ migrationId, since, after, limit = defaultFailures }) => {
+      const record = await figures.record(migrationId)
+      const workId = workIdOf(record)
+      const sinceMs = since === undefined ? 0 : Date.parse(since)
+      if (Number.isNaN(sinceMs)) throw notAccepted('since', 'must be a moment such as 2026-01-31T12:00:00Z')
+      const page = await failures.page(workId, { limit, ...(after === undefined ? {} : { after }) })
+      return {
+        migrationId,
+        internalId: record.internalId,
+        failedPathCount: await failures.count(workId),
+        failedPaths: page.filter(({ entry }) => entry.timeMs > sinceMs).map(failedPath),
+      }
+    },
+    'retry-failures': async ({ migrationId, failureClass }) => {
+      const { path, ...record } = await figures.record(migrationId)
+      requireNext(migrationId, record, 'rescan')
+      const { count, upTo } = await countRetries(failures, workIdOf(record), failureClass)
+      if (count === 0) return { retried: 0 }
+      const retry = { upTo, ...(failureClass === undefined ? {} : { failureClass }) }
+      const now = new Date()
+      await command(records, migrationId, 'rescan', (current) =>
+        withRegionIn(current, { path, failures: retry }, now),
+      )
+      await look()
+      return { retried: count }
+    },
+    'export-failures': async ({ migrationId, format = 'csv', from = 0 }) => {
+      const workId = workIdOf(await figures.record(migrationId))
+      const page = await failures.page(workId, { after: from, limit: exportedAtOnce })
+      return tablePart(
+        page.map((entry) => ({ sequence: entry.sequence, row: failedPath(entry) })),
+        { name: `${migrationId}-failures`, columns, format, from, asked: exportedAtOnce },
+      )
+    },
+  }
+}
+
+/** A failure as callers see it. */
+export const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
+  id: sequence,
+  path: entry.path,
+  failureMessage: entry.message,
+  failureClass: entry.failure,
+  attempts: entry.attempts,
+  action: entry.isRemoval === true ? 'UNLINK' : 'MIGRATION',
+  dateFailed: new Date(entry.timeMs).toISOString(),
+  timeStamp: entry.timeMs,
+})

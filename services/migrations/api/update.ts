@@ -1,0 +1,66 @@
+import { notAccepted } from '../../../subjects/kit/errors.ts'
+import type { Movers } from '../../../subjects/migrations/agents.ts'
+import type { Input } from '../../../subjects/kit/contract.ts'
+import type { migrations } from '../../../subjects/migrations/migrations.ts'
+import { cleanupOf } from '../jobs/cleanups/setting.ts'
+import { deletionsOf } from './target-match.ts'
+import { policyOf } from '../lifecycle/policies.ts'
+import type { MigrationRecord } from '../lifecycle/record.ts'
+import { planned } from '../lifecycle/recurrence.ts'
+import { planOf } from './recurrence-input.ts'
+import type { MigrationKind } from '../lifecycle/states.ts'
+
+type Changes = Omit<Input<(typeof migrations)['update']>, 'migrationId'>
+
+/** A record with what `update` can change. @throws GantryError NOT_ACCEPTED */
+export function changed(current: MigrationRecord, changes: Changes, nowMs: number): MigrationRecord {
+  const { migrationPriority = current.priority, movedBy = current.movedBy } = changes
+  const { actionPolicy, additionalProperties = current.additionalProperties } = changes
+  requireMovers(current.kind, changes.movedBy)
+  const { cleanup: before, ...rest } = current
+  const cleanup = cleanupOf(changes, current, before)
+  return {
+    ...rest,
+    priority: migrationPriority,
+    policy: policyOf(actionPolicy) ?? current.policy,
+    ...(additionalProperties === undefined ? {} : { additionalProperties }),
+    ...(movedBy === undefined ? {} : { movedBy }),
+    ...recurrenceOf(current, changes, nowMs),
+    ...(cleanup === undefined ? {} : { cleanup }),
+    ...deletionsOf(changes, current),
+  }
+}
+
+/** @throws GantryError NOT_ACCEPTED for movers that a kind of migration cannot have */
+export function requireMovers(kind: MigrationKind, movedBy: Movers | undefined): void {
+  if (kind === 'live' && movedBy === 'AGENTS')
+    throw notAccepted('movedBy', 'the platform itself follows changes: agents move what is copied once')
+}
+
+function recurrenceOf(
+  { recurrence, kind }: MigrationRecord,
+  { recurringPeriodSeconds, recurringSchedule, recurringTimeZone, recurringWindow }: Changes,
+  nowMs: number,
+): Pick<MigrationRecord, 'recurrence'> {
+  const given = Object.entries({
+    recurringPeriodSeconds,
+    recurringSchedule,
+    recurringTimeZone,
+    recurringWindow,
+  }).find(([, value]) => value !== undefined)
+  if (given === undefined) return {}
+  if (recurrence === undefined)
+    throw notAccepted(given[0], `is for recurring migrations; this one is ${kind}`)
+  const schedule =
+    recurringSchedule ?? (recurringPeriodSeconds === undefined ? recurrence.schedule : undefined)
+  const timeZone = recurringTimeZone ?? (schedule === undefined ? undefined : recurrence.timeZone)
+  const window = recurringWindow ?? (schedule === undefined ? undefined : recurrence.windowSeconds)
+  const plan = planOf({
+    ...(recurringPeriodSeconds === undefined ? {} : { period: recurringPeriodSeconds }),
+    ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
+    ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(window === undefined ? {} : { recurringWindow: window }),
+  })
+  const { count, iterations } = recurrence
+  return { recurrence: planned({ ...plan, count, iterations }, nowMs) }
+}

@@ -1,0 +1,224 @@
+import type { Log } from '../../../broker/common/log.ts'
+import type { Queue } from '../../../broker/queue/queue.ts'
+import { every, type Task } from '../../../broker/tasks/tasks.ts'
+import type { Assignment } from '../../../subjects/migrations/agent-work.ts'
+import type { Movers } from '../../../subjects/migrations/agents.ts'
+import { AllowedView, type StoreBounds } from '../../drivers/contract/bounds.ts'
+import { LocalGuard } from '../../drivers/local/guard.ts'
+import type { Limits } from '../bandwidth/limits.ts'
+import type { Shelf } from '../progress/books.ts'
+import type { MoveSpec } from '../../engine/mover.ts'
+import type { FailureLedger } from '../failures/failures.ts'
+import type { Room } from '../work/frontier.ts'
+import type { LiveAgent, Roster } from './roster.ts'
+import { witnessOf } from './same-folder.ts'
+import { mountedBelow } from '../../engine/run/source-mark.ts'
+import { isShared, localRootOf, textOf } from './shares.ts'
+import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
+
+/** What of a migration agents need that work on it. */
+export interface Offer {
+  readonly workId: string
+  readonly migrationId: string
+  /** Name of the target filesystem. */
+  readonly target: string
+  readonly movedBy: Movers
+  readonly spec: MoveSpec
+  readonly queue: Pick<Queue, 'has' | 'remove' | 'created'>
+  readonly failures: Pick<FailureLedger, 'forget'>
+  readonly shelf: Shelf
+  /** As `Frontier.room`. */
+  readonly room: (signal: AbortSignal) => Promise<Room>
+}
+
+interface OpenOffer extends Offer {
+  readonly fingerprint: string
+  /** Folders of hosts that its stores are. */
+  readonly localRoots: readonly string[]
+  /** It is being withdrawn: nobody begins with it, and who has it may say what it has done. */
+  isClosing: boolean
+}
+
+export interface OffersOptions {
+  readonly roster: Roster
+  readonly limits: Limits
+  /** Where stores may be; undefined for anywhere. */
+  readonly bounds?: StoreBounds
+  readonly log: Log
+}
+
+/** The migrations that agents work on, and which agent on which. */
+export class Offers {
+  readonly #roster: Roster
+  readonly #limits: Limits
+  readonly #bounds: StoreBounds | undefined
+  readonly #allowed: AllowedView | undefined
+  readonly #log: Log
+  readonly #offers = new Map<string, OpenOffer>()
+  #task: Task | undefined
+  #isStopped = false
+
+  constructor({ roster, limits, bounds, log }: OffersOptions) {
+    this.#bounds = bounds
+    this.#allowed = bounds && new AllowedView(bounds)
+    this.#roster = roster
+    this.#limits = limits
+    this.#log = log
+    limits.share(
+      (token) => this.#workersUnder(token),
+      () => roster.changed(),
+    )
+    roster.onChange(() => limits.refresh())
+  }
+
+  start(): void {
+    this.#task = every('agents.waiting', () => this.#tellOfWaiting())
+  }
+
+  /** Nothing is waited for any more: what agents have is handed back by them, or comes back by itself. */
+  stop(): void {
+    this.#isStopped = true
+    this.#task?.stop()
+    this.#roster.changed()
+  }
+
+  async offer(offer: Offer): Promise<void> {
+    const roots = await Promise.all(
+      [offer.spec.source, offer.spec.target].map((spec) => localRootOf(spec, this.#bounds)),
+    )
+    const open = {
+      ...offer,
+      fingerprint: fingerprintOf(offer.spec, offer.queue.created),
+      localRoots: roots.filter((root) => root !== undefined),
+      isClosing: false,
+    }
+    this.#offers.set(offer.workId, open)
+    for (const agent of this.#roster.live()) takeUp(agent, open)
+    this.#roster.changed()
+    this.#tellOfWaiting()
+  }
+
+  /**
+   * Nobody is to work on it any more; resolves when nobody does, and what agents have written is safe from a loss of power.
+   */
+  async withdraw(workId: string): Promise<void> {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined) return
+    offer.isClosing = true
+    this.#roster.changed()
+    await this.#letGo(workId)
+    this.#offers.delete(workId)
+    for (const { assigned } of this.#roster.live()) assigned.delete(workId)
+  }
+
+  async #letGo(workId: string): Promise<void> {
+    while (!this.#isStopped && this.#roster.holdersOf(workId) > 0) await this.#roster.nextChange()
+  }
+
+  /** A migration that the agents with a key may ask about: one of them was told to work on it, and it is not over. */
+  find(keyId: string, workId: string): OpenOffer | undefined {
+    return this.#roster.isAssigned(keyId, workId) ? this.#offers.get(workId) : undefined
+  }
+
+  /** Whether a migration is left to agents, and none is there that can do it. */
+  waits(workId: string): boolean {
+    const offer = this.#offers.get(workId)
+    return offer !== undefined && this.#isWaiting(offer)
+  }
+
+  /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
+  bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined || !this.#canDo(agent, offer)) return undefined
+    const { spec, queue } = offer
+    const { sourceMark } = spec
+    const mounted = sourceMark === undefined ? [] : mountedBelow(sourceMark).map(textOf)
+    const folders = [...offer.localRoots, ...mounted].map((path) => {
+      // The path may lead elsewhere since the migration was offered.
+      if (this.#bounds !== undefined) new LocalGuard(Buffer.from(path), this.#bounds).requireRoot()
+      return { path, witness: witnessOf(path) }
+    })
+    const storeHosts = this.#allowed?.allowed.hosts
+    return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, storeHosts, folders })
+  }
+
+  /** What there is to do for an agent, and the limits that hold for it; it may ask about that from then on. */
+  assignmentsOf(agent: LiveAgent) {
+    const mine = [...this.#offers.values()].filter((offer) => this.#canDo(agent, offer))
+    for (const { workId } of mine) agent.assigned.add(workId)
+    for (const offer of this.#offers.values()) takeUp(agent, offer)
+    const own = this.#limits.tokenOfAgent(agent.report.name)
+    const assignments = mine.map((offer): Assignment => ({
+      migration: offer.workId,
+      fingerprint: offer.fingerprint,
+      limits: [own, ...this.#limits.tokensOf(offer.migrationId, offer.target)],
+      hasHelp: this.workersOn(offer.workId) > 1,
+    }))
+    const tokens = [...new Set(assignments.flatMap(({ limits }) => limits))]
+    const limits = tokens.map((id) => {
+      const { bytesPerSecond, requestsPerSecond } = this.#limits.partOf(id)
+      return {
+        id,
+        ...(bytesPerSecond === undefined ? {} : { bytesPerSecond: Math.floor(bytesPerSecond) }),
+        ...(requestsPerSecond === undefined ? {} : { requestsPerSecond: Math.ceil(requestsPerSecond) }),
+      }
+    })
+    return { assignments, limits }
+  }
+
+  /** How many work on a migration: the platform's own process, if it does, and agents. */
+  workersOn(workId: string): number {
+    const offer = this.#offers.get(workId)
+    if (offer === undefined) return 1
+    const agents = this.#roster.live().filter((agent) => this.#canDo(agent, offer)).length
+    return agents + (offer.movedBy === 'AGENTS' ? 0 : 1)
+  }
+
+  /** Names of the migrations that an agent works on. */
+  namesOf(workIds: Iterable<string>): string[] {
+    return [...workIds].flatMap((workId) => this.#offers.get(workId)?.migrationId ?? [])
+  }
+
+  /**
+   * How many share a limit: the platform's own process, and the agents with something to do under it. That of an agent is
+   * over no migration, and so that agent's alone.
+   */
+  #workersUnder(token: string): number {
+    const under = [...this.#offers.values()].filter(({ migrationId, target }) =>
+      this.#limits.tokensOf(migrationId, target).includes(token),
+    )
+    const agents = this.#roster.live().filter((agent) => under.some((offer) => this.#canDo(agent, offer)))
+    const server = under.some(({ movedBy }) => movedBy !== 'AGENTS') ? 1 : 0
+    return Math.max(1, agents.length + server)
+  }
+
+  /** Whether an agent is to work on a migration. */
+  #canDo(agent: LiveAgent, offer: OpenOffer): boolean {
+    return !offer.isClosing && this.#roster.problemOf(agent) === undefined && isFor(agent, offer)
+  }
+
+  #isWaiting(offer: OpenOffer): boolean {
+    const { movedBy, isClosing } = offer
+    if (movedBy !== 'AGENTS' || isClosing) return false
+    return !this.#roster.live().some((agent) => this.#canDo(agent, offer))
+  }
+
+  #tellOfWaiting(): void {
+    for (const offer of this.#offers.values()) {
+      if (!this.#isWaiting(offer)) continue
+      this.#log.warn(
+        { migration: offer.migrationId, folders: offer.localRoots },
+        'A migration waits for a transfer agent: none is there that can reach both stores.',
+      )
+    }
+  }
+}
+
+/** Whether a migration is one that agents move, and an agent reaches both of its stores. */
+const isFor = (agent: LiveAgent, { movedBy, localRoots }: OpenOffer): boolean =>
+  movedBy !== 'SERVER' && localRoots.every((root) => isShared(root, agent.report.shares))
+
+/** Whoever holds a migration was told to work on it before the platform started, or before it was lost sight of. */
+function takeUp(agent: LiveAgent, offer: OpenOffer): void {
+  if (agent.report.holding.includes(offer.workId) && isFor(agent, offer)) agent.assigned.add(offer.workId)
+}

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
+import type { Log } from '../../../../broker/common/log.ts'
+import type { Handlers, Output } from '../../../../subjects/kit/contract.ts'
+import { GantryError } from '../../../../subjects/kit/errors.ts'
+import type { migrations } from '../../../../subjects/migrations/migrations.ts'
+import type { MoveSpec } from '../../../engine/mover.ts'
+import type { PlanBy } from '../../../engine/walk/plan-by.ts'
+import type { Figures } from '../../reporting/figures.ts'
+import type { MigrationRecord } from '../../lifecycle/record.ts'
+import type { RemovalGuards } from '../../removals/removal-guards.ts'
+import { deletionsIn, needsApproval } from '../../removals/guard.ts'
+import { planAll, Planned, type Planning } from '../../removals/plan-walk.ts'
+import { toldNamesOf } from '../../removals/told-names.ts'
+
+type Plan = Output<(typeof migrations)['plan']>
+
+export interface PlanDependencies {
+  readonly connection: NatsConnection
+  readonly mover: Planning
+  readonly figures: Pick<Figures, 'record'>
+  readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  readonly guards: Pick<RemovalGuards, 'left'>
+  readonly spillFolder: string
+  readonly log: Log
+}
+
+/** Plans under way: each has its folders in memory, and the threads are shared. */
+const maxAtOnce = 4
+/** Plans that are kept when they are done, and for how long. */
+const maxKept = 100
+const keptMs = 3_600_000
+/** An answer comes at the latest after this; shorter than the contract's deadline. */
+const patienceMs = 20_000
+
+interface Kept {
+  readonly planId: string
+  readonly record: MigrationRecord
+  readonly planned: Planned
+  readonly startedMs: number
+  readonly done: Promise<void>
+  status: Plan['status']
+  message?: string
+}
+
+/** Plans of migrations, in this process. */
+export class Plans {
+  readonly #dependencies: PlanDependencies
+  readonly #plans = new Map<string, Kept>()
+  readonly #closing = new AbortController()
+
+  constructor(dependencies: PlanDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  get handlers(): Pick<Handlers<typeof migrations>, 'plan'> {
+    return {
+      plan: async ({ migrationId, planId }) => {
+        const plan = planId === undefined ? await this.#begin(migrationId) : this.#find(migrationId, planId)
+        const waited = new AbortController()
+        await Promise.race([plan.done, delay(patienceMs, undefined, { ref: false, signal: waited.signal })])
+        waited.abort()
+        return this.#view(plan)
+      },
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#closing.abort(new Error('the platform is stopping'))
+    await Promise.all(Array.from(this.#plans.values(), ({ done }) => done))
+  }
+
+  #find(migrationId: string, planId: string): Kept {
+    const plan = this.#plans.get(planId)
+    if (plan?.record.migrationId === migrationId) return plan
+    throw new GantryError(
+      'NOT_FOUND',
+      `there is no plan ${planId} of ${migrationId} any more; ask for a new one`,
+    )
+  }
+
+  async #begin(migrationId: string): Promise<Kept> {
+    const { figures } = this.#dependencies
+    const record = await figures.record(migrationId)
+    this.#forgetOld()
+    const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
+    if (atWork >= maxAtOnce)
+      throw new GantryError('OVERLOADED', `${maxAtOnce} plans are being made; try again when one is done`)
+    const planned = new Planned()
+    const planId = crypto.randomUUID()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const plan: Kept = {
+      planId,
+      record,
+      planned,
+      startedMs: Date.now(),
+      done: promise,
+      status: 'IN_PROGRESS',
+    }
+    this.#plans.set(planId, plan)
+    void this.#make(plan).finally(resolve)
+    return plan
+  }
+
+  /** Never rejects. */
+  async #make(plan: Kept): Promise<void> {
+    const { mover, resolve, spillFolder, log } = this.#dependencies
+    const { record, planned } = plan
+    try {
+      await planAll(mover, await resolve(record), {
+        by: await this.#by(record),
+        planned,
+        spillFolder,
+        signal: this.#closing.signal,
+      })
+      plan.status = 'COMPLETE'
+    } catch (error) {
+      plan.status = 'CANCELLED'
+      plan.message = error instanceof Error ? error.message : String(error)
+      if (!this.#closing.signal.aborted)
+        log.error({ err: error, migration: record.migrationId }, 'A plan failed.')
+    }
+  }
+
+  async #by(record: MigrationRecord): Promise<PlanBy> {
+    if (record.kind !== 'live') return { as: record.targetMatch === undefined ? 'scan' : 'match' }
+    // What it finds with its first scan is not its own.
+    if (record.started === undefined) return { as: 'scan' }
+    const told = await toldNamesOf(this.#dependencies.connection, record)
+    return { as: 'comparison', told: told.pack() }
+  }
+
+  #view(plan: Kept): Plan {
+    const { record, planned } = plan
+    const isHeld =
+      record.kind === 'live'
+        ? deletionsIn(planned.counts) > this.#dependencies.guards.left(record)
+        : needsApproval(record, planned.counts)
+    return view(plan, isHeld)
+  }
+
+  #forgetOld(): void {
+    const ended = [...this.#plans.values()].filter(({ status }) => status !== 'IN_PROGRESS')
+    const tooMany = ended.length - maxKept
+    for (const [index, { planId, startedMs }] of ended.entries()) {
+      if (index < tooMany || startedMs < Date.now() - keptMs) this.#plans.delete(planId)
+    }
+  }
+}
+
+function view(
+  { planId, record, planned, status, message, startedMs }: Kept,
+  deletionsNeedApproval: boolean,
+): Plan {
+  return {
+    planId,
+    migrationId: record.migrationId,
+    internalId: record.internalId,
+    status,
+    ...(message === undefined ? {} : { message }),
+    startedAt: new Date(startedMs).toISOString(),
+    ...planned.counts,
+    deletionsNeedApproval,
+    samples: planned.samples,
+  }
+}

@@ -1,0 +1,360 @@
+import { itemGroups, reconcileItems } from '../../engine/items/changed-folders.ts'
+import type { ItemResult } from '../../engine/run/counts.ts'
+import { type Batch, Batches } from './batches.ts'
+import { everything } from './comparison.ts'
+import { Comparisons } from './comparisons.ts'
+import { changedFolder, changesIn, type DirtyFolder, DirtyFolders, foldersOf } from './dirty-folders.ts'
+import type { ChangeFeed } from './watch/feed.ts'
+import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, oldestOf } from './following.ts'
+import type { KnownFailures } from './known-failures.ts'
+import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
+import { OtherNames } from './other-names.ts'
+import { steadyMs, timeOf } from './watch/steady.ts'
+import { WatchError } from './watch/error.ts'
+import { HeldNames } from './watch/held-names.ts'
+
+/**
+ * Items that are in the queue at once. What changes meanwhile is collected, so that the queue does not grow with the
+ * number of changes, and a file that is written to a hundred times is copied a few times.
+ */
+const maxInQueue = 8
+/** Folders and names that go into the queue together: what a thread compares in some 10 ms. */
+const together = { folders: 64, names: 256 } as const
+/** A name that changed while it was worked on is left alone for so long: whoever writes to it goes on, most often. */
+const againMs = 10
+
+interface QueuedItem {
+  readonly sequence: number
+  readonly messageId: string
+}
+
+/**
+ * The changes at the source of one live migration, while it is worked on: learns of them, puts the folders in which
+ * something changed into the queue, each once at a time, and knows what is not at the target yet. All of it is in memory
+ * alone: whoever begins anew watches first, and then compares everything once.
+ */
+export class Changes {
+  readonly #options: ChangesOptions
+  readonly #dirty = new DirtyFolders()
+  readonly #batches = new Batches()
+  readonly #held = new HeldNames(
+    (...change) => {
+      this.#addName(...change)
+      this.#pump()
+    },
+    (folder, scope, sinceMs) => {
+      this.#add({ folder, names: [], trees: [], scope, sinceMs })
+      this.#pump()
+    },
+  )
+  readonly #otherNames = new OtherNames((sinceMs) => {
+    this.#comparisons.ask(sinceMs)
+    this.#pump()
+  })
+  readonly #comparisons: Comparisons
+  readonly #onHold = new OnHold((error) => this.#port?.fail(error))
+  /** Folders that are in the queue. */
+  readonly #inQueue = new Set<string>()
+  #feed: ChangeFeed | undefined
+  #reason: string | undefined
+  #port: ChangesPort | undefined
+  #signal = AbortSignal.abort()
+  #items = 0
+  #isScanned = false
+  /** Since when removals wait that are being judged. */
+  #judgedSinceMs: number | undefined
+  /** Changes are not followed any more, as nobody wants them. */
+  #isOff = false
+  /** Since when the target was behind when this was closed. */
+  #closedMs: number | undefined
+  #count = 0
+  readonly #id = crypto.randomUUID()
+
+  constructor(options: ChangesOptions) {
+    this.#options = options
+    this.#feed = options.feed
+    this.#reason = options.reason
+    this.#comparisons = new Comparisons(options.gapSinceMs)
+  }
+
+  /** Begins; resolves when no later change is missed, so that a scan that begins then finds all that is older. */
+  async start(port: ChangesPort, signal: AbortSignal): Promise<void> {
+    this.#port = port
+    this.#signal = signal
+    this.#options.countedFirst?.begin()
+    signal.addEventListener('abort', () => void this.close(), { once: true })
+    try {
+      await this.#open()
+    } catch (error) {
+      if (!(error instanceof WatchError && error.isLimit)) throw error
+      await this.#fallBack(error)
+    }
+    this.#pump()
+  }
+
+  async close(): Promise<void> {
+    this.#closedMs ??= this.behindMs
+    this.#port = undefined
+    this.#held.close()
+    this.#otherNames.close()
+    this.#onHold.close()
+    const feed = this.#feed
+    this.#feed = undefined
+    await feed?.close()
+  }
+
+  /** All that was found by scanning is at the target. True when it is to be compared now, and scanning is not over. */
+  async scanned(): Promise<boolean> {
+    this.#isScanned = true
+    // Of what is held outside of a comparison, as by another try of a failure, the next one decides.
+    if (this.#onHold.sinceMs !== undefined && this.#countsFirst && this.#judgedSinceMs === undefined) {
+      if (!this.#comparisons.isUnderWay && this.#port !== undefined) {
+        this.#comparisons.ask(this.#onHold.sinceMs)
+        await this.#compare()
+      }
+      return true
+    }
+    const isHeld = (this.#onHold.sinceMs ?? this.#judgedSinceMs) !== undefined
+    if (this.#comparisons.isUnderWay || isHeld) return true
+    if (this.#comparisons.dueMs !== undefined) {
+      await this.#compare()
+      return true
+    }
+    if (this.#options.endsWithScan && this.#feed !== undefined) {
+      this.#reason = 'listenAndApplySourceChanges of the target is false'
+      this.#isOff = true
+      await this.close()
+    }
+    return false
+  }
+
+  /** An item is being worked on. */
+  working(item: QueuedItem): void {
+    this.#batches.working(item)
+  }
+
+  /** An item was made by another. */
+  made(parent: number, messageId: string): void {
+    this.#batches.made(parent, messageId)
+  }
+
+  /** An item is off the queue, with what came of it unless that was known before. */
+  done(item: QueuedItem, result: ItemResult | undefined): void {
+    const batch = this.#batches.of(item)
+    for (const bytes of result?.again ?? []) this.#again(bytes, batch)
+    for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
+    if (result?.held !== undefined)
+      this.#onHold.add(result.held, batch?.sinceMs ?? steadyMs(), this.#countsFirst)
+    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? steadyMs())
+    if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
+    this.#batches.done(item)
+    this.#pump()
+  }
+
+  /** Whether something is thought to be in the queue. */
+  get isWaiting(): boolean {
+    return this.#batches.size > 0
+  }
+
+  /** How often something was put into the queue so far. */
+  get queued(): number {
+    return this.#batches.queued
+  }
+
+  /** The queue was empty after something was put into it so often; what came later may still be there. */
+  emptied(queued: number): void {
+    this.#batches.clear(queued)
+  }
+
+  /** What is in the queue may be lost: everything is to be compared. */
+  compare(): void {
+    this.#comparisons.ask(this.#batches.oldestMs ?? steadyMs())
+    this.#pump()
+  }
+
+  /** What did not arrive. */
+  get failures(): KnownFailures {
+    return this.#options.failures
+  }
+
+  view(): ChangesView {
+    const { comparesMs } = this.#otherNames
+    const isToCompare = (this.#comparisons.dueMs ?? this.#otherNames.sinceMs) !== undefined
+    return {
+      detection: this.#feed?.detection ?? 'off',
+      reason: this.#reason,
+      lagSeconds: lagSeconds(this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs)),
+      unscheduled: this.#dirty.changes + this.#held.changes + (isToCompare ? 1 : 0),
+      scheduled: this.#batches.changes,
+      writtenTo: this.#oldestMs === undefined ? undefined : this.#held.writtenTo,
+      comparesAtMs: comparesMs === undefined ? undefined : timeOf(comparesMs),
+    }
+  }
+
+  /** Since when the target would be behind if nothing more was done; undefined where changes are not wanted. */
+  get behindMs(): number | undefined {
+    return this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs ?? steadyMs())
+  }
+
+  /** Since when something waits, or nobody knows whether something does. */
+  get #oldestMs(): number | undefined {
+    const { dueMs, knownMs } = this.#comparisons
+    // Before the first scan is over, most of the source may not be at the target.
+    const isUnknown = this.#feed?.detection === 'comparing' || !this.#isScanned
+    const unknownMs = isUnknown && this.#feed !== undefined ? knownMs : undefined
+    const found = [this.#dirty.oldestMs, this.#held.oldestMs, dueMs, unknownMs, this.#otherNames.sinceMs]
+    return oldestOf([...found, this.#batches.oldestMs, this.#onHold.sinceMs, this.#judgedSinceMs])
+  }
+
+  #open(): Promise<void> {
+    return (
+      this.#feed?.open(
+        (folders) => this.#receive(folders),
+        (error) => this.#ended(error),
+        this.#signal,
+      ) ?? Promise.resolve()
+    )
+  }
+
+  #receive(folders: readonly DirtyFolder[]): void {
+    for (const folder of folders) this.#add(folder)
+    this.#pump()
+  }
+
+  #add(folder: DirtyFolder): void {
+    const { names, trees, sinceMs } = folder
+    const isEverything = folder.folder === '' && folder.scope === 'tree'
+    if (isEverything) this.#comparisons.ask(sinceMs)
+    else if (folder.scope !== 'names') this.#dirty.add({ ...folder, names: [], trees: [] })
+    for (const name of names) this.#addName(folder.folder, name, false, sinceMs)
+    for (const name of trees) this.#addName(folder.folder, name, true, sinceMs)
+  }
+
+  #addName(folder: string, name: string, isTree: boolean, sinceMs: number): void {
+    if (!this.#held.keep(folder, name, isTree, sinceMs)) this.#dirty.addName(folder, name, isTree, sinceMs)
+  }
+
+  #again(bytes: Uint8Array, batch: Batch | undefined): void {
+    const nowMs = steadyMs()
+    for (const { folder, waitMs } of foldersOf(bytes, batch?.sinceMs ?? nowMs)) {
+      this.#held.hold(folder, nowMs + Math.max(againMs, waitMs))
+      if (folder.scope !== 'names') this.#add({ ...folder, names: [], trees: [] })
+    }
+  }
+
+  /** Large files stay as they are until all that was made with them is done. */
+  #busy(bytes: Uint8Array, batch: Batch | undefined): void {
+    if (batch === undefined) return
+    for (const { folder } of foldersOf(bytes, batch.sinceMs)) {
+      this.#held.hold(folder)
+      batch.releases.push(() => this.#held.release(folder))
+    }
+  }
+
+  #ended(error: Error): void {
+    if (error instanceof WatchError && error.isLimit)
+      this.#fallBack(error).catch((failure: unknown) => this.#port?.fail(failure))
+    else this.#port?.fail(error)
+  }
+
+  /** There is no room to watch: comparing misses nothing either, it is only later and costs more. */
+  async #fallBack(error: Error): Promise<void> {
+    const { fallback, log, migration } = this.#options
+    await this.#feed?.close()
+    if (this.#port === undefined) return
+    this.#feed = fallback()
+    this.#reason = error.message
+    log.warn(
+      { migration, reason: error.message },
+      'The source of a live migration cannot be watched; it is compared with the target from time to time.',
+    )
+    await this.#open()
+    this.#comparisons.newsEnded()
+    this.#pump()
+  }
+
+  /** Puts dirty folders into the queue as long as there is room. */
+  #pump(): void {
+    while (this.#port !== undefined && this.#items < maxInQueue && this.#dirty.size > 0) {
+      const taken = this.#dirty.take(together, (folder) => !this.#inQueue.has(folder))
+      if (taken.length === 0) break
+      // Folders before what is in them.
+      const ordered = taken.toSorted((a, b) => a.folder.length - b.folder.length)
+      const sinceMs = Math.min(...ordered.map((folder) => folder.sinceMs))
+      for (const { folder } of ordered) this.#inQueue.add(folder)
+      const portions = [...itemGroups(ordered.map(changedFolder))]
+      let left = portions.length
+      const release = () => {
+        this.#items--
+        if (--left > 0) return
+        for (const { folder } of ordered) this.#inQueue.delete(folder)
+      }
+      for (const groups of portions) {
+        this.#items++
+        const items = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
+        const batch = { sinceMs, changes: changesIn(groups), releases: [], onFirst: release }
+        this.#publish('change', items, batch).catch((error: unknown) => this.#port?.fail(error))
+      }
+    }
+    const isToCompare = this.#comparisons.isToBegin && this.#judgedSinceMs === undefined
+    if (this.#isScanned && isToCompare && this.#port !== undefined)
+      this.#compare().catch((error: unknown) => this.#port?.fail(error))
+  }
+
+  /** Compares everything; what changes meanwhile is told as ever. */
+  async #compare(): Promise<void> {
+    const sinceMs = this.#comparisons.begin()
+    const items = reconcileItems([changedFolder(everything())], { attempt: 1, notBeforeMs: 0 })
+    this.failures.compare()
+    this.#otherNames.comparing()
+    const batch = {
+      sinceMs,
+      changes: 1,
+      releases: [() => this.#compared()],
+      onFirst: () => undefined,
+      onWorked: (ms: number) => this.#otherNames.worked(ms),
+    }
+    await this.#publish('region', items, batch)
+  }
+
+  get #countsFirst(): boolean {
+    return this.#options.countedFirst?.isOn() ?? false
+  }
+
+  /** What the comparison would have removed is counted by now: the next one removes it, or the migration stops. */
+  async #judgeCounted(): Promise<void> {
+    const { countedFirst } = this.#options
+    countedFirst?.end()
+    const taken = this.#countsFirst ? this.#onHold.take() : undefined
+    if (taken === undefined) return
+    this.#judgedSinceMs = taken.sinceMs
+    try {
+      if ((await countedFirst?.allows(entriesIn(taken.held), this.#signal)) === true)
+        this.#comparisons.ask(taken.sinceMs)
+      else this.#port?.fail(new RemovalsHeld(taken.held))
+    } finally {
+      this.#judgedSinceMs = undefined
+    }
+    this.#pump()
+  }
+
+  #compared(): void {
+    const { failures, log, migration } = this.#options
+    this.#comparisons.end()
+    this.#judgeCounted().catch((error: unknown) => this.#port?.fail(error))
+    this.#otherNames.compared()
+    failures.compared().catch((err: unknown) => {
+      log.debug({ err, migration }, 'Failures that are mended stay until the next comparison.')
+    })
+  }
+
+  /** The id must be new: the queue takes items with one that it has seen before for the same. */
+  async #publish(lane: 'change' | 'region', items: readonly Uint8Array[], batch: Batch): Promise<void> {
+    for (const item of items) {
+      const messageId = `change-${this.#id}.${this.#count++}`
+      this.#batches.begin(messageId, batch)
+      await this.#port?.publish(lane, item, messageId)
+      this.#batches.isQueued(messageId)
+    }
+  }
+}

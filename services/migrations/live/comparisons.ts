@@ -1,0 +1,60 @@
+import { steadyMs } from './watch/steady.ts'
+
+/** What is known of a source by comparing everything with the target. All moments are those of `steadyMs`. */
+export class Comparisons {
+  #dueMs: number | undefined
+  #begunMs: number | undefined
+  #knownMs: number
+
+  /** @param gapSinceMs since when nobody was told of changes; undefined where nobody has to be */
+  constructor(gapSinceMs: number | undefined) {
+    this.#dueMs = gapSinceMs
+    this.#knownMs = gapSinceMs ?? steadyMs()
+  }
+
+  /** Since when everything is to be compared; undefined when it is not. */
+  get dueMs(): number | undefined {
+    return this.#dueMs
+  }
+
+  /** Everything is being compared. */
+  get isUnderWay(): boolean {
+    return this.#begunMs !== undefined
+  }
+
+  /** One is due, and none is under way. */
+  get isToBegin(): boolean {
+    return this.#dueMs !== undefined && !this.isUnderWay
+  }
+
+  /** What was at the source at this moment is at the target, or was met by the scan; of what came later only news tells. */
+  get knownMs(): number {
+    return this.#knownMs
+  }
+
+  /** Everything is to be compared. */
+  ask(sinceMs: number): void {
+    this.#dueMs ??= sinceMs
+  }
+
+  /** From now on there is no news; up to now there was. */
+  newsEnded(): void {
+    this.#knownMs = this.#dueMs ?? steadyMs()
+    this.ask(this.#knownMs)
+  }
+
+  /** Begins one; returns since when it was due. */
+  begin(): number {
+    const nowMs = steadyMs()
+    const sinceMs = this.#dueMs ?? nowMs
+    this.#dueMs = undefined
+    this.#begunMs = nowMs
+    return sinceMs
+  }
+
+  /** All that it found is at the target. */
+  end(): void {
+    this.#knownMs = Math.max(this.#knownMs, this.#begunMs ?? 0)
+    this.#begunMs = undefined
+  }
+}

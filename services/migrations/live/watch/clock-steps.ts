@@ -1,0 +1,34 @@
+import type { Log } from '../../../../broker/common/log.ts'
+import { steadyMs } from './steady.ts'
+
+/** Less changes nothing that people see. */
+const minStepMs = 1_000
+
+/** Notices that the clock of the host was set, by one that nobody sets. */
+export class ClockSteps {
+  readonly #log: Log
+  #aheadMs = aheadMs()
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** To be called about once a second: says what has happened since the last time. */
+  look(): void {
+    const nowMs = aheadMs()
+    const stepMs = nowMs - this.#aheadMs
+    if (Math.abs(stepMs) < minStepMs) return
+    this.#aheadMs = nowMs
+    // One of the two is read in whole milliseconds.
+    const stepSeconds = Math.round(stepMs / 100) / 10
+    const seconds = Math.abs(stepSeconds)
+    const what = stepMs < 0 ? `was set back by ${seconds} s` : `went ${seconds} s ahead, or the host slept`
+    this.#log.warn(
+      { stepSeconds },
+      `The clock of the host ${what}: what goes by the time of day goes by the new one.`,
+    )
+  }
+}
+
+/** How far the clock of the host is before the steady one. */
+const aheadMs = (): number => Date.now() - steadyMs()

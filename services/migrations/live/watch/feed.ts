@@ -1,0 +1,20 @@
+import type { DirtyFolder } from '../dirty-folders.ts'
+
+/** Where changes at the source are learnt from. */
+export interface ChangeFeed {
+  readonly detection: ChangeDetection
+  /**
+   * Begins; resolves when no later change is missed. Rejects with a WatchError, and with the signal's reason.
+   * @param onChange told of folders that changed, soon after they did
+   * @param onEnd told once when nothing is told any more, before `close`
+   */
+  open(
+    onChange: (folders: readonly DirtyFolder[]) => void,
+    onEnd: (error: Error) => void,
+    signal: AbortSignal,
+  ): Promise<void>
+  close(): Promise<void>
+}
+
+/** How changes are found: told by the system at once, or by comparing source and target from time to time. */
+export type ChangeDetection = 'watching' | 'comparing'

@@ -1,0 +1,76 @@
+import { GantryError, isGantryError, notAccepted } from '../../../subjects/kit/errors.ts'
+import { product } from '../../../subjects/kit/names.ts'
+import { asInOrder } from './as-in-order.ts'
+import type { HostFolder } from '../../drivers/local/host-folder.ts'
+import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
+import type { MigrationRecord } from '../lifecycle/record.ts'
+
+/** What a migration needs to know of a filesystem. */
+export interface Place {
+  readonly fileSystemId: string
+  readonly isSource: boolean
+  readonly isScanOnly: boolean
+  readonly kind: FilesystemKind
+}
+
+export interface PlaceDependencies {
+  /** @throws GantryError NOT_FOUND */
+  readonly place: (fileSystemId: string) => Promise<Place>
+  /** Names of all sources. */
+  readonly sources: () => Promise<string[]>
+  /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
+  readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
+  /** The folder of this host that a path of a filesystem is, whatever leads to it; undefined where it is none. */
+  readonly localFolder: (fileSystemId: string, path: string) => Promise<HostFolder | undefined>
+  /** What the store of a filesystem is called, whatever the filesystem is; undefined for a folder of a host. */
+  readonly storeName: (fileSystemId: string) => Promise<string | undefined>
+}
+
+/** The source when there is just one. @throws GantryError NOT_ACCEPTED */
+export async function onlySource({ sources }: PlaceDependencies): Promise<string> {
+  const [only, ...others] = await sources()
+  if (only !== undefined && others.length === 0) return only
+  const problem =
+    only === undefined
+      ? 'is required; there is no source yet'
+      : `is required; there are ${[only, ...others].join(', ')}`
+  throw notAccepted('source', problem)
+}
+
+/** The source, if both are there and what they are asked to be. @throws GantryError NOT_FOUND */
+export async function requirePlaces(
+  { place }: PlaceDependencies,
+  source: string,
+  target: string,
+): Promise<Place> {
+  const known = (field: 'source' | 'target', fileSystemId: string) =>
+    place(fileSystemId).catch((error: unknown) => {
+      if (!isGantryError(error, 'NOT_FOUND')) throw error
+      const problem = `there is no filesystem ${fileSystemId}: see "${product} filesystems list"`
+      throw new GantryError('NOT_FOUND', `${field}: ${problem}`)
+    })
+  const [from, to] = await asInOrder([known('source', source), known('target', target)])
+  if (!from.isSource)
+    throw new GantryError('NOT_FOUND', `${source} is a target; there is no source of that name`)
+  if (to.isSource)
+    throw new GantryError('NOT_FOUND', `${target} is a source; there is no target of that name`)
+  return from
+}
+
+type Asked = Pick<MigrationRecord, 'migrationId' | 'path' | 'source' | 'target'>
+
+/** @throws GantryError ALREADY_EXISTS for a name that is taken, and for a path that is migrated between these two already */
+export function requireUnique(others: readonly Asked[], asked: Asked): void {
+  for (const other of others) {
+    if (other.migrationId === asked.migrationId) {
+      throw new GantryError('ALREADY_EXISTS', `there is a migration ${asked.migrationId} already`)
+    }
+    const samePlaces = other.source === asked.source && other.target === asked.target
+    if (samePlaces && other.path === asked.path) {
+      throw new GantryError(
+        'ALREADY_EXISTS',
+        `${other.migrationId} migrates ${asked.path} to ${asked.target} already`,
+      )
+    }
+  }
+}

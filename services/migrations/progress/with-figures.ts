@@ -1,0 +1,59 @@
+import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
+import type { ChangesView } from '../live/following.ts'
+import { add, bytesInParts, type Counts, noCounts } from '../../engine/run/counts.ts'
+import type { Moved } from '../../engine/run/meter.ts'
+import type { Flights } from './flights.ts'
+import { isCounted, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { scannedFiles } from './wire.ts'
+
+/** A record with what was done for it. */
+export interface WithFigures {
+  readonly record: MigrationRecord
+  readonly counts: Counts
+  /** What is at the target of what is not counted yet. */
+  readonly underWay: Moved
+  readonly failed: number
+  /** Of a live migration. */
+  readonly changes: ChangesView | undefined
+  readonly conditions: readonly Condition[]
+}
+
+/**
+ * What was done for a migration's generation so far: the totals of its last scan, and what its workers have done since.
+ * When a scan is over these are the same, and may not be forgotten yet.
+ */
+export function countsOf(record: MigrationRecord, running: Map<string, Counts>): Counts {
+  const counts = { ...noCounts(), ...record.counts }
+  return isCounted(record) ? counts : add(counts, running.get(workIdOf(record)) ?? noCounts())
+}
+
+/**
+ * What is under way is at the target, but never more than was found and is left to do. To be asked after the counts were:
+ * an item is counted first, and goes off here then.
+ */
+export function underWayOf(
+  record: MigrationRecord,
+  counts: Readonly<Counts>,
+  flights: Pick<Flights, 'of'>,
+): Moved {
+  const { bytes, files } = flights.of(workIdOf(record))
+  const bytesLeft = counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped
+  return {
+    bytes: between(0, bytes + bytesInParts(counts), bytesLeft),
+    files: between(0, files, scannedFiles(counts) - settledFiles(counts)),
+  }
+}
+
+/** Files and links that need no more work. */
+export const settledFiles = (counts: Readonly<Counts>): number =>
+  arrivedFiles(counts) + counts.failures - counts.filesRetried - counts.foldersRetried
+
+const between = (least: number, value: number, most: number): number => Math.max(least, Math.min(value, most))
+
+/** Files that are at the target, or are not to be there. */
+export const arrivedFiles = (counts: Readonly<Counts>): number =>
+  counts.filesMigrated +
+  counts.linksMigrated +
+  counts.filesSkipped +
+  counts.linksSkipped +
+  counts.filesVanished

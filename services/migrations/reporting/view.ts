@@ -1,0 +1,274 @@
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { bytesForFile, defaultLinks, defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
+import type { Migration } from '../../../subjects/migrations/model/model.ts'
+import { actionPolicies } from '../../../subjects/migrations/model/terms.ts'
+import type { migrations } from '../../../subjects/migrations/migrations.ts'
+import { maxIterations } from '../../../subjects/migrations/model/recurrence.ts'
+import type { Vanished } from '../../../subjects/migrations/model/vanished.ts'
+import type { ChangesView } from '../live/following.ts'
+import type { CleanupRecord } from '../jobs/cleanups/record.ts'
+import { cleanupSetting } from '../jobs/cleanups/setting.ts'
+import { cleanupTracker } from '../jobs/cleanups/tracker.ts'
+import type { Counts } from '../../engine/run/counts.ts'
+import type { RuleLists } from '../../engine/run/rules.ts'
+import type { MigrationRecord } from '../lifecycle/record.ts'
+import { type Recurrence, trackerOf } from '../lifecycle/recurrence.ts'
+import { maxRegionsOf } from '../work/regions.ts'
+import { stateText } from './state-text.ts'
+import { ruleView } from '../rules/view.ts'
+import { isBetweenScans } from '../lifecycle/states.ts'
+import { readable } from './readable.ts'
+import { scannedFiles, scannedFolders } from '../progress/wire.ts'
+import { followsOnly } from '../lifecycle/turns.ts'
+import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
+
+type Info = Output<(typeof migrations)['progress']>
+
+/**
+ * A migration as callers see it, without the oldest of its work.
+ * @param cleanups of sources, those of other migrations included
+ * @param iterations how many of its last scans are shown
+ */
+export function publicMigration(
+  { record, counts, failed, changes, conditions }: WithFigures,
+  rules: RuleLists,
+  cleanups: readonly CleanupRecord[],
+  iterations = maxIterations,
+): Migration {
+  const {
+    migrationId,
+    internalId,
+    path,
+    source,
+    target,
+    state,
+    resumable,
+    abortReason,
+    kind,
+    priority,
+    policy,
+    recurrence,
+    movedBy,
+    created,
+    started,
+    scanned,
+    completed,
+    pendingRegions,
+    comparisonSeconds,
+    metadata = defaultMetadata,
+    links = defaultLinks,
+  } = record
+  return {
+    migrationId,
+    internalId,
+    path,
+    source,
+    target,
+    state,
+    stateText: stateText(record, { failed, conditions, ...vanishedOf(record, counts) }, Date.now()),
+    conditions: [...conditions],
+    resumable,
+    ...(abortReason === undefined ? {} : { abortReason }),
+    scanOnlyMigration: kind !== 'live',
+    recurringMigration: kind === 'recurring',
+    ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
+    migrationPriority: priority,
+    targetActionPolicy: actionPolicies[policy],
+    ...(movedBy === undefined ? {} : { movedBy }),
+    migrationCreatedTime: created,
+    ...(started === undefined ? {} : { migrationStartTime: started }),
+    ...(completed === undefined ? {} : { migrationCompleteTime: completed }),
+    scannerSummary: {
+      progressSummary: {
+        filesScanned: scannedFiles(counts),
+        directoriesScanned: scannedFolders(counts),
+        bytesScanned: counts.bytesScanned,
+        filesExcluded: counts.filesExcluded,
+        dirsExcluded: counts.foldersExcluded,
+        bytesExcluded: counts.bytesExcluded,
+        ...(scanned === undefined ? {} : { baseScanCompletionTime: scanned }),
+      },
+      contentSummary: {
+        byteCount: counts.bytesMigrated - counts.bytesChanged,
+        fileCount: counts.filesMigrated + counts.linksMigrated - counts.filesChanged,
+        directoryCount: counts.foldersMigrated - counts.foldersChanged,
+      },
+    },
+    clientActivitySummary: {
+      byteCount: counts.bytesChanged,
+      fileCount: counts.filesChanged,
+      directoryCount: counts.foldersChanged,
+    },
+    ...cleanupSetting(record),
+    sourceCleanupTracker: cleanupTracker(cleanups, internalId),
+    ...(comparisonSeconds === undefined ? {} : { comparisonPeriodSeconds: comparisonSeconds }),
+    ...publicChanges(changes),
+    metadata,
+    links,
+    notKept: {
+      times: counts.timesNotKept,
+      modes: counts.modesNotKept,
+      owners: counts.ownersNotKept,
+      attributes: counts.attributesNotKept,
+      links: counts.linksNotKept,
+      hardLinks: counts.hardLinksSplit,
+    },
+    ...publicRules(rules),
+    ruleCount: (record.exclusions?.length ?? 0) + (record.inclusions?.length ?? 0),
+    pathMappings: record.pathMappings ?? [],
+    failedPathCount: failed,
+    numberPathsRequeued: counts.pathsRequeued,
+    targetMatch: record.targetMatch !== undefined,
+    ...record.targetMatch,
+    ...record.removals,
+    ...(record.entriesAtTarget === undefined ? {} : { entriesAtTarget: record.entriesAtTarget }),
+    ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
+    pendingRegionCount: pendingRegions.length,
+    maxPendingRegions: maxRegionsOf(record),
+    ...(record.additionalProperties === undefined
+      ? {}
+      : { additionalProperties: record.additionalProperties }),
+  }
+}
+
+/** How far a live migration is behind its source; nothing for others. */
+export function publicChanges(changes: ChangesView | undefined) {
+  if (changes === undefined) return {}
+  const { detection, reason, lagSeconds, unscheduled, scheduled } = changes
+  return {
+    changeDetection: detection,
+    ...(reason === undefined ? {} : { changeDetectionReason: reason }),
+    changeLagSeconds: lagSeconds,
+    unscheduledEvents: unscheduled,
+    scheduledEvents: scheduled,
+  }
+}
+
+/** Of a live migration the counts have what is looked at again too, as often as that is done: they would mislead. */
+const vanishedOf = (
+  { kind }: MigrationRecord,
+  { filesVanished, foldersVanished }: Readonly<Counts>,
+): Vanished => (kind === 'live' ? {} : { filesVanished, foldersVanished })
+
+function publicRules({ exclusions, inclusions }: RuleLists) {
+  const shown = exclusions.map((rule) => ruleView('exclusion', rule))
+  return {
+    exclusions: shown,
+    userDefinedExclusions: shown.filter(({ defaultExclusion }) => !defaultExclusion),
+    inclusions: inclusions.map((rule) => ruleView('inclusion', rule)),
+  }
+}
+
+function publicRecurrence(recurrence: Recurrence, iterations: number) {
+  const { periodSeconds, schedule, timeZone, windowSeconds, nextRun } = recurrence
+  return {
+    ...(periodSeconds === undefined ? {} : { recurringPeriodSeconds: periodSeconds }),
+    ...(schedule === undefined ? {} : { recurringSchedule: schedule }),
+    ...(timeZone === undefined ? {} : { recurringTimeZone: timeZone }),
+    ...(windowSeconds === undefined ? {} : { recurringWindowSeconds: windowSeconds }),
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
+    recurringMigrationTracker: trackerOf(recurrence, Date.now(), iterations),
+  }
+}
+
+/** How far a migration is. */
+export function progressOf({ record, counts, underWay, failed, changes, conditions }: WithFigures): Info {
+  const files = scannedFiles(counts)
+  const filesSkipped = counts.filesSkipped + counts.linksSkipped
+  const settled = arrivedFiles(counts) + underWay.files
+  const totalMigratedBytes = counts.bytesMigrated + underWay.bytes
+  const migratedBytes = totalMigratedBytes + counts.bytesSkipped
+  const found = { files, settled, bytes: counts.bytesScanned, migratedBytes }
+  const percentage = percentageOf(record, failed, found)
+  const [started, completed] = timesOf(record)
+  const nextRun = record.recurrence?.nextRun
+  const seconds = secondsBetween(started, completed)
+  const left = counts.bytesScanned - migratedBytes
+  const sizes = {
+    totalBytes: counts.bytesScanned,
+    migratedBytes,
+    excludedBytes: counts.bytesExcluded,
+    totalMigratedBytes,
+    totalScannedBytes: counts.bytesScanned,
+  }
+  // What follows its source has no end.
+  const eta =
+    record.state === 'RUNNING' && seconds > 0 && totalMigratedBytes > 0 && left > 0
+      ? Math.ceil((left / totalMigratedBytes) * seconds)
+      : undefined
+  return {
+    id: record.migrationId,
+    internalId: record.internalId,
+    path: record.path,
+    pathRetryCount: counts.pathsRequeued,
+    state: record.state,
+    ...(followsOnly(record) ? { baseScanCompletionTime: record.scanned } : {}),
+    ...(nextRun === undefined ? {} : { nextRecurrenceTime: nextRun }),
+    conditions: [...conditions],
+    progress: {
+      ...sizes,
+      migratedPercentage: percentage,
+      duration: span(seconds),
+      ...(eta === undefined ? {} : { etaEstimate: span(eta) }),
+      filesScanned: files,
+      filesMigrated: counts.filesMigrated + counts.linksMigrated + underWay.files,
+      filesSkipped,
+      foldersScanned: scannedFolders(counts),
+      failedPaths: failed,
+      ...vanishedOf(record, counts),
+      ...publicChanges(changes),
+      ...readable({
+        ...sizes,
+        scanBytes: counts.bytesMigrated - counts.bytesChanged,
+        clientBytes: counts.bytesChanged,
+      }),
+    },
+  }
+}
+
+/** Of the work that was found so far; all of it only when nothing is left and nothing failed. */
+function percentageOf(
+  { state }: MigrationRecord,
+  failed: number,
+  {
+    files,
+    settled,
+    bytes,
+    migratedBytes,
+  }: { files: number; settled: number; bytes: number; migratedBytes: number },
+): number {
+  if (failed === 0 && (isBetweenScans(state) || state === 'LIVE')) return 100
+  const all = files * bytesForFile + bytes
+  const done = settled * bytesForFile + migratedBytes
+  return all === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((done / all) * 100)))
+}
+
+/** When the last scan began and ended. */
+function timesOf({
+  started,
+  completed,
+  recurrence,
+}: MigrationRecord): [string | undefined, string | undefined] {
+  const last = recurrence?.iterations.at(-1)
+  return last === undefined ? [started, completed] : [last.started, last.completed]
+}
+
+const secondsBetween = (start: string | undefined, end: string | undefined): number =>
+  start === undefined
+    ? 0
+    : Math.max(0, Math.round(((end === undefined ? Date.now() : Date.parse(end)) - Date.parse(start)) / 1000))
+
+/** Seconds, and the same for people: `1h 02m 03s`. */
+function span(inSeconds: number): { inSeconds: number; asText: string } {
+  const two = (value: number) => String(value).padStart(2, '0')
+  const hours = Math.floor(inSeconds / 3600)
+  const minutes = Math.floor((inSeconds % 3600) / 60)
+  const seconds = inSeconds % 60
+  const asText =
+    hours > 0
+      ? `${hours}h ${two(minutes)}m ${two(seconds)}s`
+      : minutes > 0
+        ? `${minutes}m ${two(seconds)}s`
+        : `${seconds}s`
+  return { inSeconds, asText }
+}

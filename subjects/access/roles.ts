@@ -1,0 +1,87 @@
+import { Type } from 'typebox'
+import { resource } from '../kit/contract.ts'
+import { EffectiveCapabilities, KeyId, Rules, VisibleExtensions } from './keys.ts'
+import { list, model, Name, Nothing, page, strict, SubjectPattern, Text } from '../kit/schemas.ts'
+
+export const Role = model('Role', {
+  name: Name('Name of the role'),
+  description: Text('What it is for'),
+  pub: Rules,
+  sub: Rules,
+  visible_extensions: VisibleExtensions,
+})
+export type Role = Type.Static<typeof Role>
+
+/** Roles of one person, of all groups together. */
+export const maxRoles = 100
+
+export const roles = resource('roles', {
+  own: {
+    summary: 'Your roles and effective permissions',
+    input: strict({}),
+    output: strict({
+      roles: list(Name('Role'), maxRoles),
+      permissions: EffectiveCapabilities,
+      visible_extensions: VisibleExtensions,
+    }),
+    errors: ['NOT_FOUND'],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/roles' }],
+  },
+  list: {
+    summary: 'All roles',
+    input: strict(page),
+    output: list(Role),
+    errors: [],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/roles' }],
+    cli: { columns: ['name', 'description'] },
+  },
+  put: {
+    summary: 'Make a role, or replace it',
+    description:
+      'Its rules, the extensions that it shows and the limits that the settings have for it must be within those of the key that asks. Built-in roles cannot be replaced.',
+    input: Role,
+    output: Role,
+    errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
+    audit: { object: 'name' },
+    lasting: true,
+    http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
+    cli: {
+      args: ['name'],
+      example:
+        "gantry roles put readers --description 'May list migrations' --visible-extensions '*'" +
+        ` --pub '{"allow":["gantry.services.v1.migrations.list"]}' --sub '{"allow":[]}'`,
+    },
+  },
+  delete: {
+    summary: 'Delete a role',
+    input: strict({ name: Name('Name of the role') }),
+    output: Nothing,
+    errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
+    audit: { object: 'name' },
+    lasting: true,
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
+    cli: { args: ['name'] },
+  },
+})
+
+export const rbac = resource('rbac', {
+  check: {
+    summary: 'Whether a key may publish or subscribe to a subject, and by which rule',
+    input: strict({
+      action: Type.Enum(['publish', 'subscribe'], { description: 'What it would do' }),
+      subject: SubjectPattern,
+      keyId: Type.Optional(KeyId),
+    }),
+    output: strict({
+      allowed: Type.Boolean(),
+      rule: Type.Optional(SubjectPattern),
+      explanation: Text('The decision in words'),
+    }),
+    errors: ['NOT_FOUND'],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/rbac/check' }],
+    cli: {
+      args: ['action', 'subject'],
+      example: 'gantry rbac check publish gantry.services.v1.migrations.create',
+    },
+  },
+})

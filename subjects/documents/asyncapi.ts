@@ -1,0 +1,188 @@
+import { type Contract, defaultDeadlineMs, type EventContract } from '../kit/contract.ts'
+import { withModels } from './document.ts'
+import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
+import { type ErrorCode, isErrorCode } from '../kit/errors.ts'
+import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
+import { brokerPort, loopback, messageHeaders, serviceQueue, title, websocketPort } from '../kit/names.ts'
+
+const asyncapi = '3.0.0'
+
+const description = `Requests and events on the message broker, for any NATS client in any language.
+
+A request is its input as JSON on the contract's subject, and gets one reply: the output, or an error body together with the headers ${messageHeaders.error} and ${messageHeaders.errorCode}. The broker itself says three things without a reply: a permission violation is DENIED, no responders is UNAVAILABLE, and no reply before the deadline is TIMEOUT.
+
+Events tell of what has happened; the last token of their subject is the id of the object. Those with \`now\` in it are told to whoever listens at the moment, and not kept.`
+
+/** The AsyncAPI document: what the platform receives and replies to, and the events that it sends. */
+export function asyncApiDocument(
+  contracts: readonly Contract[],
+  events: readonly EventContract[],
+  { version }: { version: string },
+): object {
+  const security = [{ $ref: '#/components/securitySchemes/token' }]
+  return withModels({
+    asyncapi,
+    info: {
+      title,
+      version,
+      description,
+      license: { name: 'Apache License 2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    defaultContentType: 'application/json',
+    servers: {
+      tcp: { host: `${loopback}:${brokerPort}`, protocol: 'nats', description: 'By default', security },
+      websocket: {
+        host: `${loopback}:${websocketPort}`,
+        protocol: 'ws',
+        description: 'The same protocol over WebSocket, for browsers',
+        security,
+      },
+    },
+    channels: Object.fromEntries([...contracts.flatMap(channelsOf), ...events.map(eventChannel)]),
+    operations: Object.fromEntries([...contracts.map(requestOperation), ...events.map(eventOperation)]),
+    components: {
+      messages: Object.fromEntries(
+        contracts.map((contract) => [errorNameOf(contract), errorMessage(contract.errors)]),
+      ),
+      schemas: {
+        Error: ErrorSchema,
+        RequestHeaders: requestHeaders,
+        ErrorHeaders: errorHeaders,
+        EventHeaders: eventHeaders,
+      },
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'password',
+          description: 'An API token, presented as the `token` of the NATS connection',
+        },
+      },
+    },
+  })
+}
+
+/** The same, for extensions to add what `asyncApiPart` makes. */
+export const growingAsyncApi = (
+  contracts: readonly Contract[],
+  events: readonly EventContract[],
+  about: { version: string },
+): GrowingDocument =>
+  new GrowingDocument(asyncApiDocument(contracts, events, about), ['channels', 'operations'], {
+    section: 'components.messages',
+    valueOf: (name) => errorMessage(errorsNamed(name)),
+  })
+
+/** What an extension adds to the document. It can be left for a while after each contract. */
+export function* asyncApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
+  const part = new PartMaker(prefix)
+  for (const contract of contracts) {
+    part.add('channels', Object.fromEntries(channelsOf(contract)))
+    part.add('operations', Object.fromEntries([requestOperation(contract)]))
+    part.share([errorNameOf(contract)])
+    yield
+  }
+  return part.finish()
+}
+
+type Entry = [name: string, value: object]
+
+const nameOf = ({ resource, verb }: Contract) => `${resource}.${verb}`
+const replyNameOf = (contract: Contract) => `${nameOf(contract)}.reply`
+/** A resource may have a verb and an event of the same name. */
+const eventNameOf = ({ resource, event }: EventContract) => `events.${resource}.${event}`
+
+const channelRef = (channel: string) => ({ $ref: `#/channels/${channel}` })
+const messageRef = (channel: string, message: string) => ({
+  $ref: `#/channels/${channel}/messages/${message}`,
+})
+
+const requestHeaders = {
+  type: 'object',
+  properties: {
+    [messageHeaders.requestId]: { type: 'string', description: 'Follows the request through the log' },
+  },
+}
+
+const errorHeaders = {
+  type: 'object',
+  required: [messageHeaders.error, messageHeaders.errorCode],
+  properties: {
+    [messageHeaders.error]: { type: 'string', description: 'The message of the body, in one line' },
+    [messageHeaders.errorCode]: { type: 'string', description: 'The HTTP status of the code' },
+  },
+}
+
+const eventHeaders = {
+  type: 'object',
+  required: [messageHeaders.event],
+  properties: {
+    [messageHeaders.event]: {
+      type: 'string',
+      description: 'The subject; what arrives without it is none of the platform’s facts',
+    },
+  },
+}
+
+/** Contracts with the same errors share the message. */
+const errorNameOf = ({ errors }: Contract) => ['Error', ...errors].join('.')
+
+const errorsNamed = (name: string): ErrorCode[] => name.split('.').filter(isErrorCode)
+
+const errorMessage = (errors: readonly ErrorCode[]): object => ({
+  headers: { $ref: '#/components/schemas/ErrorHeaders' },
+  payload: errorOfCodes(codesOf({ errors })),
+})
+
+function channelsOf(contract: Contract): Entry[] {
+  const { subject, input, output } = contract
+  const request = { headers: { $ref: '#/components/schemas/RequestHeaders' }, payload: input }
+  const error = { $ref: `#/components/messages/${errorNameOf(contract)}` }
+  return [
+    [nameOf(contract), { address: subject, messages: { request } }],
+    [replyNameOf(contract), { address: null, messages: { output: { payload: output }, error } }],
+  ]
+}
+
+function requestOperation(contract: Contract): Entry {
+  const { resource, summary, description, deadlineMs = defaultDeadlineMs } = contract
+  const [channel, reply] = [nameOf(contract), replyNameOf(contract)]
+  return [
+    channel,
+    {
+      action: 'receive',
+      summary,
+      ...(description === undefined ? {} : { description }),
+      tags: [{ name: resource }],
+      channel: channelRef(channel),
+      messages: [messageRef(channel, 'request')],
+      reply: {
+        address: { location: '$message.header#/reply', description: 'The reply subject of the NATS message' },
+        channel: channelRef(reply),
+        messages: [messageRef(reply, 'output'), messageRef(reply, 'error')],
+      },
+      bindings: { nats: { queue: serviceQueue, bindingVersion: '0.1.0' } },
+      'x-deadline-ms': deadlineMs,
+    },
+  ]
+}
+
+function eventChannel(event: EventContract): Entry {
+  const parameters = { id: { description: 'Id of the object, as a subject token' } }
+  const headers = { $ref: '#/components/schemas/EventHeaders' }
+  const messages = { event: { headers, payload: event.payload } }
+  return [eventNameOf(event), { address: event.subject, parameters, messages }]
+}
+
+function eventOperation(event: EventContract): Entry {
+  const channel = eventNameOf(event)
+  return [
+    channel,
+    {
+      action: 'send',
+      summary: event.summary,
+      tags: [{ name: event.resource }],
+      channel: channelRef(channel),
+      messages: [messageRef(channel, 'event')],
+    },
+  ]
+}

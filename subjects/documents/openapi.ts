@@ -1,0 +1,203 @@
+import type { Contract, HttpRoute } from '../kit/contract.ts'
+import { withModels } from './document.ts'
+import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
+import { type ErrorCode, errors, isErrorCode } from '../kit/errors.ts'
+import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
+import { fieldsOf, type JsonSchema, jsonSchema, pick } from '../kit/json-schema.ts'
+import { type HttpServerName, httpServers } from '../kit/names.ts'
+import { routeFields } from '../kit/route.ts'
+
+/** The schemas of 3.1 are JSON Schema, so those of the contracts go in as they are. */
+const openapi = '3.1.0'
+
+const bearer = { token: [] }
+const basic = { password: [] }
+
+const password = {
+  type: 'http',
+  scheme: 'basic',
+  description: 'User name and password, while access control is enabled',
+}
+const oidcBearer = { oidcToken: [] }
+
+interface Operation {
+  readonly contract: Contract
+  readonly route: HttpRoute
+  readonly id: string
+}
+
+/** The OpenAPI document of an HTTP server: an operation for each route that a contract has on it. */
+export function openApiDocument(
+  server: HttpServerName,
+  contracts: readonly Contract[],
+  { version }: { version: string },
+): object {
+  const operations = contracts.flatMap((contract) => operationsOf(contract, server))
+  return withModels({
+    openapi,
+    info: {
+      title: httpServers[server].title,
+      version,
+      description:
+        'Every call is also a request on the message broker; see the AsyncAPI document. Errors have one body: decide on its `code`.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'The server that this document comes from' }],
+    // The migrator takes a token or a password, and does without while no access control is enabled.
+    security: server === 'migrator' ? [{}, bearer, basic] : [bearer],
+    tags: tagsOf(operations),
+    paths: pathsOf(operations),
+    components: {
+      schemas: { Error: ErrorSchema },
+      responses: responsesOf(operations),
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
+        ...(server === 'migrator' ? { password } : {}),
+        ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
+      },
+    },
+  })
+}
+
+/** The document of the platform, for extensions to add what `openApiPart` makes. */
+export const growingOpenApi = (contracts: readonly Contract[], about: { version: string }): GrowingDocument =>
+  new GrowingDocument(openApiDocument('platform', contracts, about), ['tags', 'paths'], {
+    section: 'components.responses',
+    valueOf: (name) => failure({ codes: codesNamed(name) }),
+  })
+
+/** What an extension adds to the document of the platform. It can be left for a while after each contract. */
+export function* openApiPart(prefix: string, contracts: readonly Contract[]): Generator<void, DocumentPart> {
+  const part = new PartMaker(prefix)
+  part.add('tags', contracts.length === 0 ? [] : [{ name: prefix }])
+  for (const contract of contracts) {
+    const operations = operationsOf(contract, 'platform')
+    part.add('paths', pathsOf(operations))
+    part.share(operations.flatMap(failuresOf).map(({ name }) => name))
+    yield
+  }
+  return part.finish()
+}
+
+const oidcToken = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'A token of the identity provider: `Authorization: Bearer …`',
+}
+
+/** A contract with several routes on a server is told apart by what each binds, or else by their order. */
+function operationsOf(contract: Contract, server: HttpServerName): Operation[] {
+  const routes = contract.http.filter((route) => route.server === server)
+  return routes.map((route, index) => {
+    const distinction = Object.values(route.bind ?? {}).join('.') || (index === 0 ? '' : String(index + 1))
+    const suffix = routes.length === 1 || distinction === '' ? '' : `.${distinction}`
+    return { contract, route, id: `${contract.resource}.${contract.verb}${suffix}` }
+  })
+}
+
+const tagsOf = (operations: readonly Operation[]): object[] =>
+  [...new Set(operations.map(({ contract }) => contract.resource))].map((name) => ({ name }))
+
+function pathsOf(operations: readonly Operation[]): Record<string, Record<string, object>> {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const { path, method } = operation.route
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(operation) }
+  }
+  return paths
+}
+
+function describe(operation: Operation): object {
+  const { contract, route, id } = operation
+  const { path, query, body } = routeFields(contract, route)
+  const fields = fieldsOf(contract.input)
+  const required = jsonSchema(contract.input).required ?? []
+  const parameters = [
+    ...path.map((name) => parameter('path', name, fields[name], true)),
+    ...query.map((name) => parameter('query', name, fields[name], required.includes(name))),
+  ]
+  const failures = failuresOf(operation).map(({ status, reference }): [number, object] => [status, reference])
+  return {
+    operationId: id,
+    tags: [contract.resource],
+    summary: contract.summary,
+    ...(contract.description === undefined ? {} : { description: contract.description }),
+    ...(route.public ? { security: route.bearer === undefined ? [] : [oidcBearer] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body.length > 0 ? { requestBody: requestBody(contract, body) } : {}),
+    responses: { [route.status ?? 200]: success(contract), ...Object.fromEntries(failures) },
+  }
+}
+
+function parameter(place: 'path' | 'query', name: string, field: JsonSchema = {}, required: boolean): object {
+  const { description, ...schema } = field
+  return {
+    name,
+    in: place,
+    ...(required ? { required } : {}),
+    ...(description === undefined ? {} : { description }),
+    // Objects in a query string have no common form; as JSON every client can write them.
+    ...(schema.type === 'object' ? { content: { 'application/json': { schema } } } : { schema }),
+  }
+}
+
+function requestBody({ input }: Contract, names: readonly string[]): object {
+  const schema = pick(input, names)
+  return { required: schema.required !== undefined, content: { 'application/json': { schema } } }
+}
+
+const success = ({ output, download }: Contract) => ({
+  description: 'Done',
+  content:
+    download === undefined
+      ? { 'application/json': { schema: output } }
+      : Object.fromEntries(download.types.map((type) => [type, { schema: { type: 'string' } }])),
+})
+
+interface Failure {
+  readonly status: number
+  readonly codes: readonly ErrorCode[]
+  /** Of the component that describes it: its codes. */
+  readonly name: string
+  readonly reference: object
+}
+
+/** Nobody's token is looked at on a public route. */
+const isOf = ({ public: open }: HttpRoute, code: ErrorCode): boolean =>
+  open === undefined || (code !== 'DENIED' && (code !== 'UNAUTHENTICATED' || open === 'credentials'))
+
+/** What an operation answers when it fails, one for each status. */
+function failuresOf({ contract, route }: Operation): readonly Failure[] {
+  const codes = codesOf(contract).filter((code) => isOf(route, code))
+  const id = codes.join()
+  const known = knownFailures.get(id)
+  if (known !== undefined) return known
+  const byStatus = Map.groupBy(codes, (code) => errors[code].status)
+  const failures = [...byStatus].map(([status, codes]) => {
+    const name = nameOf(codes)
+    return { status, codes, name, reference: { $ref: `#/components/responses/${name}` } }
+  })
+  if (knownFailures.size >= maxKnownFailures) knownFailures.clear()
+  knownFailures.set(id, failures)
+  return failures
+}
+
+const nameOf = (codes: readonly ErrorCode[]): string => codes.join('.')
+const codesNamed = (name: string): ErrorCode[] => name.split('.').filter(isErrorCode)
+
+/** Combinations of codes: we have some fifty, and extensions choose theirs. */
+const maxKnownFailures = 1_000
+
+/** By codes: operations by the thousand fail in the same few ways. */
+const knownFailures = new Map<string, readonly Failure[]>()
+
+/** Each only once. */
+function responsesOf(operations: readonly Operation[]): Record<string, object> {
+  const failures = new Map(operations.flatMap(failuresOf).map((each) => [each.name, each]))
+  return Object.fromEntries([...failures].map(([name, each]) => [name, failure(each)]))
+}
+
+const failure = ({ codes }: Pick<Failure, 'codes'>) => ({
+  description: codes.map((code) => `${code}: ${errors[code].meaning}`).join(' '),
+  content: { 'application/json': { schema: errorOfCodes(codes) } },
+})

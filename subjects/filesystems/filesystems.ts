@@ -1,0 +1,283 @@
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { type Definition, type HttpRoute, resource } from '../kit/contract.ts'
+import { type FilesystemKind, filesystemKinds } from './kinds.ts'
+import {
+  Count,
+  EpochMillis,
+  GivenPath,
+  list,
+  maxPathLength,
+  model,
+  Name,
+  Nothing,
+  page,
+  Path,
+  record,
+  strict,
+  Text,
+} from '../kit/schemas.ts'
+
+export const fileSystemId = Name('Name of the filesystem')
+const role = Type.Enum(['source', 'target'], { description: 'What it is used as' })
+const scanOnly = Type.Optional(
+  Type.Boolean({
+    description:
+      'Sources: what a migration from it is that does not say so itself (scanOnlyMigration): true copies what is there, false goes on to follow changes; default true',
+  }),
+)
+const listenAndApplySourceChanges = Type.Optional(
+  Type.Boolean({
+    description:
+      'Targets: whether live migrations to it follow changes for as long as they live (true) or until their scan is over (false); default true',
+  }),
+)
+const verbose = Type.Optional(Type.Boolean({ description: 'All properties, defaults too' }))
+
+/** Twice what a caller may give in `additionalProperties`: the kind's own options and defaults come to them. */
+export const maxOptions = 200
+
+/** A filesystem as callers see it: secrets masked, all properties as text. */
+export const Filesystem = model('Filesystem', {
+  fileSystemId,
+  fsType: Type.String({ maxLength: 40 }),
+  isSource: Type.Boolean(),
+  isScanOnly: Type.Boolean(),
+  eventsPosition: Count('Position in the store’s change feed; 0 where it has none'),
+  listenAndApplySourceChanges: Type.Optional(Type.Boolean()),
+  properties: record(Type.String({ maxLength: maxPathLength }), maxOptions, 'Options and properties by name'),
+})
+export type Filesystem = Type.Static<typeof Filesystem>
+
+const Health = model('FilesystemHealth', {
+  fsId: fileSystemId,
+  healthy: Type.Boolean(),
+  timeStampEpochMillis: Count('When it was looked at'),
+  healthReason: Type.Enum(['NONE', 'INVALID_FS_ROOT', 'FS_ERROR', 'INVALID_CREDENTIALS']),
+  cause: Type.Optional(Text('What is wrong, and what to do')),
+})
+
+export const FileStatus = model('FileStatus', {
+  path: Path('Path in the filesystem; what is not printable is percent-encoded'),
+  isDirectory: Type.Boolean(),
+  length: Count('Bytes'),
+  // Clients of the existing product expect a number in any case.
+  modificationTime: EpochMillis('Milliseconds since 1970; 0 also where the store gives none'),
+})
+
+/** A store is asked over a network and given time for it. */
+export const storeDeadlineMs = 30_000
+
+const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
+
+/** The same path of the migrator for sources and for targets, the role bound by the route. */
+const roleRoutes = (
+  method: HttpRoute['method'],
+  path: (collection: 'sources' | 'targets') => string,
+  more: Partial<HttpRoute> = {},
+): HttpRoute[] => [
+  {
+    server: 'migrator',
+    method,
+    path: path('sources'),
+    bind: { role: 'source' },
+    omit: ['listenAndApplySourceChanges'],
+    ...more,
+    ...queryWithout('listenAndApplySourceChanges', more),
+  },
+  {
+    server: 'migrator',
+    method,
+    path: path('targets'),
+    bind: { role: 'target' },
+    omit: ['scanOnly'],
+    ...more,
+    ...queryWithout('scanOnly', more),
+  },
+]
+
+const queryWithout = (name: string, { query }: Partial<HttpRoute>): Partial<HttpRoute> =>
+  Array.isArray(query) ? { query: query.filter((one: string) => one !== name) } : {}
+
+const queryFields = ['scanOnly', 'listenAndApplySourceChanges'] as const
+
+type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
+type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
+
+const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges }
+
+/** The options of a kind, as the compiler knows them when the kind is a type parameter. */
+type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
+
+function createOf<K extends FilesystemKind>(kind: K) {
+  const { path, summary, example, options } = filesystemKinds[kind]
+  return {
+    summary: `Add ${summary}`,
+    description:
+      'The store is asked first; nothing is kept when it cannot be reached or refuses the credentials.',
+    input: strict<TProperties>({ ...placeFields, ...options }) as unknown as TObject<
+      typeof placeFields & OptionsOf<K>
+    >,
+    output: Filesystem,
+    errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
+    audit: { object: 'fileSystemId' },
+    http: [
+      ...roleRoutes('POST', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
+        query: queryFields,
+        status: 201,
+      }),
+      { server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 },
+    ],
+    cli: {
+      args: ['fileSystemId'],
+      example: `gantry filesystems create-${kind} my-target --role target ${example}`,
+    },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
+function updateOf<K extends FilesystemKind>(kind: K) {
+  const { path, summary, options } = filesystemKinds[kind]
+  const changes = Object.fromEntries(
+    Object.entries(options).map(([name, schema]) => [name, Type.Optional(schema)]),
+  )
+  return {
+    summary: `Change ${summary}`,
+    description: 'What is not given stays. The store is asked first.',
+    input: strict<TProperties>({
+      ...placeFields,
+      role: Type.Optional(role),
+      ...changes,
+    }) as unknown as TObject<
+      Omit<typeof placeFields, 'role'> & { role: Type.TOptional<typeof role> } & {
+        [P in keyof OptionsOf<K>]: Type.TOptional<Extract<OptionsOf<K>[P], TSchema>>
+      }
+    >,
+    output: Filesystem,
+    errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
+    audit: { object: 'fileSystemId' },
+    http: [
+      ...roleRoutes('PATCH', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
+        query: queryFields,
+      }),
+      { server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` },
+    ],
+    cli: { args: ['fileSystemId'] },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
+export const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
+const perKind = Object.fromEntries(
+  kinds.flatMap((kind) => [
+    [`create-${kind}`, createOf(kind)],
+    [`update-${kind}`, updateOf(kind)],
+  ]),
+) as { [K in FilesystemKind as `create-${K}`]: CreateOf<K> } & {
+  [K in FilesystemKind as `update-${K}`]: UpdateOf<K>
+}
+
+export const filesystems = resource('filesystems', {
+  ...perKind,
+  kinds: {
+    summary: 'The kinds of filesystem that exist',
+    input: strict({}),
+    output: list(
+      strict({
+        fs: Type.String({ maxLength: 40, description: 'Kind, as in the paths' }),
+        fsDescription: Text('What it is'),
+        autoconfigurable: Type.Boolean(),
+        multipleSourceAllowed: Type.Boolean(),
+      }),
+    ),
+    errors: [],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/targets/availableFileSystems' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' },
+    ],
+  },
+  list: {
+    summary: 'The filesystems, sources and targets',
+    input: strict({ role: Type.Optional(role), verbose, ...page }),
+    output: list(Filesystem),
+    errors: [],
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems' },
+    ],
+    cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
+  },
+  get: {
+    summary: 'One filesystem',
+    input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
+    output: Filesystem,
+    errors: ['NOT_FOUND'],
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' },
+    ],
+    cli: { args: ['fileSystemId'] },
+  },
+  delete: {
+    summary: 'Forget a filesystem; its files stay',
+    input: strict({ fileSystemId, role: Type.Optional(role) }),
+    output: Nothing,
+    errors: ['NOT_FOUND', 'IN_USE'],
+    audit: { object: 'fileSystemId' },
+    http: [
+      ...roleRoutes('DELETE', (collection) => `/fs/${collection}/{fileSystemId}`),
+      { server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' },
+    ],
+    cli: { args: ['fileSystemId'] },
+  },
+  clear: {
+    summary: 'Forget all sources, or all targets',
+    description: 'Refused as a whole while a migration needs one of them.',
+    input: strict({ role }),
+    output: Nothing,
+    errors: ['IN_USE'],
+    audit: { object: 'role' },
+    http: roleRoutes('DELETE', (collection) => `/fs/${collection}`),
+    cli: { args: ['role'] },
+  },
+  health: {
+    summary: 'Whether a filesystem can be reached',
+    input: strict({ fileSystemId }),
+    output: Health,
+    errors: ['NOT_FOUND'],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/health/{fileSystemId}' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' },
+    ],
+    cli: { args: ['fileSystemId'] },
+    deadlineMs: storeDeadlineMs,
+  },
+  'health-all': {
+    summary: 'Whether each filesystem can be reached',
+    input: strict(page),
+    output: list(Health),
+    errors: [],
+    http: [
+      { server: 'migrator', method: 'GET', path: '/fs/health' },
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' },
+    ],
+    deadlineMs: storeDeadlineMs,
+  },
+  'list-paths': {
+    summary: 'The entries of a folder, by name',
+    input: strict({
+      fileSystemId,
+      role: Type.Optional(role),
+      path: GivenPath('Folder, absolute in the filesystem'),
+      limit: page.limit,
+      after: Type.Optional(GivenPath('Path of the last entry of the page before')),
+    }),
+    output: list(FileStatus),
+    errors: storeErrors,
+    http: [
+      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}/listPaths`),
+      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' },
+    ],
+    cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
+    deadlineMs: storeDeadlineMs,
+  },
+})

@@ -1,0 +1,135 @@
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Field, shapeOf } from '../../../cli/output/shape.ts'
+import { inputOf } from '../../../cli/output/values.ts'
+import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { resources } from '../../../subjects/index.ts'
+import { gantry } from '../support.ts'
+
+const { exclusions, filesystems, keys, roles } = resources
+const create = filesystems['create-adls2-shared-key']
+const shape = shapeOf(create)
+const field = (name: string): Field => shape.flags.find((one) => one.name === name)!
+
+const read = (
+  given: readonly (readonly [Field, string])[],
+  { cwd = '/', stdin = '' }: { cwd?: string; stdin?: string } = {},
+) => inputOf(create, shape, new Map(given), { cwd, readStdin: () => Promise.resolve(stdin) })
+
+test('the secrets of all kinds are known', () => {
+  for (const [kind, { secrets }] of Object.entries(filesystemKinds)) {
+    for (const verb of [`create-${kind}`, `update-${kind}`] as (keyof typeof filesystems)[]) {
+      const found = shapeOf(filesystems[verb]).flags.filter(({ secret }) => secret)
+      expect(found.map(({ name }) => name)).toEqual(secrets)
+    }
+  }
+})
+
+test('a secret may be in a file or on stdin; the line break at its end is not part of it', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  writeFileSync(join(folder.path, 'key'), 'c2VjcmV0\n')
+  const inCwd = { cwd: folder.path }
+  expect(await read([[field('sharedKey'), '@key']], inCwd)).toEqual({ sharedKey: 'c2VjcmV0' })
+  expect(await read([[field('sharedKey'), `@${folder.path}/key`]])).toEqual({ sharedKey: 'c2VjcmV0' })
+  expect(await read([[field('sharedKey'), '-']], { stdin: 'c2VjcmV0\r\n' })).toEqual({
+    sharedKey: 'c2VjcmV0',
+  })
+  expect(await read([[field('sharedKey'), 'c2VjcmV0']])).toEqual({ sharedKey: 'c2VjcmV0' })
+})
+
+test('what is no secret is taken as it is', async () => {
+  expect(await read([[field('containerName'), '@key']])).toEqual({ containerName: '@key' })
+  expect(await read([[field('containerName'), '-']])).toEqual({ containerName: '-' })
+})
+
+test.for([
+  ['@not-there', '', /--shared-key: \/not-there cannot be read \(ENOENT\)/],
+  ['@', '', /--shared-key: \/ cannot be read \(EISDIR\)/],
+  ['-', '\n', /--shared-key: stdin is empty/],
+  ['-', 'x'.repeat(2 ** 20 + 2), /--shared-key: stdin is longer than/],
+] as const)('%s is refused by the flag’s name', async ([text, stdin, message]) => {
+  await expect(read([[field('sharedKey'), text]], { stdin })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringMatching(message) as string,
+  })
+})
+
+test('stdin is for one flag', async () => {
+  const roleShape = shapeOf(roles.put)
+  const [, pub, sub] = roleShape.flags
+  const given = new Map([pub!, sub!].map((one) => [one, '-']))
+  const reading = inputOf(roles.put, roleShape, given, { cwd: '/', readStdin: () => Promise.resolve('{}') })
+  await expect(reading).rejects.toThrow('--pub and --sub cannot both be read from stdin')
+})
+
+test('an object may be in a file too', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  const capabilities = { pub: { allow: ['a.>'] }, sub: { allow: [] } }
+  writeFileSync(join(folder.path, 'c.json'), JSON.stringify(capabilities, null, 2))
+  const keyShape = shapeOf(keys.create)
+  const flag = keyShape.flags.find(({ name }) => name === 'capabilities')!
+  const sources = { cwd: folder.path, readStdin: () => Promise.resolve('') }
+  expect(await inputOf(keys.create, keyShape, new Map([[flag, '@c.json']]), sources)).toEqual({
+    capabilities,
+  })
+})
+
+test('a file that is missing is wrong usage, told before anybody is called', async () => {
+  const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '@/not/there'])
+  expect(code).toBe(2)
+  expect(err).toBe('error: --capabilities: /not/there cannot be read (ENOENT) (INVALID_INPUT)\n')
+})
+
+test('an object that is not JSON is wrong usage, and says where', async () => {
+  const { code, err } = await gantry(['keys', 'create', 'x', '--capabilities', '{bad'])
+  expect(code).toBe(2)
+  expect(err).toMatch(/^error: --capabilities must be JSON: .*position 1.* \(INVALID_INPUT\)\n$/)
+})
+
+test('help says how to keep a secret out of the process list', async () => {
+  const { out } = await gantry(['filesystems', 'create-adls2-shared-key', '--help'])
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(
+    'or @file, or - for stdin, both keep it out of the process list',
+  )
+})
+
+test('paths may be the lines of a file, byte for byte', async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'gantry-cli-'))
+  const bytes = Buffer.from('/a, b\n/100%\n/t\tb\n/\xff \xc3\xa9\n/é\n\n', 'latin1')
+  writeFileSync(join(folder.path, 'lines'), Buffer.concat([bytes, Buffer.from('/ü\n')]))
+  writeFileSync(join(folder.path, 'one'), '/a,b')
+  writeFileSync(join(folder.path, 'nul'), '/line\nbreak\0/c\0')
+  const paths = shapeOf(exclusions['create-paths'])
+  const flag = paths.flags.find(({ name }) => name === 'paths')!
+  const readPaths = (...given: string[]) =>
+    inputOf(exclusions['create-paths'], paths, new Map([[flag, given]]), {
+      cwd: folder.path,
+      readStdin: () => Promise.resolve(''),
+    })
+  const lines = ['/a, b', '/100%25', '/t%09b', '/%FF%20%C3%A9', '/%E9', '/ü']
+  expect(await readPaths('@lines')).toEqual({ paths: lines })
+  expect(await readPaths('/x', '@one')).toEqual({ paths: ['/x', '/a,b'] })
+  expect(await readPaths('@one')).toEqual({ paths: ['/a,b'] })
+  expect(await readPaths('@nul')).toEqual({ paths: ['/line%0Abreak', '/c'] })
+  expect(await readPaths('/x')).toEqual({ paths: ['/x'] })
+  writeFileSync(join(folder.path, 'empty'), '\n')
+  await expect(readPaths('@empty')).rejects.toThrow(/has no path/)
+  await expect(readPaths('@nowhere')).rejects.toThrow(/ENOENT/)
+})
+
+test.each([['foo'], [['a=1', 'foo']], [['a=1', 'a=2']], ['[1]']])(
+  'a record that is not of key=value is wrong usage: %j',
+  async (text) => {
+    const contract = resources.observability['query_scalar_metrics']
+    const metrics = shapeOf(contract)
+    const labels = metrics.flags.find(({ name }) => name === 'labels')!
+    const sources = { cwd: '/', readStdin: () => Promise.resolve('') }
+    const reading = inputOf(contract, metrics, new Map([[labels, text]]), sources)
+    await expect(reading).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: '--labels must be key=value, given once for each key, or a JSON object',
+    })
+  },
+)

@@ -1,0 +1,214 @@
+import { expect, test } from 'vitest'
+import { type Info, RateMeter } from '../../../cli/watch/rate.ts'
+import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
+import { watchView } from '../../../cli/watch/view.ts'
+import { readable } from '../../../services/migrations/reporting/readable.ts'
+import { testTerminal } from '../support.ts'
+
+const span = (inSeconds: number) => ({ inSeconds, asText: `${inSeconds}s` })
+
+const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id = 'nightly'): Info => ({
+  id,
+  internalId: '5cc427cb-1599-4a55-be06-7a53109a9867',
+  path: '/',
+  pathRetryCount: 0,
+  state,
+  conditions: [],
+  progress: {
+    totalBytes: 4 * 2 ** 20,
+    migratedBytes: 2 ** 20,
+    excludedBytes: 0,
+    totalMigratedBytes: 2 ** 20,
+    totalScannedBytes: 4 * 2 ** 20,
+    migratedPercentage: 25,
+    duration: span(10),
+    filesScanned: 4_000,
+    filesMigrated: 900,
+    filesSkipped: 100,
+    foldersScanned: 1,
+    failedPaths: 0,
+    ...readable({
+      totalBytes: 4 * 2 ** 20,
+      migratedBytes: 2 ** 20,
+      excludedBytes: 0,
+      totalMigratedBytes: 2 ** 20,
+      totalScannedBytes: 4 * 2 ** 20,
+      scanBytes: 2 ** 20,
+      clientBytes: 0,
+    }),
+    ...progress,
+  },
+})
+const rate = { filesPerSecond: 100, bytesPerSecond: 2 ** 20 / 10, etaSeconds: 30 }
+
+test('a live line has all that one wants to know', () => {
+  expect(liveLine(info('RUNNING', { failedPaths: 2 }), rate, 160)).toBe(
+    'nightly  ███████░░░░░░░░░░░░░░░░░░░░░░░   25 %  1,000 of 4,000 files  1.0 MiB of 4.0 MiB  100 files/s  102 KiB/s  ETA 30 s  2 failures',
+  )
+})
+
+test.for([40, 80, 100, 120, 200])('a live line fits in %d columns', (columns) => {
+  expect(liveLine(info('RUNNING', { failedPaths: 12 }), rate, columns).length).toBeLessThanOrEqual(columns)
+})
+
+test('a live migration says how far it is behind; what is in the way has lines of its own', () => {
+  const live = info('LIVE', { changeLagSeconds: 12.34, unscheduledEvents: 1_200, scheduledEvents: 34 })
+  const line = '100 files/s  102 KiB/s  lag 12.3 s, 1,234 changes  follows changes'
+  expect(liveLine(live, { ...rate, etaSeconds: undefined }, 200)).toBe(`nightly  ${line}`)
+  const since = '2026-02-01T22:00:00.000Z'
+  const away = { reason: 'TARGET_UNREACHABLE', message: 'target: connection refused\u001b', since } as const
+  const turn = { reason: 'WAITS_FOR_TURN', message: 'No more migrations may run at once', since } as const
+  const waiting = { ...info('RUNNING'), conditions: [away, turn] }
+  const text = `TARGET_UNREACHABLE since ${since}: target: connection refused`
+  expect(conditionLines(waiting, 200)).toEqual([expect.stringContaining(`  ${text}`)])
+  expect(conditionLines(waiting, 40)[0]).toHaveLength(40)
+  expect(plainLine(waiting, rate)).toContain(text)
+})
+
+test.for(['RUNNING', 'STOPPING', 'STOPPED', 'SCHEDULED'] as const)(
+  'a live migration whose scan is over shows no share in %s either, but its state and lag',
+  (state) => {
+    const baseScanCompletionTime = '2026-02-01T22:00:00.000Z'
+    const live = { ...info(state, { changeLagSeconds: 12.34, unscheduledEvents: 1 }), baseScanCompletionTime }
+    const paced = { ...rate, etaSeconds: undefined }
+    for (const line of [liveLine(live, paced, 200), plainLine(live, paced), endLine(live)])
+      expect(line).not.toMatch(/%|ETA|of 4/)
+    const words = { SCHEDULED: 'waits for its turn' } as Partial<Record<typeof state, string>>
+    expect(liveLine(live, paced, 200)).toMatch(
+      new RegExp(`lag 12\\.3 s, 1 change  ${words[state] ?? state.toLowerCase()}$`),
+    )
+    expect(
+      new RateMeter().add({ ...live, progress: { ...live.progress, etaEstimate: span(6) } }, 0),
+    ).toMatchObject({ etaSeconds: undefined })
+    const end = 'nightly is stopped, lag 12.3 s, 1 change; go on with: gantry migrations resume nightly'
+    if (state === 'STOPPED') expect(endLine(live)).toBe(end)
+  },
+)
+
+test('what did not arrive is told as it fails, and no more once it has arrived', () => {
+  const failure = {
+    id: 1,
+    path: '/a\u001b',
+    failureMessage: 'no',
+    failureClass: 'permission',
+    attempts: 1,
+  } as const
+  const path = {
+    ...failure,
+    action: 'MIGRATION',
+    dateFailed: '2026-02-01T22:00:00.000Z',
+    timeStamp: 0,
+  } as const
+  const { id: migrationId, internalId, state } = info('RUNNING')
+  const told = {
+    ...{ migrationId, internalId, state },
+    failedPathCount: 1_003,
+    added: 1_002,
+    addedByClass: { permission: 1_002 },
+    lastFailureId: 1_003,
+    failedPaths: [path, path],
+  }
+  expect(failuresLine(told)).toMatch(
+    /^did not arrive: \/a\S* \(permission\), \/a\S* \(permission\), 1,000 more$/,
+  )
+  expect(failuresLine(told)).not.toContain('\u001b')
+  const terminal = testTerminal({ isTty: true })
+  const { written } = terminal
+  const view = watchView(terminal, { json: false })
+  view.failed(told)
+  view.show([{ info: info('RUNNING'), rate }])
+  expect(written.out).toContain('\n  did not arrive: /a')
+  view.failed({ ...told, failedPathCount: 0, added: 0, failedPaths: [] })
+  written.out = ''
+  view.show([{ info: info('RUNNING'), rate }])
+  expect(written.out).not.toContain('did not arrive')
+})
+
+test.for([
+  [info('STOPPING'), 'stopping'],
+  [info('LIVE'), 'follows changes'],
+  [info('SCHEDULED'), 'waits for its turn'],
+  [info('RECURRENCE_SCHEDULED'), 'waits for its turn'],
+  [
+    { ...info('WAITING_FOR_NEXT_RECURRENCE'), nextRecurrenceTime: '2026-02-01T22:00:00.000Z' },
+    'waits until 2026-02-01T22:00:00.000Z',
+  ],
+] as const)('a live line says what it waits for: %#', ([waiting, words]) => {
+  expect(liveLine(waiting, rate, 200).endsWith(`  ${words}`)).toBe(true)
+})
+
+test('the rates are those of the last seconds; the time left is by files and bytes together', () => {
+  const meter = new RateMeter()
+  expect(meter.add(info('RUNNING'), 0)).toEqual({
+    filesPerSecond: 0,
+    bytesPerSecond: 0,
+    etaSeconds: undefined,
+  })
+  const second = meter.add(info('RUNNING', { filesMigrated: 1_900, migratedBytes: 2 * 2 ** 20 }), 1_000)
+  expect(second).toEqual({ filesPerSecond: 1_000, bytesPerSecond: 2 ** 20, etaSeconds: 2 })
+  // Long after, nothing has moved.
+  const third = meter.add(info('RUNNING', { filesMigrated: 1_900, migratedBytes: 2 * 2 ** 20 }), 60_000)
+  expect(third).toEqual({ filesPerSecond: 0, bytesPerSecond: 0, etaSeconds: undefined })
+  // What follows its source has no end.
+  const live = meter.add(info('LIVE', { filesMigrated: 2_900, etaEstimate: span(6) }), 61_000)
+  expect(live).toMatchObject({ filesPerSecond: 1_000, etaSeconds: undefined })
+})
+
+test('a few large files under a limit do not make many small ones take long', () => {
+  const meter = new RateMeter()
+  const totalBytes = 200 * 2 ** 20
+  meter.add(info('RUNNING', { filesMigrated: 0, migratedBytes: 0, totalBytes }), 0)
+  const { etaSeconds } = meter.add(
+    info('RUNNING', { filesMigrated: 10, migratedBytes: totalBytes / 2, totalBytes }),
+    1_000,
+  )
+  expect(etaSeconds).toBeCloseTo(3.4, 0)
+})
+
+test.for([
+  [info('STOPPED'), 'nightly is stopped at 25 %; go on with: gantry migrations resume nightly'],
+  [
+    info('COMPLETED', { failedPaths: 1 }, "it's all"),
+    String.raw`it's all is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures 'it'\''s all'`,
+  ],
+  [
+    info('COMPLETED', { filesVanished: 1_600, foldersVanished: 0 }),
+    'nightly is completed: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; 1,600 files were gone from the source before they were copied; what was renamed is copied with: gantry migrations add-pending-region nightly /',
+  ],
+  [
+    { ...info('COMPLETED', { failedPaths: 1, filesVanished: 1, foldersVanished: 0 }), path: '/a b' },
+    "nightly is completed with 1 failure: 900 files (1.0 MiB) copied, 100 were there already, in 10 s; list them with: gantry migrations failures nightly; 1 file was gone from the source before it was copied; what was renamed is copied with: gantry migrations add-pending-region nightly '/a b'",
+  ],
+] as const)('the end: %#', ([ended, line]) => expect(endLine(ended)).toBe(line))
+
+test('on a terminal the lines are written over', () => {
+  const terminal = testTerminal({ isTty: true })
+  const view = watchView(terminal, { json: false })
+  const both = ['one', 'two'].map((id) => ({ info: info('RUNNING', {}, id), rate }))
+  view.show(both)
+  expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
+  expect(terminal.written.out.split('\n')).toHaveLength(3)
+  terminal.written.out = ''
+  view.away()
+  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not answer; trying again.\n')
+  terminal.written.out = ''
+  view.show(both.slice(1))
+  expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
+  // What is said of an end stays above the others.
+  view.end([{ info: info('COMPLETED', {}, 'two'), rate }])
+  terminal.written.out = ''
+  view.show(both.slice(0, 1))
+  expect(terminal.written.out.startsWith('\r\u001b[Jone ')).toBe(true)
+})
+
+test('in a log a line comes with a new state, and not with each look', () => {
+  const terminal = testTerminal()
+  const view = watchView(terminal, { json: false })
+  for (const state of ['RUNNING', 'RUNNING', 'STOPPING', 'STOPPING'] as const) {
+    view.show([{ info: info(state), rate }])
+  }
+  expect(terminal.written.out.match(/RUNNING|STOPPING/g)).toEqual(['RUNNING', 'STOPPING'])
+  view.away()
+  view.away()
+  expect(terminal.written.err).toBe('The platform does not answer; trying again.\n')
+})

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { addLocal, createFolder } from '../../support/migrations.ts'
+import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
+import { begin, gantry } from '../support.ts'
+
+/** Of all but what restarts one. */
+let platform: TestPlatform
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform[Symbol.asyncDispose]())
+
+const watch = (...args: string[]) => gantry(['watch', ...args], { env: { GANTRY_HOME: platform.home } })
+
+/** The source and the target of a migration, which are called after it. */
+async function createSource(
+  on: TestPlatform,
+  migrationId: string,
+  names: readonly string[],
+  content = 'x'.repeat(1024),
+) {
+  const folder = createFolder('from', 'to')
+  for (const name of names) writeFileSync(join(folder.from, name), content)
+  await addLocal(on, `${migrationId} from`, 'source', folder.from)
+  await addLocal(on, `${migrationId} to`, 'target', folder.to)
+  return folder
+}
+
+const create = (on: TestPlatform, migrationId: string, autoStart: boolean, kind: object = {}) =>
+  on.call(migrations.create, {
+    migrationId,
+    path: '/',
+    source: `${migrationId} from`,
+    target: `${migrationId} to`,
+    autoStart,
+    ...kind,
+  })
+
+test('a migration that is completed without failures is exit code 0', async () => {
+  using _ = await createSource(platform, 'all of it', ['a', 'b', 'c'])
+  await create(platform, 'all of it', true)
+  const { code, out, err } = await watch('all of it')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/all of it {2}COMPLETED {2}100 % {2}3 of 3 files {2}3\.0 KiB of 3\.0 KiB\n/)
+  expect(out).toMatch(/all of it is completed: 3 files \(3\.0 KiB\) copied, in \d+ s\n$/)
+})
+
+test('failures are exit code 1, and it says how to list them', async () => {
+  using folder = await createSource(platform, 'nightly', ['a'])
+  execFileSync('mkfifo', [join(folder.from, 'pipe')])
+  await create(platform, 'nightly', true)
+  const { code, out } = await watch('nightly')
+  expect(code).toBe(1)
+  expect(out).toMatch(
+    /nightly is completed with 1 failure: .*list them with: gantry migrations failures nightly\n$/,
+  )
+  const { out: failures } = await gantry(['migrations', 'failures', 'nightly'], {
+    env: { GANTRY_HOME: platform.home },
+  })
+  expect(failures).toMatch(/\/pipe/)
+})
+
+test('one that was not started, or is stopped, is exit code 1, and it says how to go on', async () => {
+  using _ = await createSource(platform, 'later', ['a'])
+  await create(platform, 'later', false)
+  const { code, out } = await watch('later')
+  expect(code).toBe(1)
+  expect(out).toMatch(/later was not started; start it with: gantry migrations start later\n$/)
+})
+
+test('a restart of the platform in the middle is waited for', { timeout: 60_000 }, async () => {
+  using home = disposableFolder(await createHome())
+  // More than the platform copies before it stops.
+  const names = Array.from({ length: 10_000 }, (_, index) => `file ${index}`)
+  await using first = await startTestPlatform({ home: home.path })
+  using folder = await createSource(first, 'nightly', names, '')
+  await create(first, 'nightly', true)
+  const watching = begin(['watch', 'nightly'], { env: { GANTRY_HOME: home.path } })
+  await until('some files have arrived', () => readdirSync(folder.to).length > 100)
+  await first.stop()
+  await until('it has seen that', () => watching.written.err !== '')
+  await using _ = await startTestPlatform({ home: home.path })
+  const { code, out, err } = await watching.ended
+  expect(err).toBe('The platform does not answer; trying again.\n')
+  expect(out).toMatch(/nightly is completed: 10,000 files \(0 B\) copied/)
+  expect(code).toBe(0)
+})
+
+const disposableFolder = (path: string) => ({
+  path,
+  [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+})
+
+test('with --json each line is the reply of migrations progress', async () => {
+  using _ = await createSource(platform, 'm', ['a'])
+  await create(platform, 'm', true)
+  const { code, out } = await watch('m', '--json')
+  expect(code).toBe(0)
+  const lines = out.trimEnd().split('\n')
+  expect(JSON.parse(lines.at(-1)!)).toEqual(await platform.call(migrations.progress, { migrationId: 'm' }))
+})
+
+test('without a name it watches those that are running; there may be none', async () => {
+  const { code, out, err } = await watch()
+  expect({ code, out, err }).toEqual({ code: 0, out: '', err: 'No migration is running.\n' })
+})
+
+test('without a name those that begin later are shown too, each until it ends', async () => {
+  using _live = await createSource(platform, 'live', ['a'])
+  using _soon = await createSource(platform, 'soon', ['a', 'b'])
+  using folder = await createSource(platform, 'weekly', ['a'])
+  execFileSync('mkfifo', [join(folder.from, 'pipe')])
+  await create(platform, 'soon', false)
+  await create(platform, 'live', true, { scanOnlyMigration: false })
+  const watching = begin(['watch'], { env: { GANTRY_HOME: platform.home } })
+  const said = (text: string) => until(`it says ${text}`, () => watching.written.out.includes(text))
+  await said('live  LIVE')
+  await platform.call(migrations.start, { migrationId: 'soon' })
+  await said('soon is completed: 2 files')
+  // One between its scans has not ended.
+  await create(platform, 'weekly', true, { recurringMigration: true, recurringPeriod: 7 * 24 * 60 * 60 })
+  await said('weekly  WAITING_FOR_NEXT_RECURRENCE')
+  await platform.call(migrations.stop, { migrationId: 'live' })
+  await said('live is stopped')
+  await platform.call(migrations.stop, { migrationId: 'weekly' })
+  const { code, out, err } = await watching.ended
+  expect({ code, err }).toEqual({ code: 1, err: '' })
+  expect(out).toMatch(/soon {2}COMPLETED {2}100 % {2}2 of 2 files/)
+  // Nor has one that follows its source a share when it is stopped.
+  expect(out).toMatch(/^live {2}STOPPED {2}lag .* stopped$/m)
+  expect(out).toMatch(/^live is stopped, lag /m)
+  // Each end is told once, and of what has ended no more.
+  expect(out.match(/ is (?:completed|stopped)/g)).toHaveLength(3)
+  expect(out.split('soon is completed')[1]).not.toContain('soon')
+})
+
+test('one that does not exist is an error', async () => {
+  const { code, err } = await watch('nobody')
+  expect(code).toBe(1)
+  expect(err).toMatch(/^error: there is no migration nobody \(NOT_FOUND, request \w+\)\n$/)
+})

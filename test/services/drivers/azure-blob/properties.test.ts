@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { readProperties } from '../../../../services/drivers/azure-blob/properties.ts'
+import { honouredProperties } from '../../../../subjects/filesystems/azure-properties.ts'
+import { GantryError } from '../../../../subjects/kit/errors.ts'
+
+const entries = Object.entries(honouredProperties)
+
+const problemsOf = (given: Record<string, string>): unknown => {
+  try {
+    readProperties(given)
+  } catch (error) {
+    if (error instanceof GantryError && error.code === 'NOT_ACCEPTED') return error.details
+    throw error
+  }
+  return []
+}
+
+test.each(entries)(
+  '%s takes its bounds and its default, and nothing beyond',
+  (name, { min, max, default: usual }) => {
+    expect(usual).toBeGreaterThanOrEqual(min)
+    expect(usual).toBeLessThanOrEqual(max)
+    for (const value of [min, max, usual]) expect(problemsOf({ [name]: String(value) })).toEqual([])
+    const wrong = [
+      String(min - 1),
+      String(max + 1),
+      '',
+      ' 5',
+      '5.5',
+      '1e3',
+      '0x10',
+      'five',
+      '5 MB',
+      '9'.repeat(400),
+    ]
+    for (const value of wrong) {
+      expect(problemsOf({ [name]: value }), value).toMatchObject([{ field: `additionalProperties.${name}` }])
+    }
+  },
+)
+
+test('defaults hold where nothing is given', () => {
+  const property = readProperties()
+  expect(property('fs.azure.io.retry.max.retries')).toBe(4)
+  expect(readProperties({ 'fs.azure.io.retry.max.retries': '007' })('fs.azure.io.retry.max.retries')).toBe(7)
+})
+
+test('every property that is wrong is named', () => {
+  const given = {
+    'fs.azure.io.retry.max.retries': 'x',
+    'fs.s3a.endpoint': 'y',
+    __proto__: 'z',
+    toString: 'z',
+  }
+  expect(problemsOf(given)).toMatchObject([
+    { field: 'additionalProperties.fs.azure.io.retry.max.retries' },
+    { field: 'additionalProperties.fs.s3a.endpoint' },
+    { field: 'additionalProperties.toString' },
+  ])
+})

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { StoreError } from '../../../../services/drivers/contract/driver.ts'
+import { belowRoot, localError } from '../../../../services/drivers/local/errors.ts'
+import { isOutage, isWorthRetry } from '../../../../services/engine/run/retry.ts'
+
+/** As Node throws it; no file system here has stale handles. */
+const stale = () => Object.assign(new Error('ESTALE'), { code: 'ESTALE', errno: -116, syscall: 'open' })
+const classed = (error: unknown): StoreError => {
+  const known = localError(error)
+  return known instanceof StoreError ? known : expect.unreachable(String(known))
+}
+
+test('a stale handle of one file is a failure of that file, which is tried again', () => {
+  const error = classed(belowRoot(stale(), () => undefined))
+  expect(isOutage(error)).toBe(false)
+  expect([isWorthRetry(error, 1), isWorthRetry(error, 5)]).toEqual([true, false])
+})
+
+test('where the handle of the root is stale too, the store is out of reach', () => {
+  const error = classed(
+    belowRoot(stale(), () => {
+      throw stale()
+    }),
+  )
+  expect(error.failure).toBe('unreachable')
+  expect(isOutage(error)).toBe(true)
+})

@@ -1,0 +1,295 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import {
+  StoreError,
+  type Entry,
+  type Losses,
+  type StorePath,
+} from '../../../services/drivers/contract/driver.ts'
+import { LocalDriver } from '../../../services/drivers/local/local.ts'
+import { LocalRoot } from '../../../services/drivers/local/root.ts'
+import { Children, type ChildBatch } from '../../../services/engine/items/children.ts'
+import { LocalCopy } from '../../../services/engine/copy/copy-local.ts'
+import {
+  add,
+  noCounts,
+  type Counts,
+  type Failure,
+  type ItemResult,
+} from '../../../services/engine/run/counts.ts'
+import { finishFolders } from '../../../services/engine/scan/finish-folders.ts'
+import { decodeItem } from '../../../services/engine/items/item-decode.ts'
+import {
+  type Item,
+  type Large,
+  type Parts,
+  type Reconcile,
+  startRegion,
+} from '../../../services/engine/items/items.ts'
+import { lookBeside } from '../../../services/engine/tree/beside.ts'
+import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
+import { boundsOf, type Run } from '../../../services/engine/run/run.ts'
+import { Stop } from '../../../services/engine/run/stop.ts'
+import { scan } from '../../../services/engine/scan/scan.ts'
+import { transfer } from '../../../services/engine/copy/transfer.ts'
+import { failureOf, listAll, pattern } from '../../conformance/driver-store.ts'
+import { compareTrees } from '../../support/compare-trees.ts'
+import { createFolder } from '../../support/migrations.ts'
+import { makeTree } from '../../support/tree.ts'
+import { RemoteFolder } from './remote-folder.ts'
+import { createRun } from './runs.ts'
+
+const bytes = (text: string) => Buffer.from(text)
+const noPath = Buffer.alloc(0)
+
+/** Does something whenever the engine asks whether it is to stop: between two chunks of a file. */
+class Interrupting extends Stop {
+  readonly #interrupt: () => void
+
+  constructor(interrupt: () => void) {
+    super(new Int32Array(1))
+    this.#interrupt = interrupt
+  }
+
+  override check(): void {
+    this.#interrupt()
+    super.check()
+  }
+}
+
+/** Works through all items in this thread. */
+async function moveAll(run: Run): Promise<{ counts: Counts; failures: Failure[] }> {
+  const counts = noCounts()
+  const failures: Failure[] = []
+  const items: Uint8Array[] = [startRegion()]
+  const last: Uint8Array[] = []
+  for (let bytes = items.shift(); bytes !== undefined; bytes = items.shift() ?? last.shift()) {
+    const item = decodeItem(bytes)
+    const children = new Children(async (batch: ChildBatch) => {
+      items.push(...batch.regions, ...batch.transfers)
+      last.push(...batch.folders)
+    }, boundsOf(run))
+    if (item.kind === 'large') {
+      const copy = await beginLarge(run, item)
+      for (let part = 0; part * copy.partBytes < copy.sizeBytes; part++) await copyPart(run, copy, part)
+      add(counts, (await commitLarge(run, copy)).counts)
+      continue
+    }
+    if (item.kind === 'reconcile') throw new Error('a scan makes no comparisons')
+    if (item.kind === 'parts') throw new Error('nobody helps')
+    const result = await resultOf(run, item, children)
+    add(counts, result.counts)
+    failures.push(...result.failures)
+    if (result.retry !== undefined) items.push(result.retry)
+  }
+  return { counts, failures }
+}
+
+function resultOf(
+  run: Run,
+  item: Exclude<Item, Large | Parts | Reconcile>,
+  children: Children,
+): Promise<ItemResult> {
+  switch (item.kind) {
+    case 'region':
+      return scan(run, item, children)
+    case 'transfer':
+      return transfer(run, item)
+    case 'folders':
+      return finishFolders(run, item, children)
+  }
+}
+
+describe('through the drivers', () => {
+  const MiB = 1024 * 1024
+  const stores = {
+    'remote to remote': (from: string, to: string) => [new RemoteFolder(from), new RemoteFolder(to)],
+    'local to remote': (from: string, to: string) => [
+      new LocalDriver({ fsRoot: from }),
+      new RemoteFolder(to),
+    ],
+    'remote to local': (from: string, to: string) => [
+      new RemoteFolder(from),
+      new LocalDriver({ fsRoot: to }),
+    ],
+    'remote to one with small parts': (from: string, to: string) => [
+      new RemoteFolder(from),
+      new RemoteFolder(to, { maxPutBytes: 1_000, partBytes: () => 300_000 }),
+    ],
+  } as const
+
+  test.each(Object.entries(stores))('%s: a tree of all that is awkward arrives', async (_, open) => {
+    using folder = createFolder('from', 'to')
+    makeTree(folder.from, { seed: 11, files: 400, largeBytes: 20 * MiB })
+    const [source, target] = open(folder.from, folder.to)
+    const { failures, counts } = await moveAll(createRun(source!, target!))
+    expect(failures).toEqual([])
+    expect(counts.filesMigrated).toBe(counts.filesScanned)
+    expect(compareTrees(folder.from, folder.to)).toEqual([])
+  })
+
+  test('as many operations at once as the store wants', async () => {
+    using folder = createFolder('from', 'to')
+    for (let i = 0; i < 50; i++) writeFileSync(`${folder.from}/${i}`, `${i}`)
+    const target = new RemoteFolder(folder.to, { concurrency: 5 })
+    await moveAll(createRun(new LocalDriver({ fsRoot: folder.from }), target))
+    expect(target.most).toBe(5)
+  })
+
+  test('what the store refuses is listed: by name, by size, a folder with all that is in it; links too', async () => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(`${folder.from}/refused`, 'bytes')
+    writeFileSync(`${folder.from}/refused empty`, '')
+    writeFileSync(`${folder.from}/too large`, '')
+    truncateSync(`${folder.from}/too large`, 2_000_000_000)
+    mkdirSync(`${folder.from}/refused folder`)
+    writeFileSync(`${folder.from}/refused folder/below`, 'bytes')
+    symlinkSync('somewhere', `${folder.from}/link`)
+    writeFileSync(`${folder.from}/taken`, 'bytes')
+    const target = new RemoteFolder(folder.to, { symlinks: false })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), target)
+    const large = { kind: 'large', attempt: 1, notBeforeMs: 0, path: bytes('too large') } as const
+    expect(await failureOf(beginLarge(run, large))).toBe('too-large')
+    truncateSync(`${folder.from}/too large`, 0)
+    const { failures, counts } = await moveAll(run)
+    expect(failures.map(({ path, failure }) => `${path}: ${failure}`).toSorted()).toEqual([
+      '/link: unsupported',
+      '/refused empty: name',
+      '/refused folder: name',
+      '/refused: name',
+    ])
+    for (const { message } of failures) expect(message).toMatch(/^target: /)
+    expect(counts).toMatchObject({ failures: 4, filesMigrated: 2, foldersScanned: 2, foldersMigrated: 1 })
+    expect(readdirSync(folder.to).toSorted()).toEqual(['taken', 'too large'])
+  })
+
+  test('names that no path can have are listed, each folder’s with its path', async () => {
+    using folder = createFolder('from', 'to')
+    mkdirSync(`${folder.from}/folder`)
+    class Odd extends RemoteFolder {
+      override async *list(path: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+        yield* super.list(path, signal)
+        yield ['..', ''].map((name) => ({ name: bytes(name), type: 'other', sizeBytes: 0 }))
+      }
+    }
+    const { failures, counts } = await moveAll(createRun(new Odd(folder.from), new RemoteFolder(folder.to)))
+    expect(failures.map(({ path, failure }) => `${path} ${failure}`)).toEqual([
+      '/.. name',
+      '/ name',
+      '/folder/.. name',
+      '/folder/ name',
+    ])
+    expect(counts).toMatchObject({ othersScanned: 4, failures: 4 })
+  })
+
+  test('when the store as a whole fails, the files left are put off untried', async () => {
+    using folder = createFolder('from', 'to')
+    for (let i = 0; i < 50; i++) writeFileSync(`${folder.from}/${i}`, `${i}`)
+    let tries = 0
+    class Down extends RemoteFolder {
+      override async put(): Promise<Losses> {
+        tries++
+        throw new StoreError('unreachable', 'nobody there', { retryAfterMs: 5_000 })
+      }
+    }
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), new Down(folder.to, { concurrency: 4 }))
+    const names = Array.from({ length: 50 }, (_, i) => bytes(`${i}`))
+    const groups = [{ folder: noPath, files: names, others: [] }]
+    const result = await transfer(run, { kind: 'transfer', attempt: 1, notBeforeMs: 0, groups })
+    expect(tries).toBe(4)
+    expect(result.failures).toEqual([])
+    const retry = decodeItem(result.retry!)
+    expect(retry).toMatchObject({ kind: 'transfer', attempt: 2 })
+    expect(retry.notBeforeMs - Date.now()).toBeGreaterThan(4_000)
+    expect(retry.kind === 'transfer' && retry.groups[0]!.files.length).toBe(50)
+  })
+})
+
+describe('a source that changes while it is copied', () => {
+  /** Larger than a chunk, so that there is a moment in the middle. */
+  const content = pattern(3_000_000)
+
+  test.each([
+    ['appended to', (path: string) => appendFileSync(path, 'more')],
+    ['cut', (path: string) => truncateSync(path, 1_000)],
+    ['overwritten by as many bytes', (path: string) => writeFileSync(path, pattern(content.length, 2))],
+  ])('is noticed when it is %s, and the target is left as it was', async (_, change) => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(`${folder.from}/file`, content)
+    writeFileSync(`${folder.to}/file`, 'before')
+    let checks = 0
+    const stop = new Interrupting(() => {
+      if (++checks === 2) change(`${folder.from}/file`)
+    })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to }), {
+      stop,
+    })
+    const roots = [new LocalRoot(bytes(folder.from)), new LocalRoot(bytes(folder.to))] as const
+    const copy = new LocalCopy(run, roots, noPath, noCounts())
+    expect(() => copy.file(bytes('file'))).toThrow(expect.objectContaining({ failure: 'changed' }))
+    expect(readFileSync(`${folder.to}/file`, 'utf8')).toBe('before')
+    expect(readdirSync(folder.to)).toEqual(['file'])
+  })
+
+  test('is tried again, and is right then', async () => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(`${folder.from}/file`, content)
+    let checks = 0
+    const stop = new Interrupting(() => {
+      if (++checks === 5) appendFileSync(`${folder.from}/file`, 'more')
+    })
+    const run = createRun(new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to }), {
+      stop,
+    })
+    const { counts, failures } = await moveAll(run)
+    expect(checks).toBeGreaterThan(10)
+    expect(failures).toEqual([])
+    expect(counts).toMatchObject({ filesScanned: 1, filesMigrated: 1, bytesMigrated: content.length + 4 })
+    expect(compareTrees(folder.from, folder.to)).toEqual([])
+  })
+
+  test.each([
+    ['local', (root: string) => new LocalDriver({ fsRoot: root })],
+    ['remote', (root: string) => new RemoteFolder(root)],
+  ])('between the parts of a large file is noticed (%s)', async (_, open) => {
+    using folder = createFolder('from', 'to')
+    writeFileSync(`${folder.from}/file`, Buffer.alloc(40_000_000, 'large'))
+    const run = createRun(open(folder.from), open(folder.to))
+    const copy = await beginLarge(run, { kind: 'large', attempt: 1, notBeforeMs: 0, path: bytes('file') })
+    await copyPart(run, copy, 0)
+    await copyPart(run, copy, 1)
+    appendFileSync(`${folder.from}/file`, 'more')
+    expect(await failureOf(copyPart(run, copy, 2))).toBe('changed')
+    expect(await failureOf(commitLarge(run, copy))).toBe('changed')
+    await run.target.abortUpload(copy.upload)
+    expect(readdirSync(folder.to)).toEqual([])
+  })
+})
+
+test('what stands beside is the same, held in memory or asked for', async () => {
+  using folder = createFolder('from', 'to')
+  for (const [name, there] of Object.entries({ same: 'aaa', other: 'bb', missing: undefined, more: 'c' })) {
+    writeFileSync(`${folder.from}/${name}`, 'xxx')
+    if (there !== undefined) writeFileSync(`${folder.to}/${name}`, there)
+  }
+  writeFileSync(`${folder.to}/extra`, 'e')
+  const run = createRun(new RemoteFolder(folder.from), new RemoteFolder(folder.to))
+  const entries = await listAll(run.source, noPath)
+  for (const limit of [2, 1_000]) {
+    const beside = await lookBeside(run, noPath, { limit })
+    const found = await beside!.find(entries)
+    const sizes = Array.from(found, ([{ name }, there]) => [name.toString(), there.sizeBytes])
+    expect(Object.fromEntries(sizes)).toEqual({ same: 3, other: 2, more: 1 })
+    const rest = (await Array.fromAsync(beside!.rest())).flat()
+    expect(rest.map(({ name }) => name.toString())).toEqual(['extra'])
+  }
+  expect(await lookBeside(run, bytes('nowhere'))).toBe(undefined)
+})

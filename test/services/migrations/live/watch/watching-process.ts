@@ -1,0 +1,16 @@
+import { LocalWatch } from '../../../../../services/migrations/live/watch/local-watch.ts'
+import { WatchError } from '../../../../../services/migrations/live/watch/error.ts'
+
+/** Watches a folder until that ends, and prints a line when it begins, and one with why it ended. */
+const [root = ''] = process.argv.slice(2)
+const { promise: ended, resolve } = Promise.withResolvers<unknown>()
+const watch = new LocalWatch(Buffer.from(root))
+try {
+  await watch.open(() => undefined, resolve, new AbortController().signal)
+  process.stdout.write('watching\n')
+  throw await ended
+} catch (error) {
+  if (!(error instanceof WatchError)) throw error
+  process.stdout.write(`${JSON.stringify({ isLimit: error.isLimit, message: error.message })}\n`)
+}
+await watch.close()

@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest'
+import { explainer } from '../../../../services/migrations/rules/explain.ts'
+import type { FilesystemLook } from '../../../../subjects/filesystems/internal.ts'
+import { GantryError } from '../../../../subjects/kit/errors.ts'
+import type { Rule } from '../../../../subjects/migrations/model/rules.ts'
+import { migrationRecord } from '../../../support/migration-records.ts'
+
+const large: Rule = { id: 'large', type: 'fileSize', value: 1, unit: 'KB' }
+const old: Rule = { id: 'old', type: 'date', beforeIsoDateTime: '2020-01-01T00:00:00Z' }
+const temporary: Rule = { id: 'temporary', type: 'regex', regex: '*.tmp', patternType: 'GLOB' }
+
+interface Store {
+  readonly exclusions?: Rule[]
+  readonly inclusions?: Rule[]
+  readonly there?: FilesystemLook['entry']
+  readonly problem?: GantryError
+}
+
+/** What a migration says of /file or another path, where the source has something or is away. */
+async function explain(
+  { exclusions = [], inclusions = [], there, problem }: Store,
+  asked: { path?: string; type?: 'file' | 'folder'; size?: number; modified?: string } = {},
+) {
+  let looks = 0
+  const known = {
+    records: { get: () => Promise.resolve(migrationRecord()) },
+    rules: { of: () => Promise.resolve({ exclusions, inclusions }) },
+    refusalAt: () => Promise.resolve(undefined),
+    lookAt: () => {
+      looks++
+      return problem === undefined
+        ? Promise.resolve(there === undefined ? {} : { entry: there })
+        : Promise.reject(problem)
+    },
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it asks for no more
+  const test = explainer(known as unknown as Parameters<typeof explainer>[0])
+  const answer = await test({ migrationId: 'one', path: '/file', ...asked }, {} as never)
+  const { decision, explanation, judgedAs } = answer
+  return { decision, by: answer.exclusion?.id ?? answer.inclusion?.id, explanation, judgedAs, looks }
+}
+
+const file = (length: number, modified: string) => ({
+  type: 'file' as const,
+  length,
+  modificationTime: Date.parse(modified),
+})
+const exclusions = [large, old]
+
+test('a file that is there is judged by its own size and time', async () => {
+  expect(await explain({ exclusions, there: file(2_000, '2026-01-01T00:00:00Z') })).toMatchObject({
+    decision: 'EXCLUDED',
+    by: 'large',
+    judgedAs:
+      'a file, at the source; 2000 bytes, at the source; changed 2026-01-01T00:00:00.000Z, at the source',
+  })
+  expect(await explain({ exclusions, there: file(10, '2019-01-01T00:00:00Z') })).toMatchObject({
+    decision: 'EXCLUDED',
+    by: 'old',
+  })
+  expect(await explain({ exclusions, there: file(10, '2026-01-01T00:00:00Z') })).toMatchObject({
+    decision: 'MIGRATED',
+    explanation: 'no exclusion matches it',
+  })
+})
+
+test('what is given comes first, and a folder that is there is no file', async () => {
+  const there = file(2_000, '2026-01-01T00:00:00Z')
+  expect(await explain({ exclusions, there }, { size: 3 })).toMatchObject({
+    decision: 'MIGRATED',
+    judgedAs: 'a file, at the source; 3 bytes, as given; changed 2026-01-01T00:00:00.000Z, at the source',
+  })
+  const all = { type: 'file', size: 3, modified: '2026-01-01T00:00:00Z' } as const
+  expect(await explain({ exclusions, there }, all)).toMatchObject({ decision: 'MIGRATED', looks: 0 })
+  const folder = { type: 'folder', length: 0, modificationTime: 0 } as const
+  expect(await explain({ exclusions, there: folder })).toMatchObject({
+    decision: 'MIGRATED',
+    judgedAs: 'taken for a folder, at the source',
+  })
+})
+
+test('a file without a time is there, and no rule that asks for one matches it', async () => {
+  expect(await explain({ exclusions: [old], there: { type: 'file', length: 10 } })).toMatchObject({
+    decision: 'MIGRATED',
+    judgedAs: 'a file, at the source; 10 bytes, at the source; without a time, at the source',
+  })
+})
+
+test('where nothing is there, it says what the answer depends on', async () => {
+  expect(await explain({ exclusions })).toMatchObject({
+    decision: 'DEPENDS',
+    by: 'large',
+    explanation:
+      'whether the exclusion large matches it depends on its size, which is not known: give it (--size)',
+    judgedAs: 'taken for a file; the source has no such path',
+  })
+  expect(await explain({ exclusions }, { size: 1 })).toMatchObject({ decision: 'DEPENDS', by: 'old' })
+  const problem = new GantryError('STORE_UNREACHABLE', 'from: no route to host')
+  expect(await explain({ exclusions, problem })).toMatchObject({
+    decision: 'DEPENDS',
+    judgedAs: 'taken for a file; the source could not be looked at: from: no route to host',
+  })
+  // What another rule decides, or no rule asks for, depends on nothing.
+  const any = { exclusions: [...exclusions, temporary] }
+  expect(await explain(any, { path: '/a.tmp' })).toMatchObject({ decision: 'EXCLUDED', by: 'temporary' })
+  expect(await explain({ exclusions: [temporary] })).toMatchObject({ decision: 'MIGRATED' })
+})
+
+test('an inclusion that asks for size decides what no other includes', async () => {
+  const inclusions = [large, temporary]
+  expect(await explain({ inclusions })).toMatchObject({ decision: 'DEPENDS', by: 'large' })
+  expect(await explain({ inclusions }, { path: '/a.tmp' })).toMatchObject({
+    decision: 'MIGRATED',
+    by: 'temporary',
+  })
+  expect(await explain({ inclusions }, { size: 1, modified: '2026-01-01T00:00:00Z' })).toMatchObject({
+    decision: 'NOT_INCLUDED',
+  })
+})

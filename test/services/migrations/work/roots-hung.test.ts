@@ -1,0 +1,32 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { Roots, SourceChanged } from '../../../../services/migrations/work/roots.ts'
+import type * as SourceIdentity from '../../../../services/migrations/lifecycle/source-identity.ts'
+import { createFolder } from '../../../support/migrations.ts'
+import { until } from '../../../support/until.ts'
+import { localSpec } from '../../engine/local-spec.ts'
+
+const target = vi.hoisted(() => ({ hangs: false, looks: 0 }))
+vi.mock('../../../../services/migrations/lifecycle/source-identity.ts', async (importOriginal) => {
+  const real = await importOriginal<typeof SourceIdentity>()
+  return {
+    ...real,
+    lookAtTarget: (folder: Buffer) => {
+      target.looks++
+      return target.hangs ? Promise.withResolvers().promise : real.lookAtTarget(folder)
+    },
+  }
+})
+
+test('a target that hangs keeps nobody from seeing that the source is another one', async () => {
+  using folder = createFolder('from', 'to')
+  const reasons: unknown[] = []
+  using _roots = await Roots.watch(localSpec(folder), {}, { isTorn: false }, (reason) => reasons.push(reason))
+  target.hangs = true
+  const before = target.looks
+  await until('the target is looked at, and hangs', () => target.looks > before)
+  renameSync(folder.from, join(folder.root, 'away'))
+  await until('the source is missed', () => reasons[0])
+  expect(reasons[0]).toBeInstanceOf(SourceChanged)
+})

@@ -1,0 +1,182 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import asyncApi from '@asyncapi/specs'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv } from 'ajv'
+import { describe, expect, test } from 'vitest'
+import { Type } from 'typebox'
+import { asyncApiDocument, asyncApiPart, growingAsyncApi } from '../../../subjects/documents/asyncapi.ts'
+import { catalogue } from '../../../subjects/documents/catalogue.ts'
+import type { Contract } from '../../../subjects/kit/contract.ts'
+import { endpointContract, endpointPath } from '../../../subjects/extensions/contract.ts'
+import type { Endpoint } from '../../../subjects/extensions/model.ts'
+import type { GrowingDocument } from '../../../subjects/documents/growing-document.ts'
+import { contracts, eventContracts } from '../../../subjects/index.ts'
+import { type HttpServerName, httpServers } from '../../../subjects/kit/names.ts'
+import { growingOpenApi, openApiDocument, openApiPart } from '../../../subjects/documents/openapi.ts'
+
+/** The golden files show a change of the API, not of the release. */
+const version = '0.0.0'
+const servers: HttpServerName[] = ['platform', 'migrator']
+
+const asyncDocument = asyncApiDocument(contracts, eventContracts, { version })
+interface Part {
+  readonly resource: string
+}
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test takes apart
+const whole = catalogue(contracts, eventContracts, { version }) as { contracts: Part[]; events: Part[] }
+
+/** Two extensions with a model of the same name that is not the same, and one of ours. */
+const extensions: [prefix: string, contracts: Contract[]][] = ['weather', 'tides'].map((prefix) => {
+  const Place = Type.Object({ [prefix]: Type.String() }, { title: 'Place' })
+  const Error = Type.Object({ why: Type.Enum(['wind', 'water']) }, { title: 'Error' })
+  const input = Type.Object({ place: Place, error: Type.Optional(Error) })
+  const endpoints = ['forecast', 'history'].map((name): Endpoint => {
+    const own = { name, summary: 'What is known', input: { ...input }, output: { ...Place } }
+    return name === 'history' ? { ...own, method: 'GET', errors: ['NOT_FOUND', 'STORAGE_FULL'] } : own
+  })
+  return [prefix, endpoints.map((endpoint) => endpointContract(prefix, endpoint))]
+})
+
+/** As it is sent. */
+function grown(document: GrowingDocument, partOf: typeof openApiPart): Record<string, unknown> {
+  const parts = extensions.map(([prefix, all]) => {
+    const making = partOf(prefix, all)
+    for (;;) {
+      const { done, value } = making.next()
+      if (done) return value
+    }
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test takes apart
+  return JSON.parse(Buffer.concat([...document.with(parts)]).toString()) as Record<string, unknown>
+}
+
+const growing = growingOpenApi(contracts, { version })
+const withExtensions = {
+  'openapi-platform with extensions': grown(growing, openApiPart),
+  'asyncapi with extensions': grown(growingAsyncApi(contracts, eventContracts, { version }), asyncApiPart),
+}
+
+const documents: Record<string, object> = {
+  ...Object.fromEntries(
+    servers.map((server) => [`openapi-${server}`, openApiDocument(server, contracts, { version })]),
+  ),
+  asyncapi: asyncDocument,
+  catalogue: whole,
+}
+
+/** The catalogue has every schema in full: a file for each resource, so that a change of one is read in its own. */
+function catalogueFiles(): [string, object][] {
+  const { contracts: calls, events, ...head } = whole
+  const byResource = Map.groupBy([...calls, ...events], ({ resource }) => resource)
+  return [
+    ['catalogue', head],
+    ...Array.from(byResource, ([resource, parts]): [string, object] => [`catalogue/${resource}`, parts]),
+  ]
+}
+
+test.each([...Object.entries(documents).filter(([name]) => name !== 'catalogue'), ...catalogueFiles()])(
+  '%s is the reviewed one; `npx vitest -u` writes it anew',
+  async (name, document) => {
+    await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(`../golden/${name}.json`)
+  },
+)
+
+test('there is no golden file of what is gone', () => {
+  const resources = catalogueFiles().map(([name]) => `${name}.json`)
+  const kept = readdirSync(join(import.meta.dirname, '../../golden/catalogue')).map(
+    (file) => `catalogue/${file}`,
+  )
+  expect(kept.toSorted()).toEqual(resources.filter((name) => name.includes('/')).toSorted())
+})
+
+describe.each(Object.entries({ ...documents, ...withExtensions }))('%s', (_, document) => {
+  test('survives JSON', () => {
+    expect(JSON.parse(JSON.stringify(document))).toEqual(document)
+  })
+
+  test('every reference in it leads somewhere', () => {
+    const broken = referencesOf(document).filter((reference) => target(document, reference) === undefined)
+    expect(broken).toEqual([])
+  })
+})
+
+test('every server has a document', () => {
+  expect(servers).toEqual(Object.keys(httpServers))
+})
+
+test.each(['openapi-platform', 'openapi-migrator', 'openapi-platform with extensions'])(
+  'the document %s is OpenAPI',
+  async (name) => {
+    const result = await new Validator().validate({ ...{ ...documents, ...withExtensions }[name] })
+    expect(result.errors).toBeUndefined()
+    expect(result.valid).toBe(true)
+  },
+)
+
+test.each(['asyncapi', 'asyncapi with extensions'])('the document %s is AsyncAPI', (name) => {
+  // The specification's schema brings the meta schema of draft 07 itself.
+  const ajv = new Ajv({
+    meta: false,
+    validateSchema: false,
+    strict: false,
+    validateFormats: false,
+    allErrors: true,
+  })
+  const schema: object = asyncApi.schemas['3.0.0']
+  const validate = ajv.compile({ ...schema })
+  validate({ ...documents, ...withExtensions }[name])
+  expect(validate.errors ?? []).toEqual([])
+})
+
+test('without extensions the growing document is the document', () => {
+  const text = Buffer.concat([...growing.with([])]).toString()
+  expect(text).toBe(JSON.stringify(documents['openapi-platform']))
+})
+
+test('what extensions add is what their contracts alone would say, with models under names of their own', () => {
+  const openApi = withExtensions['openapi-platform with extensions'] as {
+    tags: { name: string }[]
+    paths: object
+    components: { schemas: Record<string, object>; responses: object }
+  }
+  const whole = openApiDocument('platform', [...contracts, ...extensions.flatMap(([, all]) => all)], {
+    version,
+  }) as typeof openApi
+  expect(openApi.tags).toEqual(whole.tags)
+  expect(Object.keys(openApi.paths)).toEqual(Object.keys(whole.paths))
+  expect(openApi.components.responses).toEqual(whole.components.responses)
+  expect(openApi.components.schemas['Error']).toEqual(whole.components.schemas['Error'])
+  expect(openApi.components.schemas).toMatchObject({
+    'weather.Place': { properties: { weather: { type: 'string' } } },
+    'weather.Error': { properties: { why: { type: 'string', enum: ['wind', 'water'] } } },
+    'tides.Place': { properties: { tides: { type: 'string' } } },
+  })
+  expect(openApi.paths).toMatchObject({
+    [endpointPath('tides', 'forecast')]: {
+      post: {
+        responses: {
+          200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/tides.Place' } } } },
+        },
+      },
+    },
+  })
+})
+
+function referencesOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string' ? [inner] : referencesOf(inner),
+  )
+}
+
+/** What a JSON pointer of this document leads to. */
+function target(document: object, reference: string): unknown {
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), document)
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
