@@ -73,15 +73,26 @@ test('imports make no circles', () => {
   expect(circlesIn(imports.filter(isOurs))).toEqual([])
 })
 
-test('the parts of the engine are layers', () => {
-  const engine = 'services/engine'
-  const edges = imports
-    .filter(({ from, what }) => from.startsWith(engine) && what.startsWith(engine))
-    .map(({ from, what }) => ({ from: dirname(from), what: dirname(what) }))
-    .filter(({ from, what }) => from !== what)
-  expect(edges.length).toBeGreaterThan(0)
-  expect(circlesIn(edges)).toEqual([])
-})
+/** The first folder below another is a room of it, with all that is in there; what lies beside the rooms puts them together. */
+const roomOf = (house: string, path: string): string | undefined => {
+  if (!path.startsWith(`${house}/`)) return undefined
+  const [room, inside] = path.slice(house.length + 1).split('/')
+  return inside === undefined ? undefined : room
+}
+
+test.each(['broker', 'subjects', 'services/drivers', 'services/engine', 'services/migrations'])(
+  'the rooms of %s are layers',
+  (house) => {
+    const edges = imports
+      .map(({ from, what }) => ({ from: roomOf(house, from), what: roomOf(house, what) }))
+      .filter(
+        (edge): edge is { from: string; what: string } => edge.from !== undefined && edge.what !== undefined,
+      )
+      .filter(({ from, what }) => from !== what)
+    expect(edges.length).toBeGreaterThan(0)
+    expect(circlesIn(edges)).toEqual([])
+  },
+)
 
 /** What a file loads, without what is for its types alone. */
 const loadedBy = (path: string): string[] =>

@@ -2,7 +2,7 @@ import { type Account, encodeAccount, encodeUser, type Export } from '@nats-io/j
 import { type AccountName, roots } from '../../subjects/kit/names.ts'
 import { createKey } from './ed25519.ts'
 import type { Identity, StorageLimits } from './identity.ts'
-import { maxRequestBytes } from '../messages/request.ts'
+import { maxRequestBytes } from '../common/message-limits.ts'
 
 const unlimited = -1
 const generalLimits = {

@@ -1,11 +1,9 @@
 import type { Msg } from '@nats-io/transport-node'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { unguessable } from '../../subjects/kit/unguessable.ts'
+import { maxRequestBytes } from '../common/message-limits.ts'
 import { fits } from './error-reply.ts'
 import { isRequestId, requestIdHeader } from './headers.ts'
-
-/** The largest input, on every way in: a key with 400 rules is 100 kB; files never come this way. */
-export const maxRequestBytes = 2 ** 20
 
 /** The input; an empty body is an empty input, so that a call without fields works by hand. */
 export function bodyOf(message: Msg): unknown {

@@ -1,3 +1,4 @@
+import { queueStream } from '../common/queue-stream.ts'
 import {
   AckPolicy,
   DiscardPolicy,
@@ -11,7 +12,7 @@ import { fileStorage, isApiError, jetStreamCodes, openStream } from '../state/je
 import type { Log } from '../common/log.ts'
 import { ackWaitMs } from './item.ts'
 import { lifeOf } from '../common/reconnects.ts'
-import { laneSubject, QueueGoneError, type QueueOffice, QueueWork, streamName } from './work.ts'
+import { laneSubject, QueueGoneError, type QueueOffice, QueueWork } from './work.ts'
 
 export type { QueueItem } from './item.ts'
 export { QueueGoneError }
@@ -105,7 +106,7 @@ export class Queue extends QueueWork {
   ): Promise<Queue> {
     const manager = await jetstreamManager(connection, { checkAPI: false })
     const { state, created } = await openStream(manager, {
-      name: streamName(name),
+      name: queueStream(name),
       subjects: [`${roots.work}.${name}.*`],
       retention: RetentionPolicy.Workqueue,
       storage: fileStorage,
@@ -116,7 +117,7 @@ export class Queue extends QueueWork {
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)
-        await manager.consumers.add(streamName(name), {
+        await manager.consumers.add(queueStream(name), {
           durable_name: lane,
           filter_subject: laneSubject(name, lane),
           ack_policy: AckPolicy.Explicit,
@@ -133,9 +134,9 @@ export class Queue extends QueueWork {
   /** A consumer that is made anew hands out all that is there. */
   async #takeBack(lane: string): Promise<void> {
     try {
-      const { delivered } = await this.#manager.consumers.info(streamName(this.name), lane)
+      const { delivered } = await this.#manager.consumers.info(queueStream(this.name), lane)
       this.#handedOut.set(lane, delivered.stream_seq)
-      await this.#manager.consumers.delete(streamName(this.name), lane)
+      await this.#manager.consumers.delete(queueStream(this.name), lane)
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.consumerNotFound)) throw error
       // Whoever deleted it may not have lived to make it anew.
@@ -149,7 +150,7 @@ export class Queue extends QueueWork {
    */
   async pending(): Promise<number> {
     try {
-      return (await this.#manager.streams.info(streamName(this.name))).state.messages
+      return (await this.#manager.streams.info(queueStream(this.name))).state.messages
     } catch (error) {
       throw isApiError(error, jetStreamCodes.streamNotFound) ? new QueueGoneError(this.name) : error
     }
@@ -159,7 +160,7 @@ export class Queue extends QueueWork {
   async unreadable(): Promise<number> {
     const { waiting } = await this.state()
     const counts = [...waiting].map(async ([lane, count]) => {
-      const info = await this.#manager.consumers.info(streamName(this.name), lane)
+      const info = await this.#manager.consumers.info(queueStream(this.name), lane)
       return Math.max(0, count - info.num_pending - info.num_ack_pending)
     })
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
@@ -201,7 +202,7 @@ export class Queue extends QueueWork {
   async state(): Promise<QueueState> {
     const filter = laneSubject(this.name, '*')
     try {
-      const { state } = await this.#manager.streams.info(streamName(this.name), { subjects_filter: filter })
+      const { state } = await this.#manager.streams.info(queueStream(this.name), { subjects_filter: filter })
       const prefix = filter.length - 1
       const waiting = Object.entries(state.subjects ?? {}).map(
         ([lane, count]) => [lane.slice(prefix), count] as const,
@@ -217,7 +218,7 @@ export class Queue extends QueueWork {
     const manager = await jetstreamManager(connection)
     const names: string[] = []
     for await (const name of manager.streams.names(`${roots.work}.>`))
-      names.push(name.slice(streamName('').length))
+      names.push(name.slice(queueStream('').length))
     return names
   }
 
@@ -233,7 +234,7 @@ export class Queue extends QueueWork {
 
   static async #delete(manager: JetStreamManager, name: string): Promise<void> {
     try {
-      await manager.streams.delete(streamName(name))
+      await manager.streams.delete(queueStream(name))
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.streamNotFound)) throw error
     }
@@ -242,7 +243,7 @@ export class Queue extends QueueWork {
 
 /** What the broker says of a queue to whoever may ask it all. */
 function officeOf(manager: JetStreamManager, name: string): QueueOffice {
-  const stream = streamName(name)
+  const stream = queueStream(name)
   const has = async (sequence: number) => {
     try {
       return (await manager.streams.getMessage(stream, { seq: sequence })) !== null

@@ -1,7 +1,7 @@
+import { queueStream } from '../common/queue-stream.ts'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { isApiError, jetStreamCodes } from '../state/jetstream.ts'
-import { streamName } from './work.ts'
 
 /** An item that is not done. */
 export interface WaitingItem {
@@ -21,7 +21,7 @@ export class QueueReader {
   }
 
   static async open(connection: NatsConnection, name: string): Promise<QueueReader> {
-    return new QueueReader(streamName(name), await jetstreamManager(connection))
+    return new QueueReader(queueStream(name), await jetstreamManager(connection))
   }
 
   /** Items that are not done, and what they take of the storage. */

@@ -1,3 +1,4 @@
+import { queueStream } from '../common/queue-stream.ts'
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,8 +20,7 @@ const publishTimeoutMs = 5_000
 /** Above all sequences: the broker has lost its latest items, and numbers others like them. */
 export const givenTwice = Number.MAX_SAFE_INTEGER
 
-/** Stream of a queue. */
-export const streamName = (name: string) => `WORK_${name}`
+/** Subject of the items in a lane of a queue. */
 export const laneSubject = (name: string, lane: string) => `${roots.work}.${name}.${lane}`
 
 /** The stream is gone: whoever owned the work has ended it. */
@@ -162,7 +162,7 @@ export class QueueWork {
     let forgotten = handedOut === undefined ? 0 : maxForgotten
     const consumer = new QueueConsumer({
       connection: this.#connection,
-      stream: streamName(this.name),
+      stream: queueStream(this.name),
       lane,
       slots,
       inboxPrefix: this.#inboxPrefix,

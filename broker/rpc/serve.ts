@@ -20,7 +20,7 @@ import type { Log } from '../common/log.ts'
 import { type Recorder, Recording } from './recording.ts'
 import { bodyOf, requestIdOf } from '../messages/request.ts'
 import { ServedCall } from './served-call.ts'
-import { maxPayloadBytes } from '../server/configuration.ts'
+import { maxPayloadBytes } from '../common/message-limits.ts'
 import { type BeginSpan, type Span, traceOf } from '../messages/tracing.ts'
 
 /** Requests that one service works on at once; more are told to come again, before memory fills with them. */

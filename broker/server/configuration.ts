@@ -1,10 +1,9 @@
+import { maxPayloadBytes } from '../common/message-limits.ts'
 import { serverCredentials } from '../identity/account-jwts.ts'
 import { product } from '../../subjects/kit/names.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { MessagingConfig } from '../../config/messaging.ts'
 
-/** Long enough for a page of 1,000 records of some kB; the server's own advice is to stay at or below 8 MB. */
-export const maxPayloadBytes = 8 * 2 ** 20
 /**
  * What the server holds for a connection before it closes it. A flood brings some 200 MB to a service before it is noticed
  * (`broker/callout/pending.ts`), and the service must not lose the requests of others with its connection. What it holds for

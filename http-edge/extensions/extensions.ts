@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { call, send } from '../../broker/rpc/client.ts'
 import { outcomeOf } from '../../broker/rpc/endpoint-call.ts'
-import { maxRequestBytes } from '../../broker/messages/request.ts'
+import { maxRequestBytes } from '../../broker/common/message-limits.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { checkInput, endpointPath } from '../../subjects/extensions/contract.ts'
 import { extensionsInternal } from '../../subjects/extensions/extensions.ts'

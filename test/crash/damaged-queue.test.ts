@@ -1,8 +1,8 @@
+import { queueStream } from '../../broker/common/queue-stream.ts'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { streamName } from '../../broker/queue/work.ts'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { compareTrees } from '../support/compare-trees.ts'
@@ -63,7 +63,7 @@ test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRAS
       seen = await look()
     }
     await victim.kill()
-    const what = damageStream(join(home, 'jetstream'), streamName(internalId), random)
+    const what = damageStream(join(home, 'jetstream'), queueStream(internalId), random)
     await victim.start()
     await victim.call(bandwidth.delete, { scope: 'global' })
     for (let isDone = false; !isDone; await delay(lookEveryMs)) {

@@ -1,3 +1,4 @@
+import { queueStream } from '../../broker/common/queue-stream.ts'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -5,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Collection } from '../../broker/state/collection.ts'
 import { Queue } from '../../broker/queue/queue.ts'
-import { laneSubject, streamName } from '../../broker/queue/work.ts'
+import { laneSubject } from '../../broker/queue/work.ts'
 import { slotsOf } from '../../services/migrations/work/lanes.ts'
 import { MigrationRecord, recordVersion } from '../../services/migrations/lifecycle/record.ts'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
@@ -68,7 +69,7 @@ async function untilItemsWait(internalId: string): Promise<void> {
   const { streams } = await jetstreamManager(connection)
   const filter = transfers(internalId)
   await until('items with files wait', async () => {
-    const { state } = await streams.info(streamName(internalId), { subjects_filter: filter })
+    const { state } = await streams.info(queueStream(internalId), { subjects_filter: filter })
     return (state.subjects?.[filter] ?? 0) > inHand
   })
   await connection.close()
@@ -93,8 +94,8 @@ async function untilQueued(migrationId: string): Promise<void> {
 async function loseItem(internalId: string): Promise<void> {
   const connection = await connectAsPlatform(platform)
   const { streams } = await jetstreamManager(connection)
-  const last = await streams.getMessage(streamName(internalId), { last_by_subj: transfers(internalId) })
-  await streams.deleteMessage(streamName(internalId), last!.seq, false)
+  const last = await streams.getMessage(queueStream(internalId), { last_by_subj: transfers(internalId) })
+  await streams.deleteMessage(queueStream(internalId), last!.seq, false)
   await connection.close()
 }
 

@@ -1,10 +1,10 @@
+import { queueStream } from '../../broker/common/queue-stream.ts'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { streamName } from '../../broker/queue/work.ts'
 import { Queue } from '../../broker/queue/queue.ts'
 import { encodeItem, startRegion } from '../../services/engine/items/items.ts'
 import { Collection } from '../../broker/state/collection.ts'
@@ -303,7 +303,7 @@ test('what a platform that was killed at the end has left of a scan is counted n
   // As it is between the record's write and the end of the queue: one item was in it, which is done.
   const queue = await Queue.open(connection, workId, [], testLog)
   await queue.publish('region', startRegion(), 'done', new AbortController().signal)
-  await (await jetstreamManager(connection)).streams.deleteMessage(streamName(workId), 1)
+  await (await jetstreamManager(connection)).streams.deleteMessage(queueStream(workId), 1)
   const { filesScanned, filesMigrated } = once
   const counts = { filesScanned, filesMigrated }
   const book = { counts, counted: [], early: {}, done: 1, sum: 1, published: 1 }

@@ -10,7 +10,7 @@ import type { QueueOffice } from '../../../broker/queue/work.ts'
 import type { Bookkeeper } from '../progress/books.ts'
 import type { Counts } from '../../engine/run/counts.ts'
 import type { FailureNotes } from '../failures/failures.ts'
-import type { Room } from '../work/frontier.ts'
+import type { Room } from '../assignments/room.ts'
 
 /** The queue of a migration that an agent has opened. */
 interface OpenedQueue {

@@ -17,7 +17,7 @@ import { Flights } from '../progress/flights.ts'
 import { AgentDesk } from './agent-desk.ts'
 import { AgentMigration } from './agent-migration.ts'
 import { shareOf } from '../assignments/shares.ts'
-import { MovedSoFar } from './throughput.ts'
+import { MovedSoFar } from '../assignments/throughput.ts'
 
 /** What an agent that ends has in hand may take so long; then it is handed back. */
 const drainMs = 20_000

@@ -1,37 +1,20 @@
-import type { Collection } from '../../../broker/state/collection.ts'
-import type { Owners } from '../../../broker/rpc/owners.ts'
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
-import type { FilesystemLook } from '../../../subjects/filesystems/internal.ts'
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import type { CleanupRecord } from '../jobs/cleanups/record.ts'
 import type { ChangesView } from '../live/following.ts'
 import type { Flights } from '../progress/flights.ts'
-import type { Mappings } from '../rules/mappings/record.ts'
-import type { PlaceDependencies } from '../places/places.ts'
+import type { MappingDependencies } from '../rules/mappings/handlers.ts'
+import type { RuleDependencies } from '../rules/explain.ts'
 import type { Plans } from '../jobs/plans/plans.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import type { RuleBook } from '../rules/book.ts'
 import type { SourceIs } from '../lifecycle/source-identity.ts'
 import type { RollingStats } from '../reporting/stats/rolling-stats.ts'
 import type { Forgotten } from '../jobs/forget-jobs.ts'
 import type { WorkStores } from '../progress/work.ts'
 
 /** What the handlers of migrations work with. */
-export interface MigrationDependencies extends PlaceDependencies, WorkStores {
-  readonly records: Collection<typeof MigrationRecord>
+export interface MigrationDependencies extends RuleDependencies, MappingDependencies, WorkStores {
   readonly stats: RollingStats
   readonly flights: Pick<Flights, 'of'>
-  readonly rules: RuleBook
-  readonly mappings: Mappings
-  readonly owners: Owners
-  /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
-  readonly refusalAt: (
-    fileSystemId: string,
-    path: StorePath,
-    entry: Pick<Entry, 'type' | 'sizeBytes'>,
-  ) => Promise<string | undefined>
-  /** What stands at a path of a store. @throws GantryError when it cannot be looked at */
-  readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
   /** What the source of a migration is now; undefined for one that is no folder of this host. @throws GantryError */
   readonly sourceNow: (
     record: MigrationRecord,

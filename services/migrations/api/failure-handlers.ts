@@ -1,11 +1,10 @@
 import { notAccepted } from '../../../subjects/kit/errors.ts'
-import type { Handlers, Output } from '../../../subjects/kit/contract.ts'
+import type { Handlers } from '../../../subjects/kit/contract.ts'
 import type { failureContracts } from '../../../subjects/migrations/failures.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { tablePart } from '../../../subjects/kit/table.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
-import type { LedgerEntry } from '../../../broker/state/ledger.ts'
-import type { FailureLedger, RecordedFailure } from '../failures/failures.ts'
+import { type FailedPath, failedPath, type FailureLedger } from '../failures/failures.ts'
 import type { Figures } from '../reporting/figures.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { withRegionIn } from '../work/regions.ts'
@@ -20,7 +19,6 @@ export interface FailureDependencies {
   readonly figures: Pick<Figures, 'record'>
 }
 
-type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
 type FailureHandlers = Pick<Handlers<typeof migrations>, keyof typeof failureContracts>
 
 /** Longest page of failures unless the caller asks for more. */
@@ -76,15 +74,3 @@ export function failureHandlers({ records, failures, figures, look }: FailureDep
     },
   }
 }
-
-/** A failure as callers see it. */
-export const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
-  id: sequence,
-  path: entry.path,
-  failureMessage: entry.message,
-  failureClass: entry.failure,
-  attempts: entry.attempts,
-  action: entry.isRemoval === true ? 'UNLINK' : 'MIGRATION',
-  dateFailed: new Date(entry.timeMs).toISOString(),
-  timeStamp: entry.timeMs,
-})

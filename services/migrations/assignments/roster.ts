@@ -6,7 +6,7 @@ import { agentProtocol, type agentWork, attendMs } from '../../../subjects/migra
 import { Agent } from '../../../subjects/migrations/agents.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
 import type { Flights, SaidFlight } from '../progress/flights.ts'
-import { Throughput } from '../agents/throughput.ts'
+import { Throughput } from './throughput.ts'
 
 /** Who was not heard of for so long after an answer is gone: an agent asks again at once. */
 const goneAfterMs = 2 * attendMs

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
-import { Ledger, LedgerNotes } from '../../../broker/state/ledger.ts'
+import { Ledger, type LedgerEntry, LedgerNotes } from '../../../broker/state/ledger.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { roots } from '../../../subjects/kit/names.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
@@ -61,3 +63,17 @@ export function pathOfFailure(text: string): StorePath | undefined {
     throw error
   }
 }
+
+export type FailedPath = Output<(typeof migrations)['failures']>['failedPaths'][number]
+
+/** A failure as callers see it. */
+export const failedPath = ({ sequence, entry }: LedgerEntry<RecordedFailure>): FailedPath => ({
+  id: sequence,
+  path: entry.path,
+  failureMessage: entry.message,
+  failureClass: entry.failure,
+  attempts: entry.attempts,
+  action: entry.isRemoval === true ? 'UNLINK' : 'MIGRATION',
+  dateFailed: new Date(entry.timeMs).toISOString(),
+  timeStamp: entry.timeMs,
+})

@@ -1,3 +1,6 @@
+import type { Collection } from '../../../broker/state/collection.ts'
+import type { FilesystemLook } from '../../../subjects/filesystems/internal.ts'
+import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import type { Handler, Output } from '../../../subjects/kit/contract.ts'
 import { GantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import type { exclusions } from '../../../subjects/rules/exclusions.ts'
@@ -7,7 +10,7 @@ import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
 import { collisionsIn, targetPath } from '../../engine/run/mappings.ts'
 import { isWithin } from '../../engine/items/paths.ts'
 import { type NamedEntry, type RuleLists, Rules } from '../../engine/run/rules.ts'
-import type { MigrationDependencies } from '../api/dependencies.ts'
+import type { RuleBook } from './book.ts'
 import { engineMappings, leading } from './mappings/frozen.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { judgedOf } from './judged.ts'
@@ -16,14 +19,23 @@ import { ruleView } from './view.ts'
 type Test = (typeof exclusions)['test']
 type Explanation = Omit<Output<Test>, 'path' | 'judgedAs'>
 
+/** What the handlers of rules work with. */
+export interface RuleDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly rules: RuleBook
+  /** Why a target cannot hold something, or undefined when it can; nothing is asked of the store. */
+  readonly refusalAt: (
+    fileSystemId: string,
+    path: StorePath,
+    entry: Pick<Entry, 'type' | 'sizeBytes'>,
+  ) => Promise<string | undefined>
+  /** What stands at a path of a store. @throws GantryError when it cannot be looked at */
+  readonly lookAt: (fileSystemId: string, path: string) => Promise<FilesystemLook>
+}
+
 /** Says what a migration does with a path. */
 export const explainer =
-  ({
-    records,
-    rules,
-    refusalAt,
-    lookAt,
-  }: Pick<MigrationDependencies, 'records' | 'rules' | 'refusalAt' | 'lookAt'>): Handler<Test> =>
+  ({ records, rules, refusalAt, lookAt }: RuleDependencies): Handler<Test> =>
   async ({ migrationId, path: text, ...given }) => {
     const record = await records.get(migrationId)
     if (record === undefined) throw new GantryError('NOT_FOUND', `there is no migration ${migrationId}`)
@@ -144,7 +156,7 @@ async function byTarget(
   record: MigrationRecord,
   path: Buffer,
   entry: NamedEntry,
-  refusalAt: MigrationDependencies['refusalAt'],
+  refusalAt: RuleDependencies['refusalAt'],
 ): Promise<Explanation | undefined> {
   const there = targetPath({ spec: { mappings: engineMappings(record) } }, path)
   const reason = await refusalAt(record.target, there, entry)

@@ -4,16 +4,18 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { inclusions as inclusionContracts } from '../../../subjects/rules/inclusions.ts'
 import type { Rule, RuleEffect, RuleView } from '../../../subjects/migrations/model/rules.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
-import type { MigrationDependencies } from '../api/dependencies.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { explainer } from './explain.ts'
+import { explainer, type RuleDependencies } from './explain.ts'
 import { normalRule, normalRules } from './normal.ts'
 import { defaultViews, restrictionViews, ruleView } from './view.ts'
 
 type Common = Omit<Handlers<typeof inclusionContracts>, 'list'>
 
 /** What is the same for exclusions and inclusions. */
-function ruleHandlers(effect: RuleEffect, { records, rules }: MigrationDependencies): Common {
+function ruleHandlers(
+  effect: RuleEffect,
+  { records, rules }: Pick<RuleDependencies, 'records' | 'rules'>,
+): Common {
   const field = `${effect}s` as const
   const create = async (given: Rule): Promise<RuleView> => {
     const rule = normalRule(given)
@@ -82,7 +84,7 @@ function ruleHandlers(effect: RuleEffect, { records, rules }: MigrationDependenc
   }
 }
 
-export function exclusionHandlers(dependencies: MigrationDependencies): Handlers<typeof exclusionContracts> {
+export function exclusionHandlers(dependencies: RuleDependencies): Handlers<typeof exclusionContracts> {
   return {
     ...ruleHandlers('exclusion', dependencies),
     list: async ({ scope, fsType, limit = maxPageLength, after }) => {
@@ -104,7 +106,7 @@ export function exclusionHandlers(dependencies: MigrationDependencies): Handlers
   }
 }
 
-export function inclusionHandlers(dependencies: MigrationDependencies): Handlers<typeof inclusionContracts> {
+export function inclusionHandlers(dependencies: RuleDependencies): Handlers<typeof inclusionContracts> {
   return {
     ...ruleHandlers('inclusion', dependencies),
     list: async (page) => {

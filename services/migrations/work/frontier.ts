@@ -3,6 +3,7 @@ import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import type { Queue } from '../../../broker/queue/queue.ts'
 import { storageUse } from '../../../broker/state/storage.ts'
+import type { Room } from '../assignments/room.ts'
 import { type ChildLanes, lastLane } from './lanes.ts'
 
 /**
@@ -29,14 +30,6 @@ const doneMeanwhile = 0.01
 const checkMs = 100
 /** Who looks seldom sees that it waits, between two of its looks. */
 const heldMs = 2_000
-
-/** What is to become of folders that are found. */
-export interface Room {
-  /** What is below them is to be listed with them. */
-  readonly goesDeep: boolean
-  /** That they are to get their times is not to be noted. */
-  readonly leavesFolders: boolean
-}
 
 /** Holds listing back while the movers have enough to do. */
 export class Frontier {

@@ -6,7 +6,6 @@ import { GantryError } from '../../../../subjects/kit/errors.ts'
 import type { migrations } from '../../../../subjects/migrations/migrations.ts'
 import type { MoveSpec } from '../../../engine/mover.ts'
 import type { PlanBy } from '../../../engine/walk/plan-by.ts'
-import type { Figures } from '../../reporting/figures.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
 import type { RemovalGuards } from '../../removals/removal-guards.ts'
 import { deletionsIn, needsApproval } from '../../removals/guard.ts'
@@ -18,7 +17,10 @@ type Plan = Output<(typeof migrations)['plan']>
 export interface PlanDependencies {
   readonly connection: NatsConnection
   readonly mover: Planning
-  readonly figures: Pick<Figures, 'record'>
+  readonly figures: {
+    /** @throws GantryError NOT_FOUND */
+    record(migrationId: string): Promise<MigrationRecord>
+  }
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly guards: Pick<RemovalGuards, 'left'>
   readonly spillFolder: string

@@ -1,4 +1,5 @@
-import type { Owned } from '../../../../broker/rpc/owners.ts'
+import type { Owned, Owners } from '../../../../broker/rpc/owners.ts'
+import type { Collection } from '../../../../broker/state/collection.ts'
 import type { Handlers } from '../../../../subjects/kit/contract.ts'
 import { GantryError, notAccepted } from '../../../../subjects/kit/errors.ts'
 import { product } from '../../../../subjects/kit/names.ts'
@@ -9,12 +10,11 @@ import {
 import type { pathMappings as pathMappingContracts } from '../../../../subjects/rules/path-mappings.ts'
 import { maxPageLength } from '../../../../subjects/kit/schemas.ts'
 import { pathFromText, textFromPath } from '../../../drivers/paths/path-text.ts'
-import type { MigrationDependencies } from '../../api/dependencies.ts'
-import { onlySource, requirePlaces } from '../../places/places.ts'
+import { onlySource, type PlaceDependencies, requirePlaces } from '../../places/places.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
 import { collide, overlapping } from './conflicts.ts'
 import { applicable, type Moved } from './frozen.ts'
-import { publicMapping, type StoredMapping } from './record.ts'
+import { type Mappings, publicMapping, type StoredMapping } from './record.ts'
 
 type Asked = Pick<MigrationRecord, 'migrationId'> & Pick<Moved, 'path' | 'source' | 'target'>
 
@@ -54,7 +54,14 @@ export function mappingsOfNew(
   )
 }
 
-export function mappingHandlers(dependencies: MigrationDependencies): Handlers<typeof pathMappingContracts> {
+/** What the handlers of path mappings work with. */
+export interface MappingDependencies extends PlaceDependencies {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly mappings: Mappings
+  readonly owners: Owners
+}
+
+export function mappingHandlers(dependencies: MappingDependencies): Handlers<typeof pathMappingContracts> {
   const { records, mappings, owners } = dependencies
   const owned: Owned = {
     limit: 'maxMappings',

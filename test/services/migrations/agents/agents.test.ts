@@ -34,7 +34,7 @@ import {
 } from '../../../../services/migrations/bandwidth/policies.ts'
 import { packRules } from '../../../../services/engine/run/rules.ts'
 import { isShared } from '../../../../services/migrations/assignments/shares.ts'
-import { MovedSoFar, Throughput } from '../../../../services/migrations/agents/throughput.ts'
+import { MovedSoFar, Throughput } from '../../../../services/migrations/assignments/throughput.ts'
 import { movedOf, noCounts } from '../../../../services/engine/run/counts.ts'
 import { openFailures } from '../../../../services/migrations/failures/failures.ts'
 import { MeterView } from '../../../../services/engine/run/meter.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxPayloadBytes } from '../../../../broker/server/configuration.ts'
+import { maxPayloadBytes } from '../../../../broker/common/message-limits.ts'
 import { noCounts } from '../../../../services/engine/run/counts.ts'
 import type { MigrationDependencies } from '../../../../services/migrations/api/dependencies.ts'
 import { Flights } from '../../../../services/migrations/progress/flights.ts'

@@ -1,0 +1,2 @@
+/** Name of the stream of a queue. */
+export const queueStream = (queue: string): string => `WORK_${queue}`
