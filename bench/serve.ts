@@ -1,6 +1,6 @@
 /**
  * Requests a second of a handler through `serve()` (who is calling, checks of input and output, counting) against a bare
- * echo in the same queue group on a subject of the same length, on the same connection of the same process, 64 in flight,
+ * echo in the same queue group on a subject of the same length, on the same connection of the same process, 64 in transfer,
  * in turns.
  */
 import { connect, type NatsConnection } from '@nats-io/transport-node'
@@ -40,7 +40,7 @@ export async function benchServe(): Promise<void> {
   const perSecond = (values: number[]) => `${Math.round(median(values)).toLocaleString('en')}/s`
   print('Handlers', [
     {
-      name: `a handler through serve() ÷ a bare echo, ${inFlight} in flight`,
+      name: `a handler through serve() ÷ a bare echo, ${inFlight} in transfer`,
       value: median(figures.map(({ bare, served }) => served / bare)).toFixed(2),
       aim: '≥ 0.9',
       details: `${perSecond(figures.map(({ served }) => served))} and ${perSecond(figures.map(({ bare }) => bare))}`,

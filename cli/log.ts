@@ -1,4 +1,4 @@
-import { currentHop } from '../broker/messages/hop.ts'
+import { currentRequest } from '../broker/messages/request-context.ts'
 import type { Log } from '../broker/common/log.ts'
 
 const stderrFd = 2
@@ -29,7 +29,7 @@ export const logOptions = (level: string) => ({
 
 /** What each line says of the request that is worked on. */
 function ofRequest(): object {
-  const hop = currentHop()
+  const hop = currentRequest()
   if (hop === undefined) return {}
   const { requestId, trace } = hop
   return trace === undefined ? { requestId } : { requestId, traceId: trace.traceId }

@@ -6,7 +6,7 @@ import { files, isLoopbackHost } from '../subjects/kit/names.ts'
 import { Name, strict } from '../subjects/kit/schemas.ts'
 import { checkConfig, ConfigError, parseConfig } from './config-error.ts'
 import { parseDuration } from './durations.ts'
-import { makePrivate, readTextFile, setAside, writeSecretFile } from '../broker/common/files.ts'
+import { makePrivate, readTextFile, quarantine, writeSecretFile } from '../broker/common/files.ts'
 import { type OtlpConfig, otlpIn } from './otlp.ts'
 import { createIdentity, withLimits } from '../broker/identity/create-identity.ts'
 import { type Identity, readIdentity, type StorageLimits } from '../broker/identity/identity.ts'
@@ -259,7 +259,7 @@ function restore(
     const message = `${path}: ${error.message}, and its backup is no better: ${(cause as Error).message}. ${fix}`
     throw new ConfigError(message, { cause })
   }
-  const aside = setAside(path, 'corrupt')
+  const aside = quarantine(path, 'corrupt')
   writeSecretFile(path, backupText)
   log.warn({ reason: error.message, aside }, `Restored ${files.config} from its backup.`)
   return identity

@@ -48,7 +48,7 @@ export class Extension {
   readonly #resources: Item<'resources'>[] = []
   readonly #endpoints: Endpoint[] = []
   readonly #subscriptions: Subscription[] = []
-  readonly #inHand = new Set<Promise<void>>()
+  readonly #inFlight = new Set<Promise<void>>()
   #violations: PermissionViolationError[] = []
   readonly #instance: string
   readonly #heart: ReturnType<typeof setInterval>
@@ -115,8 +115,8 @@ export class Extension {
         this.#onError,
       )
         .catch((error: unknown) => this.#onError(error, contract.subject))
-        .finally(() => this.#inHand.delete(work))
-      this.#inHand.add(work)
+        .finally(() => this.#inFlight.delete(work))
+      this.#inFlight.add(work)
     }
     this.#subscriptions.push(
       this.connection.subscribe(contract.subject, {
@@ -178,7 +178,7 @@ export class Extension {
       () => undefined,
     )
     await Promise.all(this.#subscriptions.map((subscription) => subscription.drain()))
-    await Promise.all(this.#inHand)
+    await Promise.all(this.#inFlight)
     await this.connection.drain()
   }
 

@@ -46,7 +46,7 @@ export function makePrivate(path: string): boolean {
 }
 
 /** Renames a file that is in the way to `<path>.<suffix>` (with a number when there is one already); its new name. */
-export function setAside(path: string, suffix: string): string | undefined {
+export function quarantine(path: string, suffix: string): string | undefined {
   if (!existsSync(path)) return undefined
   let aside = `${path}.${suffix}`
   for (let count = 2; existsSync(aside); count++) aside = `${path}.${suffix}-${count}`

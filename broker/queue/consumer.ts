@@ -43,7 +43,7 @@ export class QueueConsumer {
   #asked: number[] = []
   /** Slots that wait for the end of the pause after a refusal. */
   #refused = 0
-  readonly #inHand = new Map<number, { item: QueueItem; work: Promise<void> }>()
+  readonly #inFlight = new Map<number, { item: QueueItem; work: Promise<void> }>()
   readonly #end = Promise.withResolvers<void>()
   #isEnded = false
 
@@ -77,7 +77,7 @@ export class QueueConsumer {
       // What is on its way still arrives, and is handed back at once; from a broker that is away nothing is.
       if (!connection.isClosed())
         await Promise.race([subscription.drain(), delay(drainMs)]).catch(() => undefined)
-      await Promise.all([...this.#inHand.values()].map(({ work }) => work))
+      await Promise.all([...this.#inFlight.values()].map(({ work }) => work))
     }
   }
 
@@ -90,7 +90,7 @@ export class QueueConsumer {
   #ask(): void {
     const { connection, stream, lane, slots } = this.#options
     if (connection.isClosed() || connection.isDraining()) this.#stop()
-    while (!this.#isEnded && this.#asked.length + this.#refused + this.#inHand.size < slots) {
+    while (!this.#isEnded && this.#asked.length + this.#refused + this.#inFlight.size < slots) {
       this.#asked.push(Date.now())
       connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${lane}`, request, { reply: this.#inbox })
     }
@@ -110,7 +110,7 @@ export class QueueConsumer {
       return
     }
     const { sequence } = deliveryOf(message)
-    const known = this.#inHand.get(sequence)
+    const known = this.#inFlight.get(sequence)
     if (known !== undefined) {
       known.item.deliveredAgain(message)
       this.#ask()
@@ -121,7 +121,7 @@ export class QueueConsumer {
       item.later(0)
       return
     }
-    this.#inHand.set(sequence, { item, work: this.#work(item) })
+    this.#inFlight.set(sequence, { item, work: this.#work(item) })
   }
 
   /** A request has ended without an item: its time is over (408), or the broker cannot serve it now or ever again. */
@@ -143,13 +143,13 @@ export class QueueConsumer {
   /** Never rejects: what fails is handed back. */
   async #work(item: QueueItem): Promise<void> {
     const { stream, work, log } = this.#options
-    await using inHand = item
+    await using inFlight = item
     try {
-      await work(inHand)
+      await work(inFlight)
     } catch (error) {
       log.warn({ err: error, stream, sequence: item.sequence }, 'An item failed and is handed back.')
     } finally {
-      this.#inHand.delete(item.sequence)
+      this.#inFlight.delete(item.sequence)
       this.#ask()
     }
   }

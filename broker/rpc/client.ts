@@ -27,7 +27,7 @@ import {
   serviceErrorCodeHeader,
   serviceErrorHeader,
 } from '../messages/headers.ts'
-import { currentHop } from '../messages/hop.ts'
+import { currentRequest } from '../messages/request-context.ts'
 import { requireFitting } from '../messages/request.ts'
 
 /** The caller waits a little longer than the service, so that the service's own TIMEOUT arrives. */
@@ -80,9 +80,9 @@ export async function send(
   requireFitting(body)
   try {
     // Who gives an id speaks for somebody outside.
-    const hop = givenId === undefined ? currentHop() : undefined
-    const requestId = givenId ?? hop?.requestId
-    const trace = givenTrace ?? hop?.trace
+    const current = givenId === undefined ? currentRequest() : undefined
+    const requestId = givenId ?? current?.requestId
+    const trace = givenTrace ?? current?.trace
     if (requestId === undefined)
       return await connection.request(contract.subject, body, { timeout: timeoutMs })
     const head = headers()

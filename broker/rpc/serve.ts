@@ -13,7 +13,7 @@ import { Announcer, EndpointStats, serviceMeters } from './discovery.ts'
 import { errorReply, fits } from '../messages/error-reply.ts'
 import { type FloodGuard, measuredBytes, throttled } from '../limits/flood-guard.ts'
 import { replyHeader, replyHeaders } from '../messages/headers.ts'
-import { inHop } from '../messages/hop.ts'
+import { inRequest } from '../messages/request-context.ts'
 import type { Identity } from '../identity/identity.ts'
 import { isTransient } from '../state/jetstream.ts'
 import type { Log } from '../common/log.ts'
@@ -78,7 +78,7 @@ export function serve<R extends Resource>(
   }: ServeOptions,
 ): Service {
   const id = unguessable()
-  const inHand = new InHand()
+  const inFlight = new RequestsInFlight()
   const marks = addressMarks(identity)
   const maxReplyBytes = () => connection.info?.max_payload ?? maxPayloadBytes
   const subscriptions: Subscription[] = []
@@ -112,7 +112,7 @@ export function serve<R extends Resource>(
       const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': call.requestId })
       call.trace = span?.context ?? parent
       const user = userOf(message) ?? platformUser
-      const isRoom = inHand.add(user, concurrency)
+      const isRoom = inFlight.add(user, concurrency)
       let recording: Recording | undefined
       try {
         if (!isRoom) {
@@ -130,7 +130,7 @@ export function serve<R extends Resource>(
         if (caller === undefined)
           throw new GantryError('UNAUTHENTICATED', 'the request does not say who is calling')
         call.caller = caller
-        const output = inHop(call, answer, contract, handler, call, { recording, floods })
+        const output = inRequest(call, answer, contract, handler, call, { recording, floods })
         // An answer that is there at once is sent at once: waiting costs a fifth of a short request.
         const body = typeof output === 'string' ? output : await output
         if (!fits(body, maxReplyBytes())) throw tooLargeReply()
@@ -150,7 +150,7 @@ export function serve<R extends Resource>(
         message.respond(body, { headers })
         done(call, span, known)
       } finally {
-        inHand.remove(user)
+        inFlight.remove(user)
       }
     }
     subscriptions.push(
@@ -182,7 +182,7 @@ export function serve<R extends Resource>(
   const stop = async (): Promise<void> => {
     await Promise.all([forget(), own?.stop()])
     if (!connection.isClosed()) await Promise.all(subscriptions.map((subscription) => subscription.drain()))
-    await inHand.empty()
+    await inFlight.empty()
   }
   let stopped: Promise<void> | undefined
   return { name, id, stop: () => (stopped ??= stop()) }
@@ -200,7 +200,7 @@ const isMarked = ({ subject, output }: Contract): boolean =>
 const platformUser = ''
 
 /** Requests that are being answered. */
-class InHand {
+class RequestsInFlight {
   readonly #byUser = new Map<string, number>()
   #count = 0
   #empty: PromiseWithResolvers<void> | undefined

@@ -3,7 +3,7 @@ import type { Call, Caller, ClientConnection, Contract } from '../../subjects/ki
 import { type ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
 import type { TraceContext } from '../../subjects/kit/trace-context.ts'
 import { connectionOf } from '../messages/caller.ts'
-import type { Hop } from '../messages/hop.ts'
+import type { RequestContext } from '../messages/request-context.ts'
 import type { Log } from '../common/log.ts'
 import { requestIdOf } from '../messages/request.ts'
 
@@ -11,7 +11,7 @@ import { requestIdOf } from '../messages/request.ts'
  * A request from its arrival to its reply: what its handler gets, and what the log says of it. Most handlers take less
  * time than it would take to read and make all of this, so that each part is made when it is asked for.
  */
-export class ServedCall implements Call<Contract>, Hop {
+export class ServedCall implements Call<Contract>, RequestContext {
   /** Of `performance.now()`. */
   readonly started = performance.now()
   readonly message: Msg

@@ -19,7 +19,7 @@ import {
 } from './jetstream.ts'
 import { outlast } from './outlast.ts'
 import type { RecordJournal } from './books/record-journal.ts'
-import { setAside } from './set-aside.ts'
+import { quarantine } from './quarantine.ts'
 import { removing } from './books/stream-book.ts'
 
 /** A broker that was killed is back within a second, and has read a large store within half a minute. */
@@ -68,7 +68,7 @@ export class Bucket {
     const { revision, value: data } = entry
     const envelope = parseEnvelope(entry.string())
     if (envelope !== undefined) return { envelope, revision }
-    await setAside(this.#connection, this.kv, this.#name, { key, revision, data })
+    await quarantine(this.#connection, this.kv, this.#name, { key, revision, data })
     await this.#journal?.deleted(key, revision)
     return undefined
   }

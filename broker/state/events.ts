@@ -7,7 +7,7 @@ import {
 } from '@nats-io/jetstream'
 import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import type { EventContract, Payload } from '../../subjects/kit/contract.ts'
-import { eventSubject, passingSubject, subjectToken } from '../../subjects/kit/names.ts'
+import { eventSubject, ephemeralSubject, subjectToken } from '../../subjects/kit/names.ts'
 import { check, matches } from '../../subjects/kit/validate.ts'
 import { eventHeader } from '../messages/headers.ts'
 import { ensureStream, fileStorage } from './jetstream.ts'
@@ -26,8 +26,8 @@ export function emission<E extends EventContract>(event: E, id: string, payload:
   return { subject, payload: check(event.payload, payload, subject) }
 }
 
-const subjectOf = ({ resource, event, passing }: EventContract, id: string): string =>
-  (passing ? passingSubject : eventSubject)(resource, event, subjectToken(id))
+const subjectOf = ({ resource, event, ephemeral }: EventContract, id: string): string =>
+  (ephemeral ? ephemeralSubject : eventSubject)(resource, event, subjectToken(id))
 
 /**
  * Whether a message on a subject of facts is one. The broker checks the subject of a request and not the one that its
@@ -43,7 +43,7 @@ function marked(subject: string): MsgHdrs {
 
 /** Name of the stream that keeps the facts. */
 export const factStream = 'EVENTS'
-/** Those that are kept; the subjects of passing ones are longer. */
+/** Those that are kept; the subjects of ephemeral ones are longer. */
 const keptSubjects = eventSubject('*', '*', '*')
 /** Facts are for followers that were away for a while, not an archive; the audit log is another stream. */
 const maxAgeNs = 7 * 24 * 3600 * 1e9
@@ -83,8 +83,8 @@ export class Events {
     })
   }
 
-  /** Tells a passing event to whoever listens now. */
-  say({ subject, payload }: Emission): void {
+  /** Publishes an ephemeral event to whoever listens now. */
+  publishEphemeral({ subject, payload }: Emission): void {
     this.#connection.publish(subject, JSON.stringify(payload), { headers: marked(subject) })
   }
 

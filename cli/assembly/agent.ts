@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseSize } from '../../config/sizes.ts'
 import { parseToken } from '../../broker/identity/token.ts'
-import { keepAgent } from '../../services/migrations/agents/keep-agent.ts'
+import { superviseAgent } from '../../services/migrations/agents/supervise-agent.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import type { Context, Globals } from '../context.ts'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
@@ -35,7 +35,7 @@ export async function agent(context: Context, options: AgentCommandOptions): Pro
     const log = await createLog(options.logLevel, { colour: terminal.errColours })
     const { name, share = [] } = options
     const bytesPerSecond = bandwidthOf(options.bandwidth)
-    await keepAgent(
+    await superviseAgent(
       {
         url: options.server ?? location.nats,
         token,

@@ -93,7 +93,7 @@ export async function serveAll(
     on(resources.migrations, migrations.handlers),
     on(resources.bandwidth, migrations.bandwidthHandlers),
     on(resources.agents, migrations.agentHandlers),
-    on(agentResources.agentWork, migrations.deskHandlers, {
+    on(agentResources.agentWork, migrations.agentApiHandlers, {
       ...serving,
       concurrency: agentQuestions,
     }),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokerError, call } from '../../broker/rpc/client.ts'
 import { connectAs, type NatsConnection } from '../../broker/rpc/connection.ts'
-import { readTextFile, setAside, writeSecretFile } from '../../broker/common/files.ts'
+import { readTextFile, quarantine, writeSecretFile } from '../../broker/common/files.ts'
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig } from '../../config/platform.ts'
 import { brokerUrl } from '../../broker/server/server.ts'
@@ -53,7 +53,7 @@ async function recoverNow(connection: NatsConnection, path: string): Promise<str
 
 /** Without a token in its folder the platform makes a key when it starts. */
 function setTokenAside(path: string): string {
-  setAside(path, 'replaced')
+  quarantine(path, 'replaced')
   return `The platform is not running. At its next start it makes an operator key, and stores the token in ${path}.`
 }
 

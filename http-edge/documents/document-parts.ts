@@ -1,4 +1,4 @@
-import type { DocumentPart } from '../../subjects/documents/growing-document.ts'
+import type { DocumentPart } from '../../subjects/documents/incremental-document.ts'
 
 /** The documents of some 4,000 extensions with 10 endpoints each, or of 1,000 that say much. */
 const defaultMaxBytes = 67_108_864

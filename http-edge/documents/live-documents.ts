@@ -8,13 +8,13 @@ import type { Contract } from '../../subjects/kit/contract.ts'
 import { isGantryError } from '../../subjects/kit/errors.ts'
 import { endpointContract } from '../../subjects/extensions/contract.ts'
 import { extensionsInternal } from '../../subjects/extensions/extensions.ts'
-import type { DocumentPart, GrowingDocument } from '../../subjects/documents/growing-document.ts'
+import type { DocumentPart, IncrementalDocument } from '../../subjects/documents/incremental-document.ts'
 import { contracts, eventContracts } from '../../subjects/index.ts'
 import { growingOpenApi, openApiPart } from '../../subjects/documents/openapi.ts'
 import { DocumentParts, type Registered } from './document-parts.ts'
 import type { ExtensionRouteOptions } from '../extensions/extension-options.ts'
 import { callerFirst, connectionOf } from '../server/server.ts'
-import { Slices } from '../server/slices.ts'
+import { TimeSlicer } from '../server/time-slicer.ts'
 
 /** Extensions asked for at once: what is said of so many is read in a millisecond. */
 const pageLength = 250
@@ -30,11 +30,11 @@ export function addLiveDocuments(
   { authority, keyIdOf, lookup }: Pick<ExtensionRouteOptions, 'authority' | 'keyIdOf' | 'lookup'>,
   version: string,
 ): void {
-  const slices = new Slices()
-  const addDocument = (path: string, document: GrowingDocument, makePart: MakePart) => {
+  const timeSlicer = new TimeSlicer()
+  const addDocument = (path: string, document: IncrementalDocument, makePart: MakePart) => {
     const parts = new DocumentParts(async (prefix) => {
       const endpoints = await endpointsOf(lookup, prefix)
-      return endpoints && slices.run(makePart(prefix, endpoints))
+      return endpoints && timeSlicer.run(makePart(prefix, endpoints))
     })
     app.route({
       method: 'GET',

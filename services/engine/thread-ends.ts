@@ -73,7 +73,7 @@ function afterThreadEnd(spec: MoveSpec, bytes: Uint8Array, error: ThreadEnded): 
     ...(isProven
       ? { split: paths.map(({ alone }) => encodeItem({ ...alone, ...head })) }
       : { retry: encodeItem({ ...item, ...head }) }),
-    putOff: {
+    deferral: {
       reason: 'TRYING_AGAIN',
       message: `${first}${others}: a worker thread ended while it worked on this: ${error.reason}`,
     },

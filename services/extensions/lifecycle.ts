@@ -6,7 +6,7 @@ import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { extensionLimits, type Registration } from '../../subjects/extensions/model.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { plural } from '../../subjects/kit/plural.ts'
-import { Attention } from './attention.ts'
+import { HeartbeatBaseline } from './heartbeat-baseline.ts'
 import type { Directory } from './directory.ts'
 import type { LogBook } from './log-book.ts'
 import type { LostExtensions } from './lost.ts'
@@ -27,7 +27,7 @@ export interface LifecycleOptions {
 /** Comings and goings of instances. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
-  readonly #attention = new Attention(Date.now())
+  readonly #heartbeatBaseline = new HeartbeatBaseline(Date.now())
   readonly #sweeper: Task
 
   constructor(options: LifecycleOptions) {
@@ -131,7 +131,7 @@ export class Lifecycle {
 
   #sweep(): void {
     const nowMs = Date.now()
-    for (const record of this.#options.directory.silent(nowMs, this.#attention.sinceMs(nowMs)))
+    for (const record of this.#options.directory.silent(nowMs, this.#heartbeatBaseline.sinceMs(nowMs)))
       this.#inBackground(this.#loseSilent(record))
   }
 

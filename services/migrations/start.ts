@@ -32,7 +32,7 @@ import { packRules } from '../engine/run/rules.ts'
 import { FailureEvents } from './reporting/failure-events.ts'
 import { openFailures } from './failures/failures.ts'
 import { Figures } from './reporting/figures.ts'
-import { Flights } from './progress/flights.ts'
+import { InFlightProgress } from './progress/in-flight-progress.ts'
 import { RemovalGuards } from './removals/removal-guards.ts'
 import { migrationHandlers, migrationInternalHandlers } from './api/index.ts'
 import { KnownRecords } from './lifecycle/known-records.ts'
@@ -113,7 +113,7 @@ export async function startMigrations(options: MigrationsOptions) {
     stats.add(counts)
     metrics.add(counts)
   }
-  const flights = new Flights((moved) => stats.rolling.addMoved(moved))
+  const inFlight = new InFlightProgress((moved) => stats.rolling.addMoved(moved))
   const agents = await startAgents({
     connection,
     journals,
@@ -121,7 +121,7 @@ export async function startMigrations(options: MigrationsOptions) {
     bounds,
     forgetLimit: (name) => bandwidth.forget({ scope: 'agent', name }),
     onCount,
-    flights,
+    inFlight,
     log,
   })
   const guards = new RemovalGuards({ records, mover, spillFolder: reportsFolder, log })
@@ -171,10 +171,10 @@ export async function startMigrations(options: MigrationsOptions) {
       })
     },
     movedBy: async ({ movedBy }) => movedBy ?? (await agents.defaultMovers()),
-    agents: agents.offers,
+    agents: agents.assignments,
     guards,
     onCount,
-    flights,
+    inFlight,
     log,
   })
   const limit = async () => (await readSettings()).maxRunningMigrations
@@ -182,7 +182,7 @@ export async function startMigrations(options: MigrationsOptions) {
   const publish = (emission: Emission) => events.publish(emission)
   const conditions = new Conditions({
     states: () => runner.states(),
-    waitsForAgent: (workId) => agents.offers.waits(workId),
+    waitsForAgent: (workId) => agents.assignments.waits(workId),
     limitsOf: (migrationId, target) => bandwidth.limits.inWords(migrationId, target),
     failedPaths: (record) => failureEvents.failedPaths(record),
     failingSince: (record) => failureEvents.failingSince(record),
@@ -196,9 +196,9 @@ export async function startMigrations(options: MigrationsOptions) {
   const failureEvents = new FailureEvents({ ...tellers, failures })
   const conditionsOf = (record: MigrationRecord, failed: number) => conditions.of(record, failed)
   const allCleanups = () => cleanups.all()
-  const known = { records, rules, progress, failures, flights, changesOf, conditionsOf, allCleanups }
+  const known = { records, rules, progress, failures, inFlight, changesOf, conditionsOf, allCleanups }
   const figures = new Figures(known)
-  const progressEvents = new ProgressEvents({ ...tellers, progress, flights, changesOf, figures })
+  const progressEvents = new ProgressEvents({ ...tellers, progress, inFlight, changesOf, figures })
   const localFolderOf = async (fileSystemId: string, path: string) =>
     localFolder(await spec(fileSystemId), path)
   const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
@@ -269,7 +269,7 @@ export async function startMigrations(options: MigrationsOptions) {
     internalHandlers: migrationInternalHandlers(dependencies),
     bandwidthHandlers: bandwidth.handlers,
     agentHandlers: agents.handlers,
-    deskHandlers: agents.deskHandlers,
+    agentApiHandlers: agents.agentApiHandlers,
     statsHandlers: statsHandlers(figures, stats),
     diagnosticsHandlers: diagnosticsHandlers({ connection, figures, rolling: stats.rolling, threads }),
     verificationHandlers: verifications.handlers,
@@ -291,7 +291,7 @@ export async function startMigrations(options: MigrationsOptions) {
       const changes = connection.subscribe(settingsChanged, { callback: () => void scheduler.look() })
       const clock = new ClockSteps(log)
       const tell = () => {
-        flights.tell()
+        inFlight.tell()
         clock.look()
       }
       const telling = every('migrations.under-way', tell)

@@ -2,7 +2,7 @@ import { type Contract, defaultDeadlineMs, type EventContract } from '../kit/con
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
 import { type ErrorCode, isErrorCode } from '../kit/errors.ts'
-import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
+import { type DocumentPart, IncrementalDocument, PartMaker } from './incremental-document.ts'
 import { brokerPort, loopback, messageHeaders, serviceQueue, title, websocketPort } from '../kit/names.ts'
 
 const asyncapi = '3.0.0'
@@ -66,8 +66,8 @@ export const growingAsyncApi = (
   contracts: readonly Contract[],
   events: readonly EventContract[],
   about: { version: string },
-): GrowingDocument =>
-  new GrowingDocument(asyncApiDocument(contracts, events, about), ['channels', 'operations'], {
+): IncrementalDocument =>
+  new IncrementalDocument(asyncApiDocument(contracts, events, about), ['channels', 'operations'], {
     section: 'components.messages',
     valueOf: (name) => errorMessage(errorsNamed(name)),
   })

@@ -2,7 +2,7 @@ import type { Contract, HttpRoute } from '../kit/contract.ts'
 import { withModels } from './document.ts'
 import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
 import { type ErrorCode, errors, isErrorCode } from '../kit/errors.ts'
-import { type DocumentPart, GrowingDocument, PartMaker } from './growing-document.ts'
+import { type DocumentPart, IncrementalDocument, PartMaker } from './incremental-document.ts'
 import { fieldsOf, type JsonSchema, jsonSchema, pick } from '../kit/json-schema.ts'
 import { type HttpServerName, httpServers } from '../kit/names.ts'
 import { routeFields } from '../kit/route.ts'
@@ -60,8 +60,11 @@ export function openApiDocument(
 }
 
 /** The document of the platform, for extensions to add what `openApiPart` makes. */
-export const growingOpenApi = (contracts: readonly Contract[], about: { version: string }): GrowingDocument =>
-  new GrowingDocument(openApiDocument('platform', contracts, about), ['tags', 'paths'], {
+export const growingOpenApi = (
+  contracts: readonly Contract[],
+  about: { version: string },
+): IncrementalDocument =>
+  new IncrementalDocument(openApiDocument('platform', contracts, about), ['tags', 'paths'], {
     section: 'components.responses',
     valueOf: (name) => failure({ codes: codesNamed(name) }),
   })

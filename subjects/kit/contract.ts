@@ -4,7 +4,7 @@ import {
   agentSubject,
   eventSubject,
   type HttpServerName,
-  passingSubject,
+  ephemeralSubject,
   roots,
   serviceSubject,
 } from './names.ts'
@@ -178,7 +178,7 @@ function named<D extends Record<string, Definition>>(
   return Object.fromEntries(entries) as { readonly [V in keyof D]: Named<D[V]> }
 }
 
-/** A fact, published after the state change that it tells of, on `gantry.events.v1.<resource>.<event>.<id>`, a passing one after `now`. */
+/** A fact, published after the state change that it tells of, on `gantry.events.v1.<resource>.<event>.<id>`, an ephemeral one after `now`. */
 export interface EventContract<P extends TSchema = TSchema> {
   readonly resource: string
   readonly event: string
@@ -186,16 +186,16 @@ export interface EventContract<P extends TSchema = TSchema> {
   readonly subject: string
   readonly summary: string
   /** Told to whoever listens at the moment, and not kept: the next one says all that this one did. */
-  readonly passing?: true
+  readonly ephemeral?: true
   readonly payload: P
 }
 
 /** Declares the events of a resource, by name in the past tense. */
 export function events<
-  const D extends Record<string, Pick<EventContract, 'summary' | 'passing' | 'payload'>>,
+  const D extends Record<string, Pick<EventContract, 'summary' | 'ephemeral' | 'payload'>>,
 >(resource: string, definitions: D): { readonly [E in keyof D]: EventContract<D[E]['payload']> } {
   const entries = Object.entries(definitions).map(([event, definition]) => {
-    const subject = (definition.passing ? passingSubject : eventSubject)(resource, event, '{id}')
+    const subject = (definition.ephemeral ? ephemeralSubject : eventSubject)(resource, event, '{id}')
     return [event, { resource, event, subject, ...definition }]
   })
   return Object.fromEntries(entries) as { readonly [E in keyof D]: EventContract<D[E]['payload']> }

@@ -123,8 +123,8 @@ export const agentSubject = (keyId: string, verb: string) => `${roots.agents}.${
 export const eventSubject = (resource: string, event: string, id: string) =>
   `${roots.events}.${resource}.${event}.${id}`
 
-/** Subject of a passing event: the stream that keeps the others does not hear it, whoever may hear the others does. */
-export const passingSubject = (resource: string, event: string, id: string) =>
+/** Subject of an ephemeral event: the stream that keeps the others does not hear it, whoever may hear the others does. */
+export const ephemeralSubject = (resource: string, event: string, id: string) =>
   `${roots.events}.${resource}.now.${event}.${id}`
 
 /**

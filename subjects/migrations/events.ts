@@ -75,7 +75,7 @@ export const migrationEvents = events('migrations', {
   progressed: {
     summary:
       'The figures of a migration have moved: at most once a second while they do, and once when they have come to rest',
-    passing: true,
+    ephemeral: true,
     payload: Info,
   },
   deleted: { summary: 'A migration was forgotten', payload: strict(fact) },

@@ -72,7 +72,7 @@ export async function killWhileMigrating(options: OneTimeOptions): Promise<void>
     await new Round(options, victim, agents.all, round).run()
     console.log(`${name}: ${id}: ${tally.of(name).length} kills so far`)
   }
-  await insist(() => checkEvents(victim, ids))
+  await retryUntilDone(() => checkEvents(victim, ids))
   await checkAudit(victim, ids)
   await victim[Symbol.asyncDispose]()
   expect(victim.brokerPid()).toBeUndefined()
@@ -236,7 +236,7 @@ class Round {
       if (!isGantryError(error, 'NOT_FOUND')) throw error
     })
     const connection = await connectAsPlatform(this.#victim)
-    await insist(async () => {
+    await retryUntilDone(async () => {
       const kept = Object.keys(await keptFor(connection, internalId))
       expect(kept.filter((stream) => !keptLonger.has(stream))).toEqual([])
     })
@@ -245,7 +245,7 @@ class Round {
 }
 
 /** What is told late is told soon. */
-async function insist(check: () => Promise<void>): Promise<void> {
+async function retryUntilDone(check: () => Promise<void>): Promise<void> {
   let last: unknown
   await until('it holds', async () => {
     try {

@@ -18,9 +18,9 @@ import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 /** Items with files that may be in hand at once. */
-const inHand = slotsOf('transfer', availableParallelism())
+const inFlight = slotsOf('transfer', availableParallelism())
 /** Folders enough that as many items wait besides; each makes two. */
-const folders = inHand + 2
+const folders = inFlight + 2
 const filesInFolder = 600
 const folder = createFolder('from')
 let platform: TestPlatform
@@ -70,7 +70,7 @@ async function untilItemsWait(internalId: string): Promise<void> {
   const filter = transfers(internalId)
   await until('items with files wait', async () => {
     const { state } = await streams.info(queueStream(internalId), { subjects_filter: filter })
-    return (state.subjects?.[filter] ?? 0) > inHand
+    return (state.subjects?.[filter] ?? 0) > inFlight
   })
   await connection.close()
 }

@@ -216,7 +216,7 @@ test.each(named(commands.filter(({ cli }) => cli?.example !== undefined)))(
 
 describe.each(named(eventContracts))('%s', (subject, event) => {
   test('has a subject in the grammar', () => {
-    const now = event.passing ? '.now' : ''
+    const now = event.ephemeral ? '.now' : ''
     expect(subject).toBe(`${roots.events}.${event.resource}${now}.${event.event}.{id}`)
     expect(event.resource).toMatch(token)
     expect(event.event).toMatch(token)

@@ -3,7 +3,7 @@ import { personOf } from './claims.ts'
 import type { Flow } from './flow.ts'
 import type { ClientKind, IdentityProvider } from './identity-provider.ts'
 import { verifyToken } from './oidc-token.ts'
-import { ofProvider, personOfTokens, rulesOf, type Vouched } from '../vouched.ts'
+import { ofProvider, personOfTokens, rulesOf, type VerifiedIdentity } from '../verified-identity.ts'
 
 /** PKCE: what shows the provider later that whoever has the verifier began. */
 export const challengeOf = async (verifier: string) => ({
@@ -39,7 +39,7 @@ export async function completeCode(
   provider: IdentityProvider,
   { client: kind, redirectUri, verifier, state, nonce }: Flow,
   callback: string,
-): Promise<Vouched> {
+): Promise<VerifiedIdentity> {
   const discovered = await provider.known()
   const configured = discovered.clients[kind]
   const url = new URL(redirectUri)
@@ -56,7 +56,7 @@ export async function completeCode(
 }
 
 /** Whom the holder of a token is, by the token alone. @throws Refused, Unreachable, GantryError UNAVAILABLE */
-export async function exchangeToken(provider: IdentityProvider, token: string): Promise<Vouched> {
+export async function exchangeToken(provider: IdentityProvider, token: string): Promise<VerifiedIdentity> {
   const claims = await verifyToken(token, rulesOf(provider, await provider.known()))
   return { person: personOf(claims.sub, [claims], provider.config.groupsClaim), grant: undefined }
 }

@@ -3,7 +3,7 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import { challengeOf } from './code-flow.ts'
 import type { DeviceFlow } from './flow.ts'
 import type { IdentityProvider } from './identity-provider.ts'
-import { ofProvider, personOfTokens, type Vouched } from '../vouched.ts'
+import { ofProvider, personOfTokens, type VerifiedIdentity } from '../verified-identity.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 /** What a provider means that does not say how often it may be asked, and by how much it means less often (RFC 8628). */
@@ -50,7 +50,7 @@ export async function beginDevice(provider: IdentityProvider): Promise<DeviceBeg
 export async function pollDevice(
   provider: IdentityProvider,
   { deviceCode, verifier, intervalSeconds }: DeviceFlow,
-): Promise<Vouched | number> {
+): Promise<VerifiedIdentity | number> {
   const discovered = await provider.known()
   const { cli } = discovered.clients
   const answer = await ofProvider('its answer to the device code', async () => {

@@ -16,7 +16,7 @@ import { revoked } from '../keys/narrow.ts'
 import type { Session } from '../roles/people.ts'
 import { SessionRefresh } from './refresh.ts'
 import { Refused, Unreachable } from '../refused.ts'
-import type { Vouched } from '../vouched.ts'
+import type { VerifiedIdentity } from '../verified-identity.ts'
 
 /** The people of a company behind one address, all of whom begin their day; each beginning costs the provider a little. */
 const beginningsOfAddress: Rate = { burst: 100, refillPerSecond: 1 }
@@ -81,12 +81,12 @@ export function signInHandlers(dependencies: SignInDependencies): Handlers<typeo
     if (key.kind === 'session') return key
     throw new GantryError('NOT_ALLOWED_IN_STATE', `key ${key.id} is no session, and ends when it is revoked`)
   }
-  const begin = async (call: Call<Contract>, { person, grant }: Vouched) => {
+  const begin = async (call: Call<Contract>, { person, grant }: VerifiedIdentity) => {
     const session = await dependencies.signIn(person, requestOf(call))
     return signedIn(session, await refreshing.begin(session.key, grant))
   }
   /** Lets the person in whom `identify` finds. */
-  const admit = (call: Call<Contract>, identify: () => Promise<Vouched>) =>
+  const admit = (call: Call<Contract>, identify: () => Promise<VerifiedIdentity>) =>
     guarded(call, async () => begin(call, await identify()))
   return {
     begin: async ({ client, redirectUri }, call) => {

@@ -10,7 +10,7 @@ import type { KeyCollection, StoredKey } from '../keys/keys.ts'
 import { revoked } from '../keys/narrow.ts'
 import { verifyToken } from './oidc-token.ts'
 import { Refused } from '../refused.ts'
-import { accessClaims, type Grant, grantOf, ofProvider, rulesOf, type Tokens } from '../vouched.ts'
+import { accessClaims, type Grant, grantOf, ofProvider, rulesOf, type Tokens } from '../verified-identity.ts'
 
 /** How long a session lasts, and when to refresh it. */
 type Lasting = Output<(typeof contracts)['refresh']>

@@ -57,7 +57,7 @@ function mkdirOrFind(absolutePath: Buffer, mode: number, check: (found: Stats) =
  * Gives the folder that is there its attributes, the mode as it is: whoever puts something into it later makes it first.
  * What its owner does not allow is lost. Throws system errors.
  */
-export function dressFolder(absolutePath: Buffer, attributes: FileAttributes): Losses {
+export function applyAttributes(absolutePath: Buffer, attributes: FileAttributes): Losses {
   const fd = openForReading(absolutePath)
   try {
     return dress(fd, attributes, presentOf(fd, attributes), true)

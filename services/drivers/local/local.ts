@@ -23,12 +23,12 @@ import { LocalGuard } from './guard.ts'
 import { isNoFolder, localError, locally, orGone, probeError } from './errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './file.ts'
 import { flushFileSystems } from './write/flush.ts'
-import { checkRootFolder, dressFolder, makeFolder } from './folder.ts'
+import { checkRootFolder, applyAttributes, makeFolder } from './folder.ts'
 import { following, openSource, readLink } from './links.ts'
 import { listFolder, statEntry } from './list.ts'
 import { persistEntry } from './write/persist.ts'
 import { removeEntry, removeVersion } from './remove.ts'
-import { lending, permitted } from './rights.ts'
+import { withTemporaryAccess, permitted } from './rights.ts'
 import { LocalRoot, nameOf, parentOf, type Pinned } from './root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './write/temporary.ts'
@@ -69,13 +69,13 @@ export class LocalDriver implements Driver {
 
   /**
    * Throws GantryError NOT_ACCEPTED for a root that is no path and for every additional property: there are none.
-   * @param mayLend whether what is ours in it may be given rights that its mode denies: of targets alone
+   * @param mayGrantAccess whether what is ours in it may be given rights that its mode denies: of targets alone
    * @param confinement see `confinedTo`
    * @param bounds where filesystems may be; without them anywhere. Or the guard of a driver with the same root
    */
   constructor(
     options: FilesystemOptions<'local'>,
-    mayLend = false,
+    mayGrantAccess = false,
     confinement?: Confinement,
     bounds?: StoreBounds | LocalGuard,
   ) {
@@ -83,7 +83,7 @@ export class LocalDriver implements Driver {
     refuseProperties(options.additionalProperties)
     const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
     const check = (place: Buffer) => this.requireRootAt(place)
-    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayLend, confinement, check)
+    this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayGrantAccess, confinement, check)
     this.#folders = new OpenFolders(this.#root)
     const isNew = bounds !== undefined && !(bounds instanceof LocalGuard)
     this.#guard = isNew ? new LocalGuard(this.#root.folder, bounds) : bounds
@@ -121,12 +121,12 @@ export class LocalDriver implements Driver {
     let batches: Generator<Entry[]> | undefined
     try {
       // Its own: a consumer takes its time between two batches.
-      using opened = lending(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
+      using opened = withTemporaryAccess(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
       this.#guard?.requireEnterable(statSync(opened.path))
       const listed = listFolder(opened)
       batches = listed
       for (;;) {
-        const { value: batch } = lending(this.#root, [folder], () => listed.next())
+        const { value: batch } = withTemporaryAccess(this.#root, [folder], () => listed.next())
         signal.throwIfAborted()
         if (batch === undefined) return
         yield batch
@@ -199,7 +199,7 @@ export class LocalDriver implements Driver {
     const names = { name: nameOf(path), temporary: temporaryName(putTag) }
     const replace = () =>
       replaceFile(new FolderEntries(this.#folderOf(path)), names, timed(attributes), write)
-    return locally(() => lending(this.#root, [parentOf(path)], () => permitted(replace)))
+    return locally(() => withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(replace)))
   }
 
   async remove(path: StorePath): Promise<boolean> {
@@ -251,7 +251,7 @@ export class LocalDriver implements Driver {
     if (path.length === 0) return nothingLost
     const set = (absolute: Buffer) =>
       lstatSync(absolute).isDirectory()
-        ? dressFolder(absolute, attributes)
+        ? applyAttributes(absolute, attributes)
         : setFileAttributes(absolute, attributes)
     return locally(() => this.#at(path, set))
   }
@@ -317,12 +317,12 @@ export class LocalDriver implements Driver {
     const folders = [parentOf(path), parentOf(to)]
     const move = () => renameSync(this.#pathOf(path), this.#pathOf(to))
     // A folder that gets another one above it is written to as well.
-    locally(() => lending(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
+    locally(() => withTemporaryAccess(this.#root, folders, () => permitted(move, this.#root.absolute(path))))
     this.#folders.closeAll()
   }
 
   confinedTo(confinement: Confinement): Driver {
-    return new LocalDriver(this.#options, this.#root.mayLend, confinement, this.#guard)
+    return new LocalDriver(this.#options, this.#root.mayGrantAccess, confinement, this.#guard)
   }
 
   async close(): Promise<void> {
@@ -331,7 +331,7 @@ export class LocalDriver implements Driver {
 
   /** Work on an absolute path, its folder known to lie inside the root; what is denied is done again. */
   #at<T>(path: StorePath, work: (absolute: Buffer) => T): T {
-    return lending(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
+    return withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(() => work(this.#pathOf(path))))
   }
 
   /** An absolute path that leads to it through its folder, which is known to lie inside the root. */
@@ -350,7 +350,9 @@ export class LocalDriver implements Driver {
   /** Work on a file under construction. Throws `unsupported` for a token that is none of ours. */
   #atUpload<T>(upload: Upload, work: (paths: UploadPaths) => T): T {
     const { folder, pathsIn } = uploadOf(upload)
-    return lending(this.#root, [folder], () => work(pathsIn(permitted(() => this.#folders.at(folder)))))
+    return withTemporaryAccess(this.#root, [folder], () =>
+      work(pathsIn(permitted(() => this.#folders.at(folder)))),
+    )
   }
 }
 

@@ -11,12 +11,12 @@ import { textFromPath } from '../paths/path-text.ts'
  *
  * Nothing is asked beforehand: a call that the system denies (EACCES; EPERM is said where no mode would help) has done
  * nothing, so that it is made again with the rights. Those to folders are kept for what follows in the same folder, until
- * the thread works on another one, ends its job, or has its next turn: hundreds of files cost one loan. Those to a file are
+ * the thread works on another one, ends its job, or has its next turn: hundreds of files cost one access. Those to a file are
  * put back as soon as it is open.
  *
- * Others who work in the same folder (threads, agents) lend to themselves. Only who found a mode that denies puts it back,
+ * Others who work in the same folder (threads, agents) grant to themselves. Only who found a mode that denies puts it back,
  * and only if it still is what he made of it: nobody takes the rights of another for the folder's own mode. A mode that is
- * put back while somebody works there costs him another loan.
+ * put back while somebody works there costs him another access.
  *
  * A killed process leaves a mode with the owner's rights, and with nothing else changed. What comes next gives the source's
  * again: `finishFolders` at the end of a scan, a comparison of a live migration (which follows each start) and of a match
@@ -32,11 +32,11 @@ interface Scope {
   readonly folders: readonly StorePath[]
 }
 
-interface Loan {
+interface TemporaryAccess {
   /** Of the folder or file itself, whatever name it has by then. */
   readonly fd: number
   readonly before: number
-  readonly lent: number
+  readonly granted: number
 }
 
 /** The owner's rights: to list, change and search a folder, to read and write a file. */
@@ -51,15 +51,15 @@ const isLinux = process.platform === 'linux'
 const maxRounds = 8
 
 let scope: Scope | undefined
-let loans: Loan[] = []
-let lentFor: Scope | undefined
+let granted: TemporaryAccess[] = []
+let grantedFor: Scope | undefined
 let nextTurn: NodeJS.Immediate | undefined
 
-/** Does synchronous work in folders; what it calls with `permitted` is given rights, if the root is one that may lend. */
-export function lending<T>(root: LocalRoot, folders: readonly StorePath[], work: () => T): T {
-  if (!root.mayLend) return work()
+/** Does synchronous work in folders; what it calls with `permitted` is given rights, if the root is one that may grant. */
+export function withTemporaryAccess<T>(root: LocalRoot, folders: readonly StorePath[], work: () => T): T {
+  if (!root.mayGrantAccess) return work()
   const own = { root, folders }
-  if (lentFor !== undefined && !isSame(lentFor, own)) giveBack()
+  if (grantedFor !== undefined && !isSame(grantedFor, own)) restoreModes()
   const outer = scope
   scope = own
   try {
@@ -84,23 +84,23 @@ export function permitted<T>(call: () => T, self?: Buffer | (() => Buffer)): T {
     return call()
   } catch (error) {
     if (scope === undefined || !isErrno(error, 'EACCES')) throw error
-    return permittedWithLoans(scope, call, typeof self === 'function' ? Buffer.from(self()) : self)
+    return permittedWithAccess(scope, call, typeof self === 'function' ? Buffer.from(self()) : self)
   }
 }
 
-function permittedWithLoans<T>(own: Scope, call: () => T, self: Buffer | undefined): T {
+function permittedWithAccess<T>(own: Scope, call: () => T, self: Buffer | undefined): T {
   for (let round = 1; ; round++) {
-    const isLent = lendFolders(own)
-    const loan = self === undefined ? undefined : lendTo(self)
+    const isGranted = grantFolders(own)
+    const access = self === undefined ? undefined : grantTo(self)
     try {
       return call()
     } catch (error) {
       if (!isErrno(error, 'EACCES')) throw error
-      // Once more without a loan: somebody else may have had one while we looked.
-      const isHopeless = !isLent && loan === undefined && round > 1
+      // Once more without a access: somebody else may have had one while we looked.
+      const isHopeless = !isGranted && access === undefined && round > 1
       if (isHopeless || round === maxRounds) throw explained(error, own, self)
     } finally {
-      if (loan !== undefined) end(loan)
+      if (access !== undefined) end(access)
     }
   }
 }
@@ -112,37 +112,37 @@ function permittedWithLoans<T>(own: Scope, call: () => T, self: Buffer | undefin
 export function permittedOn<T>(fd: number, work: () => T, isDenied: (result: T) => boolean): T {
   const result = work()
   if (scope === undefined || !isDenied(result)) return result
-  const loan = lend(fd)
-  if (loan === undefined) return result
+  const access = grant(fd)
+  if (access === undefined) return result
   try {
     return work()
   } finally {
-    putBack(loan)
+    putBack(access)
   }
 }
 
 /** Puts back the modes of all folders; whoever is told that work is done must find them as they were. */
-export function giveBack(): void {
-  const all = loans
-  loans = []
-  lentFor = undefined
+export function restoreModes(): void {
+  const all = granted
+  granted = []
+  grantedFor = undefined
   clearImmediate(nextTurn)
-  for (const loan of all) end(loan)
+  for (const access of all) end(access)
 }
 
-/** Whether a folder on the way was lent something. */
-function lendFolders(own: Scope): boolean {
-  const before = loans.length
+/** Whether a folder on the way was granted something. */
+function grantFolders(own: Scope): boolean {
+  const before = granted.length
   for (const folder of own.folders) {
     for (const path of wayTo(own.root, folder)) {
-      const loan = lendTo(path)
-      if (loan !== undefined) loans.push(loan)
+      const access = grantTo(path)
+      if (access !== undefined) granted.push(access)
     }
   }
-  if (loans.length === before) return false
-  lentFor = own
+  if (granted.length === before) return false
+  grantedFor = own
   clearImmediate(nextTurn)
-  nextTurn = setImmediate(giveBack)
+  nextTurn = setImmediate(restoreModes)
   return true
 }
 
@@ -163,7 +163,7 @@ function* wayTo(root: LocalRoot, folder: StorePath): Generator<Buffer> {
   }
 }
 
-function lendTo(path: Buffer): Loan | undefined {
+function grantTo(path: Buffer): TemporaryAccess | undefined {
   if (!isLinux) return undefined
   let fd: number
   try {
@@ -171,21 +171,21 @@ function lendTo(path: Buffer): Loan | undefined {
   } catch {
     return undefined
   }
-  const loan = lend(fd)
-  if (loan === undefined) closeSync(fd)
-  return loan
+  const access = grant(fd)
+  if (access === undefined) closeSync(fd)
+  return access
 }
 
 /** Undefined for what is not ours, and what has the rights. */
-function lend(fd: number): Loan | undefined {
+function grant(fd: number): TemporaryAccess | undefined {
   try {
     const stat = fstatSync(fd)
     const before = stat.mode & modeBits
-    const lent = before | (stat.isDirectory() ? folderRights : stat.isFile() ? fileRights : 0)
-    if (lent === before || !isOurs(stat)) return undefined
+    const granted = before | (stat.isDirectory() ? folderRights : stat.isFile() ? fileRights : 0)
+    if (granted === before || !isOurs(stat)) return undefined
     // What was opened without being read takes no `fchmod`.
-    chmodSync(throughDescriptor(fd), lent)
-    return { fd, before, lent }
+    chmodSync(throughDescriptor(fd), granted)
+    return { fd, before, granted }
   } catch {
     return undefined
   }
@@ -195,17 +195,17 @@ function lend(fd: number): Loan | undefined {
 const isOurs = ({ uid, gid, mode }: Stats): boolean =>
   uid === process.geteuid?.() && ((mode & setGroupId) === 0 || process.getgroups?.().includes(gid) === true)
 
-function putBack({ fd, before, lent }: Loan): void {
+function putBack({ fd, before, granted }: TemporaryAccess): void {
   try {
-    if ((fstatSync(fd).mode & modeBits) === lent) chmodSync(throughDescriptor(fd), before)
+    if ((fstatSync(fd).mode & modeBits) === granted) chmodSync(throughDescriptor(fd), before)
   } catch {
     // As after a kill: what comes next gives the source's mode.
   }
 }
 
-function end(loan: Loan): void {
-  putBack(loan)
-  closeSync(loan.fd)
+function end(access: TemporaryAccess): void {
+  putBack(access)
+  closeSync(access.fd)
 }
 
 /** The error with what is in the way, where that is known. */

@@ -110,7 +110,7 @@ export class LocalRoot {
   /** Absolute, without a slash at its end unless it is `/` itself. */
   readonly folder: Buffer
   /** Whether we may give ourselves rights to what is ours in it (`local-rights.ts`): never at a source. */
-  readonly mayLend: boolean
+  readonly mayGrantAccess: boolean
   readonly #confinement: Confinement
   readonly #prefix: Buffer
   readonly #requirePlace: ((place: Buffer) => void) | undefined
@@ -120,11 +120,11 @@ export class LocalRoot {
   /** @param requirePlace throws when the root may not be where its path leads to by now */
   constructor(
     folder: Buffer,
-    mayLend = false,
+    mayGrantAccess = false,
     confinement: Confinement = { below: [], links: 'refused' },
     requirePlace?: (place: Buffer) => void,
   ) {
-    this.mayLend = mayLend
+    this.mayGrantAccess = mayGrantAccess
     this.#requirePlace = requirePlace
     this.#confinement = confinement
     let end = folder.length

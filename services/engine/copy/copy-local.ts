@@ -14,7 +14,7 @@ import {
   replaceLink,
 } from '../../drivers/local/file.ts'
 import { openSource, readLink } from '../../drivers/local/links.ts'
-import { lending, permitted } from '../../drivers/local/rights.ts'
+import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
 import type { LocalRoot, Pinned } from '../../drivers/local/root.ts'
 import { copySparseRange, isSparse } from '../../drivers/local/write/sparse.ts'
 import { temporaryName } from '../../drivers/local/write/temporary.ts'
@@ -59,7 +59,7 @@ export class LocalCopy implements Disposable {
     const from = locally(() => sourceRoot.open(folder), 'source')
     let to: Pinned
     try {
-      to = lending(targetRoot, [there], () => permitted(() => targetRoot.open(there)))
+      to = withTemporaryAccess(targetRoot, [there], () => permitted(() => targetRoot.open(there)))
     } catch (error) {
       from.close()
       throw targetError(localError(error))
@@ -188,7 +188,7 @@ export class LocalCopy implements Disposable {
     (this.#born ??= bornWith(fd, attributes))
 
   #atTarget<T>(work: () => T): T {
-    return lending(this.#targetRoot, this.#there, work)
+    return withTemporaryAccess(this.#targetRoot, this.#there, work)
   }
 
   readonly #checkStop = () => this.#run.stop.check()

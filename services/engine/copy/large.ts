@@ -4,7 +4,7 @@ import { locally } from '../../drivers/local/errors.ts'
 import { changed, chunkBytes, copyRange } from '../../drivers/local/file.ts'
 import { openSource } from '../../drivers/local/links.ts'
 import { markPart } from '../../drivers/local/write/parts.ts'
-import { lending, permitted } from '../../drivers/local/rights.ts'
+import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
 import { type LocalRoot, nameOf, parentOf } from '../../drivers/local/root.ts'
 import { versionOf } from '../../drivers/local/source-file.ts'
 import { copySparseRange, isSparse } from '../../drivers/local/write/sparse.ts'
@@ -242,9 +242,9 @@ async function copyPartLocally(
   try {
     const { blocks } = inSource(() => statOfVersion(from, copy))
     const { folder, pathsIn } = uploadOf(copy.upload)
-    using opened = lending(root, [folder], () => permitted(() => root.open(folder)))
+    using opened = withTemporaryAccess(root, [folder], () => permitted(() => root.open(folder)))
     const { temporary } = pathsIn(opened)
-    const to = lending(root, [folder], () => openUpload(temporary))
+    const to = withTemporaryAccess(root, [folder], () => openUpload(temporary))
     try {
       for (let done = 0; done < length;) {
         // All of it without a limit; one may be set, lifted or changed meanwhile.
@@ -260,7 +260,7 @@ async function copyPartLocally(
       closeSync(to)
     }
     inSource(() => statOfVersion(from, copy))
-    lending(root, [folder], () => markPart(temporary, index))
+    withTemporaryAccess(root, [folder], () => markPart(temporary, index))
   } catch (error) {
     throw writingError(error)
   } finally {

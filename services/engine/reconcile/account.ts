@@ -117,7 +117,7 @@ export class Account {
     const { counts, failures } = this.#outcome.result(undefined)
     const emptied =
       warning === undefined ? undefined : ({ reason: 'SOURCE_EMPTY', message: warning } as const)
-    const putOff = this.#outcome.putOff ?? copied?.putOff ?? emptied
+    const deferral = this.#outcome.deferral ?? copied?.deferral ?? emptied
     return {
       counts,
       failures: [...failures, ...(copied?.failures ?? [])],
@@ -125,7 +125,7 @@ export class Account {
       ...(this.#gone.length === 0 ? {} : { gone: this.#gone }),
       ...(this.#held.length === 0 ? {} : { held: this.#held }),
       ...(copied?.vanished === undefined ? {} : { vanished: copied.vanished }),
-      ...(putOff === undefined ? {} : { putOff }),
+      ...(deferral === undefined ? {} : { deferral }),
       again: [
         ...this.#again.items(),
         ...Array.from(this.#busy, ([waitMs, names]) => names.items(Date.now() + waitMs)).flat(),

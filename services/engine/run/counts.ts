@@ -1,4 +1,4 @@
-import type { PutOff } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 import { fileSizeClasses, fileSizeClassNames } from '../../../subjects/migrations/model/terms.ts'
 import type { FailureClass } from '../../drivers/contract/driver.ts'
 import type { Moved } from './meter.ts'
@@ -149,7 +149,7 @@ export interface ItemResult {
   /** In its place: items of its parts, each to be tried by itself. */
   split?: Uint8Array<ArrayBuffer>[]
   /** The last of the reasons for it, with its path. */
-  putOff?: PutOff
+  deferral?: Deferral
   /** Of a live migration: encoded `Reconcile` items of what is to be looked at again, not before its own time. */
   again?: Uint8Array[]
   /** Encoded `Reconcile` items of large files that are copied by items of their own: until those are done, not once more. */
@@ -163,7 +163,7 @@ export function addResult(into: ItemResult, more: ItemResult): void {
   add(into.counts, more.counts)
   into.failures.push(...more.failures)
   if (more.hasOtherNames === true) into.hasOtherNames = true
-  if (more.putOff !== undefined) into.putOff = more.putOff
+  if (more.deferral !== undefined) into.deferral = more.deferral
   if (more.gone !== undefined) (into.gone ??= []).push(...more.gone)
   if (more.held !== undefined) (into.held ??= []).push(...more.held)
   if (more.vanished !== undefined) (into.vanished ??= []).push(...more.vanished)

@@ -1,4 +1,4 @@
-import type { PutOff } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { saidOf, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { localError } from '../../drivers/local/errors.ts'
@@ -16,7 +16,7 @@ export class Outcome {
   readonly #failures: Failure[] = []
   readonly #attempt: number
   #waitMs = 0
-  #putOff: PutOff | undefined
+  #deferral: Deferral | undefined
 
   constructor(attempt: number) {
     this.#attempt = attempt
@@ -48,7 +48,7 @@ export class Outcome {
     if (!isWorthRetry(error, this.#attempt)) return false
     this.#waitMs = Math.max(this.#waitMs, backoffMs(this.#attempt, error.retryAfterMs))
     const message = shortened(`${textFromPath(path)}: ${saidOn(error)}`, maxMessageLength)
-    this.#putOff = { reason: reasonOf(error), message }
+    this.#deferral = { reason: reasonOf(error), message }
     this.counts.pathsRequeued++
     return true
   }
@@ -71,13 +71,13 @@ export class Outcome {
 
   /** The head of an item of what is to be tried again; undefined when nothing is. */
   get next(): { readonly attempt: number; readonly notBeforeMs: number } | undefined {
-    if (this.#putOff === undefined) return undefined
+    if (this.#deferral === undefined) return undefined
     return { attempt: this.#attempt + 1, notBeforeMs: Date.now() + this.#waitMs }
   }
 
   /** The last of the reasons for another try, with its path. */
-  get putOff(): PutOff | undefined {
-    return this.#putOff
+  get deferral(): Deferral | undefined {
+    return this.#deferral
   }
 
   /** @param again what is to be tried again, as the next attempt's item; undefined when nothing is */
@@ -86,7 +86,7 @@ export class Outcome {
     if (again === undefined) return result
     const notBeforeMs = Date.now() + this.#waitMs
     const retry = encodeItem({ ...again, attempt: this.#attempt + 1, notBeforeMs })
-    return { ...result, retry, ...(this.#putOff === undefined ? {} : { putOff: this.#putOff }) }
+    return { ...result, retry, ...(this.#deferral === undefined ? {} : { deferral: this.#deferral }) }
   }
 }
 
@@ -97,7 +97,7 @@ export class Outcome {
 export const saidOn = ({ side = 'source', message }: StoreError): string => saidOf(side, message)
 
 /** Whether a store is the reason, or one path. */
-function reasonOf(error: StoreError): PutOff['reason'] {
+function reasonOf(error: StoreError): Deferral['reason'] {
   if (!isOutage(error)) return 'TRYING_AGAIN'
   const isAway = error.failure === 'unreachable'
   if (error.isTargets) return isAway ? 'TARGET_UNREACHABLE' : 'TARGET_REFUSES'

@@ -8,7 +8,7 @@ import {
   type StoreIdentity,
   type StorePath,
 } from '../../drivers/contract/driver.ts'
-import { lending, permitted } from '../../drivers/local/rights.ts'
+import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
 import { LocalRoot } from '../../drivers/local/root.ts'
 import { sweepTemporaryFiles, type Construction } from '../../drivers/local/write/temporary.ts'
 import { isErrno, localError } from '../../drivers/local/errors.ts'
@@ -169,10 +169,10 @@ export function targetRoot({ target, spec }: Run): LocalRoot | undefined {
   return rootOf(target, true, targetConfinement(spec))
 }
 
-function rootOf(driver: Driver, mayLend: boolean, confinement: Confinement): LocalRoot | undefined {
+function rootOf(driver: Driver, mayGrantAccess: boolean, confinement: Confinement): LocalRoot | undefined {
   const { localRoot } = driver.features
   if (localRoot === undefined) return undefined
-  return new LocalRoot(localRoot, mayLend, confinement, (place) => driver.requireRootAt?.(place))
+  return new LocalRoot(localRoot, mayGrantAccess, confinement, (place) => driver.requireRootAt?.(place))
 }
 
 /** Whether files go from a folder of this host to another. */
@@ -216,7 +216,7 @@ export function sweep(
   const { liveThreads, spec } = run
   try {
     const there = targetPath(run, folder)
-    lending(root, [there], () => {
+    withTemporaryAccess(root, [there], () => {
       using opened = permitted(() => root.open(there))
       sweepTemporaryFiles(opened.path, spec.id, liveThreads, isOver)
     })

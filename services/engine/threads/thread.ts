@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Driver } from '../../drivers/contract/driver.ts'
 import { useNativeCalls } from '../../drivers/local/folder-entries.ts'
-import { giveBack } from '../../drivers/local/rights.ts'
+import { restoreModes } from '../../drivers/local/rights.ts'
 import { type ChildBatch, Children } from '../items/children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from '../items/item-decode.ts'
@@ -87,7 +87,7 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
       drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
     )
     // Whoever hears of the end must find folders of the target with their own modes.
-    const reply = await done.finally(giveBack)
+    const reply = await done.finally(restoreModes)
     // What was found or written in another folder is worth nothing.
     requireMark(mark)
     requireTarget(targetMark)

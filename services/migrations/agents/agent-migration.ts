@@ -10,23 +10,23 @@ import type { Bucket } from '../../engine/run/bucket.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
 import { flushTarget } from '../work/flush-target.ts'
 import { failureNotes } from '../failures/failures.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { markOf, requireMark } from '../../engine/run/source-mark.ts'
 import { requireTarget } from '../../engine/run/target-mark.ts'
 import { ItemLoop } from '../work/item-loop.ts'
 import { firstLanesOf } from '../work/lanes.ts'
-import { RegularLook } from '../lifecycle/regular-look.ts'
+import { Poller } from '../lifecycle/poller.ts'
 import { sourceFolder, targetFolder } from '../work/roots.ts'
 import { lookAtTarget } from '../lifecycle/source-identity.ts'
-import { type CountListener, WorkerBook } from '../progress/worker-book.ts'
-import type { AgentDesk } from './agent-desk.ts'
+import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
+import type { AgentApiClient } from './agent-api-client.ts'
 import { isSameFolder } from '../assignments/same-folder.ts'
 import { isShared, shareOf } from '../assignments/shares.ts'
 import { migrationOfBytes, type SentMigration } from '../assignments/spec-bytes.ts'
 
 export interface AgentMigrationOptions {
   readonly connection: NatsConnection
-  readonly desk: AgentDesk
+  readonly desk: AgentApiClient
   readonly box: SealedBox
   readonly mover: Mover
   readonly threads: number
@@ -36,7 +36,7 @@ export interface AgentMigrationOptions {
   readonly assignment: Assignment
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
-  readonly flights: Flights
+  readonly inFlight: InFlightProgress
   /** Aborts when no more is to be taken, and what is in hand is to be finished. */
   readonly taking: AbortSignal
   readonly log: Log
@@ -54,7 +54,7 @@ export class AgentMigration {
   readonly flushed: Promise<void>
   readonly #options: AgentMigrationOptions
   readonly #end = new AbortController()
-  readonly #inHand = new Set<number>()
+  readonly #held = new Set<number>()
   /** Once it may have written something. */
   #spec: MoveSpec | undefined
 
@@ -75,7 +75,7 @@ export class AgentMigration {
   }
 
   get itemsInHand(): number {
-    return this.#inHand.size
+    return this.#held.size
   }
 
   /** Hands back what is in hand. */
@@ -114,7 +114,7 @@ export class AgentMigration {
   }
 
   async #work(): Promise<void> {
-    const { connection, desk, mover, threads, assignment, limits, taking, onCount, flights, log } =
+    const { connection, desk, mover, threads, assignment, limits, taking, onCount, inFlight, log } =
       this.#options
     const { migration } = assignment
     const { signal } = this.#end
@@ -133,19 +133,19 @@ export class AgentMigration {
       threads,
       queue,
       queueCreated,
-      book: new WorkerBook({
+      checkpoints: new CheckpointWriter({
         keeper: desk.keeperOf(work, signal),
         asksAlways: true,
         published: () => queue.published,
         life: lifeOf(connection),
-        isOpen: async (sequence) => this.#inHand.has(sequence) || (await office.has(sequence)),
+        isOpen: async (sequence) => this.#held.has(sequence) || (await office.has(sequence)),
         onCount,
       }),
       room: (_, stop) => desk.room(migration, stop),
       hasHelp: () => this.#assignment.hasHelp,
       failures: desk.failuresOf(migration, failureNotes(connection), signal),
-      flights,
-      inHand: this.#inHand,
+      inFlight,
+      held: this.#held,
       onIdle: () => undefined,
       signal,
       log,
@@ -196,7 +196,7 @@ function looking({ sourceMark, targetMark }: Marks, onChange: (reason: unknown) 
     requireMark(sourceMark)
     requireTarget(targetMark)
   }
-  const looks = new RegularLook('migrations.roots', look, onChange)
+  const looks = new Poller('migrations.roots', look, onChange)
   looks.start()
   return { [Symbol.asyncDispose]: () => looks.stop() }
 }

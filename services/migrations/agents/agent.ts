@@ -13,8 +13,8 @@ import { LocalGuard } from '../../drivers/local/guard.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
 import { movedOf } from '../../engine/run/counts.ts'
 import { Mover } from '../../engine/mover.ts'
-import { Flights } from '../progress/flights.ts'
-import { AgentDesk } from './agent-desk.ts'
+import { InFlightProgress } from '../progress/in-flight-progress.ts'
+import { AgentApiClient } from './agent-api-client.ts'
 import { AgentMigration } from './agent-migration.ts'
 import { shareOf } from '../assignments/shares.ts'
 import { MovedSoFar } from '../assignments/throughput.ts'
@@ -45,14 +45,14 @@ export interface AgentOptions {
 /** Moves files for a platform elsewhere, as that says. */
 export class Agent {
   readonly #options: AgentOptions
-  readonly #desk: AgentDesk
+  readonly #desk: AgentApiClient
   readonly #box = createSealedBox()
   readonly #mover: Mover
   /** What is shared is checked with each folder that is opened. */
   readonly #bounds: StoreBounds
   readonly #buckets = new Buckets()
   readonly #moved = new MovedSoFar()
-  readonly #flights = new Flights((moved) => this.#moved.add(moved))
+  readonly #inFlight = new InFlightProgress((moved) => this.#moved.add(moved))
   readonly #shares: string[]
   /** By work id. */
   readonly #migrations = new Map<string, AgentMigration>()
@@ -68,7 +68,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { connection, keyId, shares, ownFolders, threads, bytesPerSecond, log } = options
     this.#options = options
-    this.#desk = new AgentDesk(connection, keyId, crypto.randomUUID())
+    this.#desk = new AgentApiClient(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
     const anywhere = createBounds(ownFolders)
     for (const share of shares) new LocalGuard(Buffer.from(share), anywhere, '--share').requireRoot()
@@ -127,7 +127,7 @@ export class Agent {
   #ask(revision: string) {
     const { name, threads, bytesPerSecond } = this.#options
     const migrations = [...this.#migrations.values()]
-    this.#flights.tell()
+    this.#inFlight.tell()
     return this.#desk.ask(agentWork.attend, {
       instance: this.#desk.instance,
       protocol: agentProtocol,
@@ -144,7 +144,7 @@ export class Agent {
       moved: this.#moved.all,
       underWay: [...this.#migrations.keys()].map((migration) => ({
         migration,
-        ...this.#flights.of(migration),
+        ...this.#inFlight.of(migration),
       })),
     })
   }
@@ -196,7 +196,7 @@ export class Agent {
       assignment,
       limits: [ownLimit, ...assignment.limits].map((id) => this.#buckets.of(id)),
       taking: this.#taking.signal,
-      flights: this.#flights,
+      inFlight: this.#inFlight,
       onCount: (counts) => this.#moved.add(movedOf(counts)),
     })
   }

@@ -6,8 +6,8 @@ import { type agents, movedBy, type Movers } from '../../../subjects/migrations/
 import type { Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
-import type { Offers } from '../assignments/offers.ts'
-import type { Roster } from '../assignments/roster.ts'
+import type { Assignments } from '../assignments/assignments.ts'
+import type { AgentRegistry } from '../assignments/agent-registry.ts'
 
 const Settings = Type.Object({ movedBy }, { additionalProperties: false })
 export type AgentSettings = Collection<typeof Settings>
@@ -34,17 +34,17 @@ export const noAgent = (name: string) =>
   )
 
 export function agentHandlers({
-  roster,
-  offers,
+  agentRegistry,
+  assignments,
   settings,
   forgetLimit,
 }: {
-  readonly roster: Roster
-  readonly offers: Offers
+  readonly agentRegistry: AgentRegistry
+  readonly assignments: Assignments
   readonly settings: AgentSettings
   readonly forgetLimit: (name: string) => Promise<void>
 }): Handlers<typeof agents> {
-  const all = () => roster.all((workIds) => offers.namesOf(workIds))
+  const all = () => agentRegistry.all((workIds) => assignments.namesOf(workIds))
   return {
     list: async ({ limit = maxPageLength, after }) =>
       (await all()).filter(({ name }) => after === undefined || name > after).slice(0, limit),
@@ -54,7 +54,7 @@ export function agentHandlers({
       return agent
     },
     remove: async ({ name }) => {
-      if (!(await roster.remove(name))) throw noAgent(name)
+      if (!(await agentRegistry.remove(name))) throw noAgent(name)
       await forgetLimit(name)
       return {}
     },

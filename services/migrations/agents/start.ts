@@ -5,12 +5,12 @@ import type { Log } from '../../../broker/common/log.ts'
 import { keysInternal } from '../../../subjects/access/keys.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import type { Limits } from '../bandwidth/limits.ts'
-import type { Flights } from '../progress/flights.ts'
-import type { CountListener } from '../progress/worker-book.ts'
-import { deskHandlers } from './desk.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
+import type { CountListener } from '../progress/checkpoint-writer.ts'
+import { agentApiHandlers } from './agent-api.ts'
 import { agentHandlers, defaultMovers, noAgent, openAgentSettings } from './handlers.ts'
-import { Offers } from '../assignments/offers.ts'
-import { Roster } from '../assignments/roster.ts'
+import { Assignments } from '../assignments/assignments.ts'
+import { AgentRegistry } from '../assignments/agent-registry.ts'
 
 export interface AgentsOptions {
   readonly connection: NatsConnection
@@ -20,35 +20,35 @@ export interface AgentsOptions {
   /** Another agent of the same name is not to inherit its limit. */
   readonly forgetLimit: (name: string) => Promise<void>
   readonly onCount: CountListener
-  readonly flights: Flights
+  readonly inFlight: InFlightProgress
   readonly log: Log
 }
 
 /** The platform's side of transfer agents: who is there, what is offered to them, and answers to them. */
 export async function startAgents(options: AgentsOptions) {
-  const { connection, journals, limits, bounds, forgetLimit, onCount, flights, log } = options
-  const [roster, settings] = await Promise.all([
-    Roster.open(connection, { flights, log }),
+  const { connection, journals, limits, bounds, forgetLimit, onCount, inFlight, log } = options
+  const [agentRegistry, settings] = await Promise.all([
+    AgentRegistry.open(connection, { inFlight, log }),
     openAgentSettings(connection, journals),
   ])
-  const offers = new Offers({ roster, limits, bounds, log })
+  const assignments = new Assignments({ agentRegistry, limits, bounds, log })
   const nameOf = async (id: string) => (await call(connection, keysInternal.permissions, { id })).name
   return {
-    offers,
+    assignments,
     /** @throws GantryError NOT_FOUND for an agent that never came */
     require: async (name: string) => {
-      if (!(await roster.knows(name))) throw noAgent(name)
+      if (!(await agentRegistry.knows(name))) throw noAgent(name)
     },
-    handlers: agentHandlers({ roster, offers, settings, forgetLimit }),
-    deskHandlers: deskHandlers({ roster, offers, nameOf, onCount }),
+    handlers: agentHandlers({ agentRegistry, assignments, settings, forgetLimit }),
+    agentApiHandlers: agentApiHandlers({ agentRegistry, assignments, nameOf, onCount }),
     defaultMovers: () => defaultMovers(settings),
     run: () => {
-      roster.start()
-      offers.start()
+      agentRegistry.start()
+      assignments.start()
     },
     stop: () => {
-      offers.stop()
-      roster.stop()
+      assignments.stop()
+      agentRegistry.stop()
     },
   }
 }

@@ -14,7 +14,7 @@ import { mappingsOfNew } from '../rules/mappings/handlers.ts'
 import { requireApart } from '../places/overlap.ts'
 import { requireMatchable, requireOwnTarget, requireTrash } from './target-match.ts'
 import { policyOf } from '../lifecycle/policies.ts'
-import { anew, factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { restarted, factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { unused } from '../lifecycle/recurrence.ts'
 import { withMaxRegions, withRegionIn } from '../work/regions.ts'
 import { sourceInWords } from '../lifecycle/source-identity.ts'
@@ -234,7 +234,13 @@ function resetOf(
   policy: MigrationRecord['policy'],
   scheduled: string,
 ): MigrationRecord {
-  const { abortReason: _reason, abortCause: _cause, started: _started, recurrence, ...record } = anew(current)
+  const {
+    abortReason: _reason,
+    abortCause: _cause,
+    started: _started,
+    recurrence,
+    ...record
+  } = restarted(current)
   return {
     ...record,
     policy,

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
 import type { CleanupRecord } from '../jobs/cleanups/record.ts'
 import type { ChangesView } from '../live/following.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { MappingDependencies } from '../rules/mappings/handlers.ts'
 import type { RuleDependencies } from '../rules/explain.ts'
 import type { Plans } from '../jobs/plans/plans.ts'
@@ -14,7 +14,7 @@ import type { WorkStores } from '../progress/work.ts'
 /** What the handlers of migrations work with. */
 export interface MigrationDependencies extends RuleDependencies, MappingDependencies, WorkStores {
   readonly stats: RollingStats
-  readonly flights: Pick<Flights, 'of'>
+  readonly inFlight: Pick<InFlightProgress, 'of'>
   /** What the source of a migration is now; undefined for one that is no folder of this host. @throws GantryError */
   readonly sourceNow: (
     record: MigrationRecord,

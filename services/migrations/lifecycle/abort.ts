@@ -4,7 +4,7 @@ import { type ErrorCode, isGantryError } from '../../../subjects/kit/errors.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { maxAbortCauseLength, type MigrationRecord } from './record.ts'
 import { actsByItself } from './states.ts'
-import { happen } from './transition.ts'
+import { applyTransition } from './transition.ts'
 
 /** Errors that do not pass by themselves, as of a filesystem that is gone. */
 const unrecoverable: readonly ErrorCode[] = ['INVALID_INPUT', 'NOT_ACCEPTED', 'NOT_FOUND', 'UNSUPPORTED']
@@ -37,7 +37,7 @@ export async function abortedFor(
   if (attempt < maxAttempts || !unrecoverable.some((code) => isGantryError(error, code))) return false
   const abortCause = shortened(error instanceof Error ? error.message : String(error), maxAbortCauseLength)
   try {
-    await happen(records, migrationId, 'aborted', (current) =>
+    await applyTransition(records, migrationId, 'aborted', (current) =>
       current.internalId === internalId
         ? { ...current, ...more, resumable: true, abortReason: 'AUTO_ABORTED', abortCause }
         : undefined,

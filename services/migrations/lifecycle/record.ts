@@ -172,7 +172,7 @@ export const workIdOf = ({ internalId, generation }: Pick<MigrationRecord, 'inte
   generation === 1 ? internalId : `${internalId}-${generation}`
 
 /** The record at the beginning of a new generation: nothing is done yet. */
-export function anew(current: MigrationRecord): MigrationRecord {
+export function restarted(current: MigrationRecord): MigrationRecord {
   const {
     scanned,
     completed: _completed,

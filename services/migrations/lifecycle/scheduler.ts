@@ -2,10 +2,10 @@ import { backoffMs } from '../../../broker/common/backoff.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { whenDue } from '../../../broker/tasks/tasks.ts'
-import { anew, type MigrationRecord } from './record.ts'
+import { restarted, type MigrationRecord } from './record.ts'
 import { begun } from './recurrence.ts'
-import { happen } from './transition.ts'
-import { nextDueMs, type Turn, turnsOf } from './turns.ts'
+import { applyTransition } from './transition.ts'
+import { nextDueMs, type Admission, admissionsOf } from './admission.ts'
 
 export interface SchedulerOptions {
   readonly records: Collection<typeof MigrationRecord>
@@ -89,16 +89,16 @@ export class Scheduler {
     const { records, limit, alsoDue } = this.#options
     const all = await records.all()
     const now = Date.now()
-    for (const turn of turnsOf(all, await limit(), now)) await this.#take(turn)
+    for (const turn of admissionsOf(all, await limit(), now)) await this.#take(turn)
     const due = [nextDueMs(all, now), await alsoDue(all, now)].filter((ms) => ms !== undefined && ms > now)
     return due.length === 0 ? undefined : Math.min(...(due as number[])) - now
   }
 
-  async #take({ migrationId, internalId, trigger }: Turn): Promise<void> {
+  async #take({ migrationId, internalId, trigger }: Admission): Promise<void> {
     const { records, log } = this.#options
     const isThis = (current: MigrationRecord) => current.internalId === internalId
     const now = new Date()
-    const record = await happen(records, migrationId, trigger, (current) => {
+    const record = await applyTransition(records, migrationId, trigger, (current) => {
       if (!isThis(current)) return undefined
       if (trigger === 'due') return { ...current, scheduled: now.toISOString() }
       return trigger === 'admitted' ? admitted(current, now) : current
@@ -113,7 +113,7 @@ export class Scheduler {
 /** A record that begins or goes on to run. A recurrence is a beginning from the root. */
 export function admitted(current: MigrationRecord, now: Date): MigrationRecord {
   const started = now.toISOString()
-  const record = current.state === 'RECURRENCE_SCHEDULED' ? anew(current) : current
+  const record = current.state === 'RECURRENCE_SCHEDULED' ? restarted(current) : current
   const { recurrence } = record
   return {
     ...record,

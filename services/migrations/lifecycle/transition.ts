@@ -30,7 +30,7 @@ export async function command(
  * Changes the record as something that happened says, and tells of it; resolves to undefined when the migration is in no
  * state in which that means anything, or gone, because somebody else was faster.
  */
-export async function happen(
+export async function applyTransition(
   records: Records,
   migrationId: string,
   trigger: Happening,

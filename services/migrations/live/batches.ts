@@ -1,4 +1,4 @@
-import { steadyMs } from './watch/steady.ts'
+import { monotonicMs } from './watch/monotonic.ts'
 
 /** What the queue tells of an item. */
 interface QueuedItem {
@@ -8,7 +8,7 @@ interface QueuedItem {
 
 /** Items of the queue that came of one piece of news, directly or because others of them made them. */
 export interface Batch {
-  /** When the oldest change of it was seen (`steadyMs`). */
+  /** When the oldest change of it was seen (`monotonicMs`). */
   readonly sinceMs: number
   /** Changes that it stands for. */
   readonly changes: number
@@ -25,7 +25,7 @@ interface OpenBatch {
   readonly first: string
   /** Message ids of items that are not done. */
   readonly open: Set<string>
-  /** Sequences of its items, and when the last work on each began (`steadyMs`). */
+  /** Sequences of its items, and when the last work on each began (`monotonicMs`). */
   readonly begun: Map<number, number>
   /** How many batches were in the queue when its first item was; undefined as long as nobody knows that it is there. */
   queued?: number
@@ -78,7 +78,7 @@ export class Batches {
   working({ sequence, messageId }: QueuedItem): void {
     const known = this.#byId.get(messageId)
     if (known === undefined) return
-    known.begun.set(sequence, steadyMs())
+    known.begun.set(sequence, monotonicMs())
     this.#bySequence.set(sequence, known)
   }
 
@@ -102,7 +102,7 @@ export class Batches {
     this.#byId.delete(messageId)
     known.open.delete(messageId)
     const begunMs = known.begun.get(sequence)
-    if (begunMs !== undefined) known.batch.onWorked?.(steadyMs() - begunMs)
+    if (begunMs !== undefined) known.batch.onWorked?.(monotonicMs() - begunMs)
     if (messageId === known.first) known.batch.onFirst()
     if (known.open.size === 0) this.#end(known)
   }

@@ -9,7 +9,7 @@ import { type ChangesOptions, type ChangesPort, type ChangesView, lagSeconds, ol
 import type { KnownFailures } from './known-failures.ts'
 import { entriesIn, OnHold, RemovalsHeld } from './on-hold.ts'
 import { OtherNames } from './other-names.ts'
-import { steadyMs, timeOf } from './watch/steady.ts'
+import { monotonicMs, timeOf } from './watch/monotonic.ts'
 import { WatchError } from './watch/error.ts'
 import { HeldNames } from './watch/held-names.ts'
 
@@ -144,9 +144,9 @@ export class Changes {
     for (const bytes of result?.again ?? []) this.#again(bytes, batch)
     for (const bytes of result?.busy ?? []) this.#busy(bytes, batch)
     if (result?.held !== undefined)
-      this.#onHold.add(result.held, batch?.sinceMs ?? steadyMs(), this.#countsFirst)
-    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? steadyMs())
-    if (result?.putOff?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
+      this.#onHold.add(result.held, batch?.sinceMs ?? monotonicMs(), this.#countsFirst)
+    if (result?.hasOtherNames === true) this.#otherNames.written(batch?.sinceMs ?? monotonicMs())
+    if (result?.deferral?.reason === 'SOURCE_EMPTY') this.failures.keepAll()
     this.#batches.done(item)
     this.#pump()
   }
@@ -168,7 +168,7 @@ export class Changes {
 
   /** What is in the queue may be lost: everything is to be compared. */
   compare(): void {
-    this.#comparisons.ask(this.#batches.oldestMs ?? steadyMs())
+    this.#comparisons.ask(this.#batches.oldestMs ?? monotonicMs())
     this.#pump()
   }
 
@@ -193,7 +193,7 @@ export class Changes {
 
   /** Since when the target would be behind if nothing more was done; undefined where changes are not wanted. */
   get behindMs(): number | undefined {
-    return this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs ?? steadyMs())
+    return this.#isOff ? undefined : (this.#closedMs ?? this.#oldestMs ?? monotonicMs())
   }
 
   /** Since when something waits, or nobody knows whether something does. */
@@ -235,7 +235,7 @@ export class Changes {
   }
 
   #again(bytes: Uint8Array, batch: Batch | undefined): void {
-    const nowMs = steadyMs()
+    const nowMs = monotonicMs()
     for (const { folder, waitMs } of foldersOf(bytes, batch?.sinceMs ?? nowMs)) {
       this.#held.hold(folder, nowMs + Math.max(againMs, waitMs))
       if (folder.scope !== 'names') this.#add({ ...folder, names: [], trees: [] })

@@ -2,7 +2,7 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { defaultComparisonSeconds } from '../../../subjects/migrations/model/changes.ts'
 import type { DirtyFolder } from './dirty-folders.ts'
 import type { ChangeFeed } from './watch/feed.ts'
-import { steadyMs } from './watch/steady.ts'
+import { monotonicMs } from './watch/monotonic.ts'
 
 /** Says from time to time that everything may have changed: for stores that tell nothing. */
 export class Comparison implements ChangeFeed {
@@ -29,5 +29,5 @@ export const everything = (): DirtyFolder => ({
   names: [],
   trees: [],
   scope: 'tree',
-  sinceMs: steadyMs(),
+  sinceMs: monotonicMs(),
 })

@@ -1,6 +1,6 @@
-import { steadyMs } from './watch/steady.ts'
+import { monotonicMs } from './watch/monotonic.ts'
 
-/** What is known of a source by comparing everything with the target. All moments are those of `steadyMs`. */
+/** What is known of a source by comparing everything with the target. All moments are those of `monotonicMs`. */
 export class Comparisons {
   #dueMs: number | undefined
   #begunMs: number | undefined
@@ -9,7 +9,7 @@ export class Comparisons {
   /** @param gapSinceMs since when nobody was told of changes; undefined where nobody has to be */
   constructor(gapSinceMs: number | undefined) {
     this.#dueMs = gapSinceMs
-    this.#knownMs = gapSinceMs ?? steadyMs()
+    this.#knownMs = gapSinceMs ?? monotonicMs()
   }
 
   /** Since when everything is to be compared; undefined when it is not. */
@@ -39,13 +39,13 @@ export class Comparisons {
 
   /** From now on there is no news; up to now there was. */
   newsEnded(): void {
-    this.#knownMs = this.#dueMs ?? steadyMs()
+    this.#knownMs = this.#dueMs ?? monotonicMs()
     this.ask(this.#knownMs)
   }
 
   /** Begins one; returns since when it was due. */
   begin(): number {
-    const nowMs = steadyMs()
+    const nowMs = monotonicMs()
     const sinceMs = this.#dueMs ?? nowMs
     this.#dueMs = undefined
     this.#begunMs = nowMs

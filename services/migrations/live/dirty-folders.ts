@@ -1,7 +1,7 @@
 import { decodeItem } from '../../engine/items/item-decode.ts'
 import { type ChangedFolder, type ChangeScope, widerScope } from '../../engine/items/items.ts'
 import { stillToWaitMs } from '../../engine/run/retry.ts'
-import { steadyMs } from './watch/steady.ts'
+import { monotonicMs } from './watch/monotonic.ts'
 
 /**
  * Names that are remembered over all folders, some 100 bytes each. Beyond them a folder is compared as a whole, which
@@ -15,7 +15,7 @@ export interface DirtyFolder {
   readonly names: readonly string[]
   readonly trees: readonly string[]
   readonly scope: ChangeScope
-  /** When the oldest change was seen (`steadyMs`). */
+  /** When the oldest change was seen (`monotonicMs`). */
   readonly sinceMs: number
 }
 
@@ -63,7 +63,7 @@ export class DirtyFolders {
   }
 
   /** A name in a folder; `isTree` when all that is below it may be new. */
-  addName(folder: string, name: string, isTree = false, sinceMs = steadyMs()): void {
+  addName(folder: string, name: string, isTree = false, sinceMs = monotonicMs()): void {
     const dirty = this.#of(folder, sinceMs)
     const known = dirty.names.get(name)
     if (known === undefined && this.#names >= this.#maxNames) {
@@ -75,7 +75,7 @@ export class DirtyFolders {
   }
 
   /** A folder as a whole, with or without all that is below it. */
-  addFolder(folder: string, scope: ChangeScope, sinceMs = steadyMs()): void {
+  addFolder(folder: string, scope: ChangeScope, sinceMs = monotonicMs()): void {
     const dirty = this.#of(folder, sinceMs)
     dirty.scope = widerScope(dirty.scope, scope)
   }

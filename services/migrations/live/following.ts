@@ -2,7 +2,7 @@ import type { Log } from '../../../broker/common/log.ts'
 import type { ChangeDetection, ChangeFeed } from './watch/feed.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
-import { steadyMs } from './watch/steady.ts'
+import { monotonicMs } from './watch/monotonic.ts'
 
 /** What changes need of the migration that is worked on. */
 export interface ChangesPort {
@@ -19,7 +19,7 @@ export interface ChangesOptions {
   readonly reason: string | undefined
   /** Takes the place of a feed that has no room to watch all folders. */
   readonly fallback: () => ChangeFeed
-  /** Since when nobody was told of the changes (`steadyMs`): all is to be compared once; undefined where there is no gap. */
+  /** Since when nobody was told of the changes (`monotonicMs`): all is to be compared once; undefined where there is no gap. */
   readonly gapSinceMs: number | undefined
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
@@ -50,9 +50,9 @@ export interface ChangesView {
   readonly comparesAtMs?: number | undefined
 }
 
-/** @param oldestMs since when something waits (`steadyMs`) */
+/** @param oldestMs since when something waits (`monotonicMs`) */
 export const lagSeconds = (oldestMs: number | undefined): number =>
-  oldestMs === undefined ? 0 : Math.max(0, (steadyMs() - oldestMs) / 1_000)
+  oldestMs === undefined ? 0 : Math.max(0, (monotonicMs() - oldestMs) / 1_000)
 
 /** The earliest of those that there are. */
 export const oldestOf = (times: readonly (number | undefined)[]): number | undefined =>

@@ -8,7 +8,7 @@ import { type FailureLedger, noteFailure, pathOfFailure } from '../failures/fail
 import { everything } from './comparison.ts'
 import { DealtPaths, folderOf, isWithin } from './dealt-paths.ts'
 import { changedFolder } from './dirty-folders.ts'
-import { ItemInHand, type Touched } from './item-in-hand.ts'
+import { ItemInFlight, type Touched } from './item-in-flight.ts'
 
 /** Paths that are kept in memory, some 300 bytes each. */
 const maxKnown = 10_000
@@ -42,7 +42,7 @@ export class KnownFailures {
   readonly #inFolder = new Map<string, Set<string>>()
   /** How many have failed. */
   #failures = 0
-  readonly #inHand = new Set<ItemInHand>()
+  readonly #inFlight = new Set<ItemInFlight>()
   /** Paths by the sequence of their entry. */
   readonly #paths = new Map<number, string>()
   /** Paths that failed since everything is being compared; undefined when that is not so, or they were too many. */
@@ -122,8 +122,8 @@ export class KnownFailures {
   }
 
   /** An item is being worked on, until what comes back is disposed of. */
-  begin(item: Uint8Array): ItemInHand {
-    return new ItemInHand(item, this.#failures, this.#inHand, (items) => this.#touched(items))
+  begin(item: Uint8Array): ItemInFlight {
+    return new ItemInFlight(item, this.#failures, this.#inFlight, (items) => this.#touched(items))
   }
 
   /**
@@ -134,18 +134,18 @@ export class KnownFailures {
    */
   async settle(
     noted: Parameters<KnownFailures['note']>[0],
-    result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'putOff' | 'compared'>,
-    work: ItemInHand,
+    result: Pick<ItemResult, 'gone' | 'vanished' | 'retry' | 'again' | 'deferral' | 'compared'>,
+    work: ItemInFlight,
     signal: AbortSignal,
   ): Promise<Uint8Array[]> {
-    const { gone = [], vanished = [], retry, again = [], putOff, compared = [] } = result
+    const { gone = [], vanished = [], retry, again = [], deferral, compared = [] } = result
     work.handOn([...(retry === undefined ? [] : [retry]), ...again])
     work.done(gone, compared)
     const failed = new Set(noted.failures.map(({ path }) => path))
     const unlisted = noted.failures.filter(({ isFolder }) => isFolder === true).map(({ path }) => path)
     const notSeen = new Set([...vanished, ...unlisted])
     // Of an empty source nothing was compared.
-    const seen = putOff?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.items)
+    const seen = deferral?.reason === 'SOURCE_EMPTY' ? nothing : this.#touched(work.items)
     const arrived = [...seen.paths].filter((path) => !isWithin(notSeen, path))
     const over = new Set([...this.#below(gone), ...arrived])
     const isOwn = (path: string) => failed.has(path) || work.handedOn.has(path) || vanished.includes(path)
@@ -232,7 +232,7 @@ export class KnownFailures {
    * folder may be open by now; and below folders that it compared as a whole, in such as it has found no work in: those
    * are gone. When everything is compared, these go by themselves.
    */
-  #lost(seen: Touched, { items, handedOn, handedTrees }: ItemInHand): string[] {
+  #lost(seen: Touched, { items, handedOn, handedTrees }: ItemInFlight): string[] {
     if (seen === nothing) return []
     const { paths, trees } = seen
     const dealt = new DealtPaths(items, this.#root)
@@ -256,7 +256,7 @@ export class KnownFailures {
   }
 
   /** Whether a failure is in the list since before an item was begun. */
-  #isOlder(path: string, { begunAt }: ItemInHand): boolean {
+  #isOlder(path: string, { begunAt }: ItemInFlight): boolean {
     const known = this.#known.get(path)
     return known !== undefined && known.failedAt <= begunAt && known.sequence !== undefined
   }

@@ -1,4 +1,4 @@
-import { longMs, steadyMs } from './watch/steady.ts'
+import { longMs, monotonicMs } from './watch/monotonic.ts'
 
 /** What is written within so long needs one comparison. */
 const minPauseMs = 1_000
@@ -27,9 +27,9 @@ export class OtherNames {
     return this.#sinceMs
   }
 
-  /** When everything is compared for a file that has waited for long (`steadyMs`); undefined without such a file. */
+  /** When everything is compared for a file that has waited for long (`monotonicMs`); undefined without such a file. */
   get comparesMs(): number | undefined {
-    const waitsLong = this.#sinceMs !== undefined && this.#sinceMs < steadyMs() - longMs
+    const waitsLong = this.#sinceMs !== undefined && this.#sinceMs < monotonicMs() - longMs
     return waitsLong && this.#timer !== undefined ? this.#notBeforeMs : undefined
   }
 
@@ -43,7 +43,7 @@ export class OtherNames {
   comparing(): void {
     this.close()
     this.#sinceMs = undefined
-    this.#begunMs = steadyMs()
+    this.#begunMs = monotonicMs()
     this.#workedMs = 0
   }
 
@@ -54,7 +54,7 @@ export class OtherNames {
 
   /** Everything was compared. What of that was waiting, as for another try of a path, kept nobody from other work. */
   compared(): void {
-    const now = steadyMs()
+    const now = monotonicMs()
     const tookMs = Math.min(now - (this.#begunMs ?? now), this.#workedMs)
     this.#notBeforeMs = now + Math.max(minPauseMs, pauseFactor * tookMs)
     this.#begunMs = undefined
@@ -69,7 +69,7 @@ export class OtherNames {
   #schedule(): void {
     const sinceMs = this.#sinceMs
     if (sinceMs === undefined || this.#begunMs !== undefined || this.#timer !== undefined) return
-    const waitMs = Math.max(0, this.#notBeforeMs - steadyMs())
+    const waitMs = Math.max(0, this.#notBeforeMs - monotonicMs())
     this.#timer = setTimeout(() => this.#compare(sinceMs), waitMs)
   }
 }

@@ -4,7 +4,7 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import {
   type ConditionReason,
   conditionReasons,
-  type PutOff,
+  type Deferral,
 } from '../../../subjects/migrations/model/condition-terms.ts'
 import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
@@ -16,13 +16,13 @@ import { lossText } from './proof.ts'
 import { factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { windowChangeMs } from '../lifecycle/recurrence.ts'
 import { isActive } from '../lifecycle/states.ts'
-import { isInTime } from '../lifecycle/turns.ts'
+import { isInTime } from '../lifecycle/admission.ts'
 
 /** How the work on a migration goes, as whoever does it knows. */
 export interface WorkState {
   readonly record: MigrationRecord
   readonly forStorage: boolean
-  readonly putOffs: readonly PutOff[]
+  readonly deferrals: readonly Deferral[]
   readonly changes: ChangesView | undefined
   readonly problem: string | undefined
 }
@@ -47,7 +47,7 @@ export interface ConditionsOptions {
 }
 
 /** What is so, and since when where that is known. */
-type Found = PutOff & { readonly since?: string }
+type Found = Deferral & { readonly since?: string }
 
 interface Known {
   readonly record: MigrationRecord
@@ -112,7 +112,7 @@ export class Conditions {
     for (const [id, { record }] of before) if (!now.has(id)) void this.#tellEnd(record)
   }
 
-  #found({ record, forStorage, putOffs, changes, problem }: WorkState): Found[] {
+  #found({ record, forStorage, deferrals, changes, problem }: WorkState): Found[] {
     const { waitsForAgent, limitsOf, failedPaths } = this.#options
     const failed = failedPaths(record)
     const limits = limitsOf(record.migrationId, record.target)
@@ -122,7 +122,7 @@ export class Conditions {
       ...(waitsForAgent(workIdOf(record)) ? [plain('WAITS_FOR_AGENT')] : []),
       ...(forStorage ? [plain('WAITS_FOR_STORAGE')] : []),
       ...(limits === undefined ? [] : [said('BANDWIDTH_LIMITED', limits)]),
-      ...putOffs,
+      ...deferrals,
       ...(record.sourceChanged === undefined ? [] : [sourceChanged(record, record.sourceChanged)]),
       ...(problem === undefined ? [] : [said('CANNOT_GO_ON', problem)]),
       ...(record.lost === undefined ? [] : [said('WORK_LOST', lossText(record.lost))]),
@@ -218,7 +218,7 @@ const shownSamples = 3
 /** Some of the paths in words. */
 const some = (paths: readonly string[]): string => paths.slice(0, shownSamples).join(', ')
 
-function forWindow({ recurrence }: MigrationRecord, nowMs: number): PutOff {
+function forWindow({ recurrence }: MigrationRecord, nowMs: number): Deferral {
   const nextMs = recurrence && windowChangeMs(recurrence, nowMs)
   return nextMs === undefined
     ? plain('WAITS_FOR_WINDOW')
@@ -230,11 +230,11 @@ const pathBelow = ({ path }: MigrationRecord, below: string): string =>
 
 const isoTime = (ms: number): string => new Date(ms).toISOString()
 
-const pathsFailed = (count: number): PutOff => said('PATHS_FAILED', plural(count, 'path'))
+const pathsFailed = (count: number): Deferral => said('PATHS_FAILED', plural(count, 'path'))
 
-const plain = (reason: ConditionReason): PutOff => ({ reason, message: conditionReasons[reason] })
+const plain = (reason: ConditionReason): Deferral => ({ reason, message: conditionReasons[reason] })
 
-const said = (reason: ConditionReason, message: string): PutOff => ({
+const said = (reason: ConditionReason, message: string): Deferral => ({
   reason,
   message: shortened(`${conditionReasons[reason]}: ${message}`, maxTextLength),
 })

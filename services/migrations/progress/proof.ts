@@ -1,7 +1,7 @@
 import { givenTwice } from '../../../broker/queue/work.ts'
 import type { QueueState } from '../../../broker/queue/queue.ts'
 
-/** What the books of all workers on a migration say of its queue together. */
+/** What the checkpoints of all workers on a migration say of its queue together. */
 export interface Booked {
   /** Items that were done, each counted once. */
   readonly done: number
@@ -58,7 +58,7 @@ export const sumOfAll = (lastSequence: number): number => {
  * What is gone from a queue; undefined when it has all that it should.
  *
  * Sequences are given out without gaps, so each up to the last is either an item that is there, or one that is done. As an
- * item is counted before it is taken off, the books are never behind the queue: what is neither there nor counted is lost.
+ * item is counted before it is taken off, the checkpoints are never behind the queue: what is neither there nor counted is lost.
  * @param booked as it was when the answer about the queue had come, but for `published`: as it was before the question
  * @param unacked items that are counted and still there, as far as somebody knows
  * @param isExact whether nothing was counted between the question about the queue and its answer

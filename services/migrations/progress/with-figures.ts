@@ -2,7 +2,7 @@ import type { Condition } from '../../../subjects/migrations/model/conditions.ts
 import type { ChangesView } from '../live/following.ts'
 import { add, bytesInParts, type Counts, noCounts } from '../../engine/run/counts.ts'
 import type { Moved } from '../../engine/run/meter.ts'
-import type { Flights } from './flights.ts'
+import type { InFlightProgress } from './in-flight-progress.ts'
 import { isCounted, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { scannedFiles } from './wire.ts'
 
@@ -34,9 +34,9 @@ export function countsOf(record: MigrationRecord, running: Map<string, Counts>):
 export function underWayOf(
   record: MigrationRecord,
   counts: Readonly<Counts>,
-  flights: Pick<Flights, 'of'>,
+  inFlight: Pick<InFlightProgress, 'of'>,
 ): Moved {
-  const { bytes, files } = flights.of(workIdOf(record))
+  const { bytes, files } = inFlight.of(workIdOf(record))
   const bytesLeft = counts.bytesScanned - counts.bytesMigrated - counts.bytesSkipped
   return {
     bytes: between(0, bytes + bytesInParts(counts), bytesLeft),

@@ -2,7 +2,7 @@ import type { Collection } from '../../../broker/state/collection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { happen } from '../lifecycle/transition.ts'
+import { applyTransition } from '../lifecycle/transition.ts'
 import { type Deletions, type MatchDependencies, matchTarget } from './match-target.ts'
 
 export interface MatchedDependencies extends MatchDependencies {
@@ -35,7 +35,7 @@ export async function matchedTarget(
   })
   if (deletions === undefined) return true
   if (deletions.isHeld) {
-    await happen(records, migrationId, 'aborted', (current) =>
+    await applyTransition(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
         ? { ...current, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,

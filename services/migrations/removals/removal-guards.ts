@@ -8,7 +8,7 @@ import { percentOf } from './guard.ts'
 import { planAll, Planned, type Planning } from './plan-walk.ts'
 import { trashOf } from './match-target.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { happen } from '../lifecycle/transition.ts'
+import { applyTransition } from '../lifecycle/transition.ts'
 import { RemovalGuard, unasked, windowMs } from './removal-guard.ts'
 
 export interface RemovalGuardsOptions {
@@ -163,7 +163,7 @@ export class RemovalGuards {
       time: new Date().toISOString(),
     }
     const workId = workIdOf(record)
-    await happen(records, migrationId, 'aborted', (current) =>
+    await applyTransition(records, migrationId, 'aborted', (current) =>
       workIdOf(current) === workId
         ? { ...current, ...behind, deletions, resumable: true, abortReason: 'AUTO_ABORTED' }
         : undefined,

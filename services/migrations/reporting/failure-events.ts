@@ -6,7 +6,7 @@ import { maxToldFailures, migrationEvents } from '../../../subjects/migrations/e
 import { failedPath, type FailureLedger, type RecordedFailure } from '../failures/failures.ts'
 import type { KnownRecords } from '../lifecycle/known-records.ts'
 import { factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { RegularLook } from '../lifecycle/regular-look.ts'
+import { Poller } from '../lifecycle/poller.ts'
 import { isActive } from '../lifecycle/states.ts'
 
 /** Failures of a migration that are read for one event; of more the next one tells, while all are counted. */
@@ -49,7 +49,7 @@ export interface FailureEventsOptions {
  * Tells of failures by what is in the ledger, where agents note theirs too. How far it has told is in the last event
  * itself: who goes on after a kill tells what is not told yet, and nothing of it is lost.
  */
-export class FailureEvents extends RegularLook {
+export class FailureEvents extends Poller {
   readonly #options: FailureEventsOptions
   /** By internal id. */
   readonly #told = new Map<string, ToldFailures>()

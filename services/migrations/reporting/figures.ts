@@ -8,7 +8,7 @@ import type { CleanupRecord } from '../jobs/cleanups/record.ts'
 import type { ChangesView } from '../live/following.ts'
 import type { Counts } from '../../engine/run/counts.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import type { RuleBook } from '../rules/book.ts'
 import { publicMigration } from './view.ts'
@@ -18,7 +18,7 @@ import type { WorkStores } from '../progress/work.ts'
 interface Stores extends Pick<WorkStores, 'progress' | 'failures'> {
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly conditionsOf: (record: MigrationRecord, failed: number) => Condition[]
-  readonly flights: Pick<Flights, 'of'>
+  readonly inFlight: Pick<InFlightProgress, 'of'>
   /** The cleanups of all sources; they are in memory. */
   readonly allCleanups: () => Promise<readonly CleanupRecord[]>
 }
@@ -100,12 +100,12 @@ export class Figures {
   }
 
   #with(record: MigrationRecord, running: Map<string, Counts>, failed = 0): WithFigures {
-    const { flights, changesOf, conditionsOf } = this.#stores
+    const { inFlight, changesOf, conditionsOf } = this.#stores
     const counts = countsOf(record, running)
     return {
       record,
       counts,
-      underWay: underWayOf(record, counts, flights),
+      underWay: underWayOf(record, counts, inFlight),
       failed,
       changes: changesOf(record),
       conditions: conditionsOf(record, failed),

@@ -5,11 +5,11 @@ import type { Payload } from '../../../subjects/kit/contract.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { ChangesView } from '../live/following.ts'
 import type { Figures } from './figures.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { KnownRecords } from '../lifecycle/known-records.ts'
 import type { Progress } from '../progress/progress.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { RegularLook } from '../lifecycle/regular-look.ts'
+import { Poller } from '../lifecycle/poller.ts'
 import { isActive } from '../lifecycle/states.ts'
 import { progressOf } from './view.ts'
 
@@ -18,10 +18,10 @@ const { progressed } = migrationEvents
 export interface ProgressEventsOptions {
   readonly records: Pick<KnownRecords, 'all'>
   readonly progress: Pick<Progress, 'changes'>
-  readonly flights: Pick<Flights, 'of'>
+  readonly inFlight: Pick<InFlightProgress, 'of'>
   readonly changesOf: (record: MigrationRecord) => ChangesView | undefined
   readonly figures: Pick<Figures, 'some'>
-  readonly events: Pick<Events, 'say'>
+  readonly events: Pick<Events, 'publishEphemeral'>
   readonly log: Log
 }
 
@@ -44,7 +44,7 @@ const restingMark = ''
  * Every record is compared with the one of the last look, also at rest: a migration may begin and end between two looks,
  * and its last state is published all the same, once.
  */
-export class ProgressEvents extends RegularLook {
+export class ProgressEvents extends Poller {
   readonly #options: ProgressEventsOptions
   /** By the keys of their records. */
   readonly #seen = new Map<string, Seen>()
@@ -84,17 +84,17 @@ export class ProgressEvents extends RegularLook {
       const { key, record, mark } = moved.get(one.record.migrationId)!
       const info = progressOf(one)
       const told = hash('sha1', figuresIn(info))
-      if (told !== seen.get(key)?.told) events.say(emission(progressed, info.id, info))
+      if (told !== seen.get(key)?.told) events.publishEphemeral(emission(progressed, info.id, info))
       seen.set(key, { record, mark, told })
     }
   }
 
   #markOf(record: MigrationRecord): string {
-    const { progress, flights, changesOf } = this.#options
+    const { progress, inFlight, changesOf } = this.#options
     const workId = workIdOf(record)
     const { lagSeconds = 0, ...changes }: Partial<ChangesView> = changesOf(record) ?? {}
     const lag = grows(changes.detection) ? 0 : lagSeconds
-    return JSON.stringify([progress.changes(workId), flights.of(workId), changes, lag])
+    return JSON.stringify([progress.changes(workId), inFlight.of(workId), changes, lag])
   }
 }
 

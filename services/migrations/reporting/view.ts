@@ -19,7 +19,7 @@ import { ruleView } from '../rules/view.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
 import { readable } from './readable.ts'
 import { scannedFiles, scannedFolders } from '../progress/wire.ts'
-import { followsOnly } from '../lifecycle/turns.ts'
+import { followsOnly } from '../lifecycle/admission.ts'
 import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
 
 type Info = Output<(typeof migrations)['progress']>

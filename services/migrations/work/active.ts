@@ -2,25 +2,25 @@ import { Queue, type QueueState } from '../../../broker/queue/queue.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { lifeOf, onReconnect } from '../../../broker/common/reconnects.ts'
 import type { Log } from '../../../broker/common/log.ts'
-import type { PutOff } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import type { Offers } from '../assignments/offers.ts'
-import { Shelf } from '../progress/books.ts'
+import type { Assignments } from '../assignments/assignments.ts'
+import { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { Changes } from '../live/changes.ts'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { allFolders, startRegion } from '../../engine/items/items.ts'
 import { ComesAgain, type Mover, type MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { Frontier, type FrontierBounds } from './frontier.ts'
 import { ItemLoop } from './item-loop.ts'
 import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.ts'
 import type { Progress } from '../progress/progress.ts'
 import { type Loss, lossOf, WorkLostError } from '../progress/proof.ts'
 import { type RetryItem, retryMessageId } from '../failures/retries.ts'
-import { Waker } from '../lifecycle/waker.ts'
-import { type CountListener, WorkerBook } from '../progress/worker-book.ts'
+import { Signal } from '../lifecycle/signal.ts'
+import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
 
 /**
  * Look whether all is done at least so often: the last item may have been another process's. A live migration that only
@@ -40,14 +40,14 @@ export interface ActiveOptions {
   readonly target: string
   /** Who takes part in the work. */
   readonly movedBy: Movers
-  readonly agents: Offers
+  readonly agents: Assignments
   readonly spec: MoveSpec
   readonly mover: Mover
   readonly threads: number
   readonly progress: Progress
   readonly onCount: CountListener
   readonly failures: FailureLedger
-  readonly flights: Flights
+  readonly inFlight: InFlightProgress
   readonly log: Log
   /** Of a live migration. */
   readonly changes: Changes | undefined
@@ -71,13 +71,13 @@ export interface FollowingListener {
 export class ActiveMigration {
   readonly #options: ActiveOptions
   readonly #queue: Queue
-  readonly #shelf: Shelf
+  readonly #progressLedger: ProgressLedger
   readonly #frontier: Frontier
   readonly #loop: ItemLoop
   /** Aborts when the work is to end, be it finished or stopped. */
   readonly #end = new AbortController()
   /** Sequences of the items that are being worked on here. */
-  readonly #inHand = new Set<number>()
+  readonly #held = new Set<number>()
   #last: Promise<void> | undefined
   readonly #failed = Promise.withResolvers<never>()
   /** Whether only changes are followed. */
@@ -88,24 +88,29 @@ export class ActiveMigration {
   #still = { seen: '', sinceMs: 0 }
   /** What was gone from the queue when it was opened. */
   readonly lossAtStart: Loss | undefined
-  readonly #book: WorkerBook
+  readonly #checkpoints: CheckpointWriter
   /** Whether all folders get their times, those included that no item was made for. */
   #isFinishingAll = false
-  readonly #waker = new Waker()
+  readonly #wakeUp = new Signal()
 
-  private constructor(options: ActiveOptions, queue: Queue, shelf: Shelf, lossAtStart: Loss | undefined) {
+  private constructor(
+    options: ActiveOptions,
+    queue: Queue,
+    progressLedger: ProgressLedger,
+    lossAtStart: Loss | undefined,
+  ) {
     this.#options = options
     this.#queue = queue
-    this.#shelf = shelf
+    this.#progressLedger = progressLedger
     this.#frontier = new Frontier(options.connection, queue, options.log, options.frontier)
     this.lossAtStart = lossAtStart
-    this.#book = new WorkerBook({
-      keeper: shelf.keeperOf(crypto.randomUUID()),
-      others: shelf.all(),
+    this.#checkpoints = new CheckpointWriter({
+      keeper: progressLedger.keeperOf(crypto.randomUUID()),
+      others: progressLedger.all(),
       published: () => queue.published,
       life: lifeOf(options.connection),
       // The queue need not be asked for what is in hand here: most items are made by one that is.
-      isOpen: async (sequence) => this.#inHand.has(sequence) || (await queue.has(sequence)),
+      isOpen: async (sequence) => this.#held.has(sequence) || (await queue.has(sequence)),
       onCount: options.onCount,
     })
     this.#loop = new ItemLoop({
@@ -113,12 +118,12 @@ export class ActiveMigration {
       queue,
       queueCreated: queue.created,
       isTooEarly: () => this.#isTooEarly(),
-      book: this.#book,
+      checkpoints: this.#checkpoints,
       room: (lanes, signal) => this.#frontier.room(lanes, signal),
       hasHelp: () => options.agents.workersOn(options.workId) > 1,
-      inHand: this.#inHand,
+      held: this.#held,
       onIdle: () => {
-        if (!this.#isScanned) this.#waker.wake()
+        if (!this.#isScanned) this.#wakeUp.wake()
       },
       signal: this.#end.signal,
     })
@@ -134,16 +139,16 @@ export class ActiveMigration {
     })
     // Sequences of another queue of this name, which somebody has deleted, would be taken for those of this one.
     if (queue.isNew) await progress.forget((migration) => migration === workId)
-    const shelf = await Shelf.open(progress, workId, queue, { isEmpty: queue.isNew })
-    const loss = queue.isNew ? undefined : await shelf.lossAtStart(await queue.state())
-    return new ActiveMigration(options, queue, shelf, loss)
+    const progressLedger = await ProgressLedger.open(progress, workId, queue, { isEmpty: queue.isNew })
+    const loss = queue.isNew ? undefined : await progressLedger.lossAtStart(await queue.state())
+    return new ActiveMigration(options, queue, progressLedger, loss)
   }
 
   /** What keeps the work from going on. */
-  get waits(): { readonly forStorage: boolean; readonly putOffs: readonly PutOff[] } {
+  get waits(): { readonly forStorage: boolean; readonly deferrals: readonly Deferral[] } {
     return {
       forStorage: this.#frontier.waitsForStorage || this.#queue.waitsForRoom,
-      putOffs: this.#loop.putOffs.reasons,
+      deferrals: this.#loop.deferrals.reasons,
     }
   }
 
@@ -164,7 +169,7 @@ export class ActiveMigration {
 
   /** Resolves when it is stored that all that was put into the queue so far was: who finds less there knows that it is lost. */
   async noteQueued(): Promise<void> {
-    await this.#book.stored()
+    await this.#checkpoints.stored()
   }
 
   /** Puts a folder that is to be scanned again into the queue; twice with the same id is harmless. */
@@ -186,7 +191,7 @@ export class ActiveMigration {
   #toScan(): void {
     this.#asked += 1
     this.#isScanned = false
-    this.#waker.wake()
+    this.#wakeUp.wake()
   }
 
   /**
@@ -207,7 +212,7 @@ export class ActiveMigration {
       await agents.offer({
         ...this.#options,
         queue: this.#queue,
-        shelf: this.#shelf,
+        progressLedger: this.#progressLedger,
         room: (signal) => this.#frontier.room(childLanes.region, signal),
       })
     }
@@ -217,7 +222,7 @@ export class ActiveMigration {
       : this.#loop.run(firstLanesOf(changes !== undefined), this.#end.signal)
     let isDone = false
     // A broker that comes back may have lost something.
-    const forget = onReconnect(this.#options.connection, () => this.#waker.wake())
+    const forget = onReconnect(this.#options.connection, () => this.#wakeUp.wake())
     try {
       // Consumers end before they are told to only when they fail or the queue was deleted.
       const working = changes === undefined ? this.#untilEmpty() : this.#follow(changes, following)
@@ -228,8 +233,8 @@ export class ActiveMigration {
       this.#finish()
       await Promise.all([consuming, this.#last, changes?.close()])
       if (changes === undefined) await agents.withdraw(workId)
-      // An agent that was lost sight of may have sent its book before.
-      await this.#shelf.settled()
+      // An agent that was lost sight of may have sent its checkpoints before.
+      await this.#progressLedger.settled()
     }
   }
 
@@ -258,19 +263,19 @@ export class ActiveMigration {
 
   #finish(reason: unknown = new ComesAgain('the migration was stopped')): void {
     this.#end.abort(reason)
-    this.#waker.wake()
+    this.#wakeUp.wake()
   }
 
   async #untilEmpty(): Promise<boolean> {
     const isEmpty = async () => {
       const { waiting, isEmpty, loss } = await this.#look()
       if (loss !== undefined) throw new WorkLostError(loss)
-      if (waiting.size > 0 && !isMoving(waiting) && this.#inHand.size === 0) this.#beginLast()
-      return isEmpty && this.#inHand.size === 0
+      if (waiting.size > 0 && !isMoving(waiting) && this.#held.size === 0) this.#beginLast()
+      return isEmpty && this.#held.size === 0
     }
     while (!this.#end.signal.aborted) {
       if (await this.#asking(isEmpty)) return true
-      await this.#waker.wait(checkMs.scanning, this.#end.signal)
+      await this.#wakeUp.wait(checkMs.scanning, this.#end.signal)
     }
     return false
   }
@@ -295,7 +300,7 @@ export class ActiveMigration {
         const { waiting, isEmpty, lastSequence, loss } = await this.#look()
         if (loss?.isBroken === true) throw new WorkLostError(loss)
         if (loss !== undefined && isEmpty) {
-          await this.#shelf.settle(lastSequence, () => seek(loss))
+          await this.#progressLedger.settle(lastSequence, () => seek(loss))
           lost = 0
         } else if (loss !== undefined) await seek(loss)
         if (isMoving(waiting)) return
@@ -308,33 +313,34 @@ export class ActiveMigration {
       })
       const { isWaiting } = changes
       const ms = !this.#isScanned ? checkMs.scanning : isWaiting ? checkMs.following : checkMs.idle
-      await this.#waker.wait(ms, this.#end.signal)
+      await this.#wakeUp.wait(ms, this.#end.signal)
     }
     return false
   }
 
   /** How the queue is, and what is gone from it; whether nothing is left is said only when that is proven or refuted. */
   async #look(): Promise<QueueState & { readonly isEmpty: boolean; readonly loss: Loss | undefined }> {
-    const { stores, booked } = this.#shelf
+    const { stores, booked } = this.#progressLedger
     // What is published from now on the answer need not know, and what is done by now it may know of.
     const published = Math.max(booked.published, this.#queue.published)
     const state = await this.#queue.state()
-    const isExact = stores === this.#shelf.stores
+    const isExact = stores === this.#progressLedger.stores
     const loss =
-      lossOf(state, { ...this.#shelf.booked, published }, { isExact }) ?? (await this.#unreadable(state))
+      lossOf(state, { ...this.#progressLedger.booked, published }, { isExact }) ??
+      (await this.#unreadable(state))
     return { ...state, isEmpty: state.messages === 0 && isExact, loss }
   }
 
   /** Items that the broker hands out to nobody, when nothing has moved for long enough to say so. */
   async #unreadable({ messages, lastSequence }: QueueState): Promise<Loss | undefined> {
-    const seen = `${messages} ${lastSequence} ${this.#shelf.stores}`
-    if (seen !== this.#still.seen || messages === 0 || this.#inHand.size > 0)
+    const seen = `${messages} ${lastSequence} ${this.#progressLedger.stores}`
+    if (seen !== this.#still.seen || messages === 0 || this.#held.size > 0)
       this.#still = { seen, sinceMs: performance.now() }
     if (performance.now() - this.#still.sinceMs < stillMs) return undefined
     this.#still.sinceMs = performance.now()
     const items = await this.#queue.unreadable()
     const now = await this.#queue.state()
-    const isSame = seen === `${now.messages} ${now.lastSequence} ${this.#shelf.stores}`
+    const isSame = seen === `${now.messages} ${now.lastSequence} ${this.#progressLedger.stores}`
     return items > 0 && isSame ? { items, isBroken: true } : undefined
   }
 

@@ -2,7 +2,7 @@ import type { Collection } from '../../../broker/state/collection.ts'
 import { Queue } from '../../../broker/queue/queue.ts'
 import type { Mover } from '../../engine/mover.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { happen } from '../lifecycle/transition.ts'
+import { applyTransition } from '../lifecycle/transition.ts'
 import { forgetWork, type WorkStores } from '../progress/work.ts'
 
 interface Stores extends WorkStores {
@@ -35,7 +35,7 @@ export async function drained(
   { migrationId, internalId }: MigrationRecord,
   behind: Behind,
 ): Promise<void> {
-  const record = await happen(records, migrationId, 'drained', (current) =>
+  const record = await applyTransition(records, migrationId, 'drained', (current) =>
     current.internalId === internalId ? left(current, behind) : undefined,
   )
   if (record === undefined || record.resumable) return

@@ -2,7 +2,7 @@ import { isGantryError } from '../../../subjects/kit/errors.ts'
 import type { ActiveMigration } from './active.ts'
 import type { Changes } from '../live/changes.ts'
 import { type ChangesView, lagSeconds } from '../live/following.ts'
-import { momentOf, steadyMs, timeOf } from '../live/watch/steady.ts'
+import { momentOf, monotonicMs, timeOf } from '../live/watch/monotonic.ts'
 import type { WorkState } from '../progress/conditions.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import type { KnownRoots } from './roots.ts'
@@ -25,7 +25,7 @@ export interface Followed {
   active: { readonly work: ActiveMigration; readonly sinceMs: number } | undefined
   /** Of a live migration. */
   following: Changes | undefined
-  /** Since when its target is behind as its work broke off (`steadyMs`). */
+  /** Since when its target is behind as its work broke off (`monotonicMs`). */
   behindMs: number | undefined
   /** Why the work broke off last; that the source has been replaced is in the record. */
   problem: string | undefined
@@ -42,7 +42,7 @@ export const newFollowed = (record: MigrationRecord): Followed => ({
   following: undefined,
   behindMs: undefined,
   problem: undefined,
-  roots: { isTorn: false },
+  roots: { isRootReplaced: false },
 })
 
 /** Nobody is at work on it. */
@@ -62,11 +62,11 @@ export const problemOf = (error: unknown): string =>
 export function stateOf(followed: Followed): WorkState {
   const { record, active, problem } = followed
   const isMended = active !== undefined && performance.now() > active.sinceMs + mendedMs
-  const { forStorage = false, putOffs = [] } = active?.work.waits ?? {}
+  const { forStorage = false, deferrals = [] } = active?.work.waits ?? {}
   return {
     record,
     forStorage,
-    putOffs,
+    deferrals,
     changes: changesViewOf(followed),
     problem: isMended ? undefined : problem,
   }
@@ -87,7 +87,7 @@ function behindMsOf({ record, following, behindMs }: Followed): number | undefin
  */
 export const gapOf = (followed: Followed): number | undefined =>
   followed.record.seeded || followed.record.lost !== undefined
-    ? (behindMsOf(followed) ?? steadyMs())
+    ? (behindMsOf(followed) ?? monotonicMs())
     : undefined
 
 /** What a record keeps when the work on it ends. */

@@ -3,7 +3,7 @@ import { QueueGoneError, type QueueItem } from '../../../broker/queue/queue.ts'
 import type { QueueWork } from '../../../broker/queue/work.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import type { Changes } from '../live/changes.ts'
-import type { ItemInHand } from '../live/item-in-hand.ts'
+import type { ItemInFlight } from '../live/item-in-flight.ts'
 import type { Counts, ItemResult } from '../../engine/run/counts.ts'
 import type { Meter } from '../../engine/run/meter.ts'
 import { deepItem } from '../../engine/items/item-decode.ts'
@@ -12,12 +12,12 @@ import { heldForMs } from '../../engine/run/removal-budget.ts'
 import type { ChildBatch, Mover, MoveSpec } from '../../engine/mover.ts'
 import { stillToWaitMs } from '../../engine/run/retry.ts'
 import { type FailureNotes, noteFailures } from '../failures/failures.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { Room } from '../assignments/room.ts'
 import { type ChildLanes, childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
-import { PutOffs } from './put-offs.ts'
+import { Deferrals } from './deferrals.ts'
 import { retriedFailure, retryMessageId } from '../failures/retries.ts'
-import type { WorkerBook } from '../progress/worker-book.ts'
+import type { CheckpointWriter } from '../progress/checkpoint-writer.ts'
 
 /** A store that does not work is told so often; whoever looks into the log sees why nothing moves. */
 const tellEveryMs = 60_000
@@ -39,16 +39,16 @@ export interface ItemLoopOptions {
   readonly isTooEarly?: () => Promise<boolean>
   /** Whether there are other workers on the migration at the moment. */
   readonly hasHelp: () => boolean
-  readonly book: WorkerBook
+  readonly checkpoints: CheckpointWriter
   /** Resolves when more may be put into these lanes. Rejects with the signal's reason. */
   readonly room: (lanes: ChildLanes, signal: AbortSignal) => Promise<Room>
   /** Of a live migration; they are told what becomes of each item. */
   readonly changes?: Changes | undefined
   readonly failures: FailureNotes
   /** Where what is under way is known until it is counted. */
-  readonly flights: Pick<Flights, 'begin'>
+  readonly inFlight: Pick<InFlightProgress, 'begin'>
   /** Sequences of the items that are being worked on here; the loop keeps it. */
-  readonly inHand: Set<number>
+  readonly held: Set<number>
   readonly onIdle: () => void
   /** Ends the work: what is in hand is handed back. */
   readonly signal: AbortSignal
@@ -61,14 +61,14 @@ export interface ItemLoopOptions {
  */
 export class ItemLoop {
   readonly #options: ItemLoopOptions
-  readonly #inHand: Set<number>
-  readonly putOffs = new PutOffs()
+  readonly #held: Set<number>
+  readonly deferrals = new Deferrals()
   readonly #begunMs = Date.now()
   #toldUntilMs = 0
 
   constructor(options: ItemLoopOptions) {
     this.#options = options
-    this.#inHand = options.inHand
+    this.#held = options.held
   }
 
   /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
@@ -91,38 +91,38 @@ export class ItemLoop {
       item.later(waitMs)
       return
     }
-    const { book, changes, log, workId, onIdle, flights } = this.#options
+    const { checkpoints, changes, log, workId, onIdle, inFlight } = this.#options
     const { isTooEarly = () => Promise.resolve(false) } = this.#options
-    this.#inHand.add(item.sequence)
+    this.#held.add(item.sequence)
     changes?.working(item)
     using work = changes?.failures.begin(item.data)
-    const flight = flights.begin(workId)
+    const transfer = inFlight.begin(workId)
     try {
       if (lane === lastLane && (await isTooEarly())) {
         item.later(tooEarlyMs)
         return
       }
       let result: ItemResult | undefined
-      if (await book.includes(item)) await book.stored()
+      if (await checkpoints.includes(item)) await checkpoints.stored()
       else {
-        result = await this.#move(lane, item, flight.meter, work)
+        result = await this.#move(lane, item, transfer.meter, work)
         await this.#record(lane, item, result, work)
       }
-      flight.end()
+      transfer.end()
       await item.done()
-      this.putOffs.settle(item.messageId)
-      book.acked(item.sequence)
+      this.deferrals.settle(item.messageId)
+      checkpoints.acked(item.sequence)
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
       log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
-      this.putOffs.failed(item.messageId, error)
+      this.deferrals.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
-      flight.end()
-      this.#inHand.delete(item.sequence)
-      book.letGo(item.sequence)
-      if (this.#inHand.size === 0) onIdle()
+      transfer.end()
+      this.#held.delete(item.sequence)
+      checkpoints.letGo(item.sequence)
+      if (this.#held.size === 0) onIdle()
     }
   }
 
@@ -140,10 +140,15 @@ export class ItemLoop {
     }
   }
 
-  async #move(lane: Lane, item: QueueItem, meter: Meter, work: ItemInHand | undefined): Promise<ItemResult> {
-    const { book, mover, room, hasHelp, signal } = this.#options
+  async #move(
+    lane: Lane,
+    item: QueueItem,
+    meter: Meter,
+    work: ItemInFlight | undefined,
+  ): Promise<ItemResult> {
+    const { checkpoints, mover, room, hasHelp, signal } = this.#options
     const spec = { ...this.#options.spec, meter }
-    const wasOut = await book.wasOut(item)
+    const wasOut = await checkpoints.wasOut(item)
     if (lane === 'transfer' || lane === 'update') {
       const share = async (parts: readonly Uint8Array[]) => {
         await Promise.all(parts.map((part) => this.#publish(lane, part, item)))
@@ -182,8 +187,8 @@ export class ItemLoop {
 
   /** Puts an item into the queue, unless one of this id was done. */
   async publish(lane: Lane, child: Uint8Array, messageId: string): Promise<void> {
-    const { book, queue } = this.#options
-    const isDone = () => book.wasDone(messageId)
+    const { checkpoints, queue } = this.#options
+    const isDone = () => checkpoints.wasDone(messageId)
     if (await isDone()) return
     await queue.publish(lane, child, messageId, this.#options.signal, isDone)
   }
@@ -193,10 +198,10 @@ export class ItemLoop {
     lane: Lane,
     item: QueueItem,
     result: ItemResult,
-    work: ItemInHand | undefined,
+    work: ItemInFlight | undefined,
   ): Promise<void> {
-    const { failures, retry, putOff, counts } = result
-    const { failures: ledger, workId, book, changes, queueCreated, signal } = this.#options
+    const { failures, retry, deferral, counts } = result
+    const { failures: ledger, workId, checkpoints, changes, queueCreated, signal } = this.#options
     const retried = retriedFailure(item.messageId)
     const noted = { item: `${queueCreated}.${item.sequence}`, failures, retried }
     if (changes === undefined || work === undefined) await noteFailures(ledger, workId, noted, signal)
@@ -222,13 +227,13 @@ export class ItemLoop {
         await this.publish(lane, part, id)
       }),
     )
-    this.putOffs.settle(lane)
-    if (putOff !== undefined) {
+    this.deferrals.settle(lane)
+    if (deferral !== undefined) {
       // A live migration's own tries are items of their own: the next in the lane says how it goes.
-      this.putOffs.note(retry === undefined ? lane : retryId, putOff)
-      this.#tell(putOff.message)
+      this.deferrals.note(retry === undefined ? lane : retryId, deferral)
+      this.#tell(deferral.message)
     }
-    await book.count(item, lane === 'update' ? ofChanges(counts) : counts)
+    await checkpoints.count(item, lane === 'update' ? ofChanges(counts) : counts)
   }
 
   #tell(reason: string): void {

@@ -23,7 +23,7 @@ import '../../engine/run/rules.ts'
 import { bornAt, type SourceFolder, type SourceMark } from '../../engine/run/source-mark.ts'
 import type { TargetMark } from '../../engine/run/target-mark.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { RegularLook } from '../lifecycle/regular-look.ts'
+import { Poller } from '../lifecycle/poller.ts'
 import {
   differenceOf,
   inWords,
@@ -54,7 +54,7 @@ let answeredOne = Promise.withResolvers<void>()
 /** What is known of the roots of a migration while it is worked on, over its breaks. */
 export interface KnownRoots {
   /** Some work may have been done in another folder. */
-  isTorn: boolean
+  isRootReplaced: boolean
 }
 
 /** What a record knows of its source and its target. */
@@ -98,7 +98,7 @@ export class Roots implements Disposable {
   #hasBegun = false
   /** What the last whole look went by. */
   #seen = ''
-  #looks: readonly RegularLook[] = []
+  #looks: readonly Poller[] = []
   #storeSeenMs = 0
 
   private constructor(
@@ -149,7 +149,7 @@ export class Roots implements Disposable {
     // A mount that hangs is asked once, and a target that does keeps nobody from looking at the source. Until a look, files
     // may be written to another folder.
     roots.#looks = [() => roots.#lookAtSource(), () => roots.#requireTarget()].map(
-      (look) => new RegularLook('migrations.roots', () => unlessNotSeen(look), onChange),
+      (look) => new Poller('migrations.roots', () => unlessNotSeen(look), onChange),
     )
     for (const look of roots.#looks) look.start()
     return roots
@@ -312,16 +312,16 @@ export class Roots implements Disposable {
   }
 
   #torn(error: GantryError): GantryError {
-    this.#known.isTorn = true
+    this.#known.isRootReplaced = true
     return error
   }
 }
 
 /** Whether some of a scan was done elsewhere, be it that the source was not there: nobody knows which. A live one compares. */
-export const isTorn = (
+export const isRootReplaced = (
   { kind, seeded }: Pick<MigrationRecord, 'kind' | 'seeded'>,
   known: Readonly<KnownRoots>,
-): boolean => known.isTorn && seeded && kind !== 'live'
+): boolean => known.isRootReplaced && seeded && kind !== 'live'
 
 /**
  * What the source of a migration is now, for whoever accepts it, and whether it was replaced since.

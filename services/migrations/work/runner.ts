@@ -3,20 +3,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { backoffMs } from '../../../broker/common/backoff.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
-import { insist } from '../../../broker/common/insist.ts'
+import { retryUntilDone } from '../../../broker/common/retry-until-done.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import type { MigrationPriority } from '../../../subjects/migrations/model/model.ts'
 import { abortedFor } from '../lifecycle/abort.ts'
 import { ActiveMigration } from './active.ts'
-import type { Offers } from '../assignments/offers.ts'
+import type { Assignments } from '../assignments/assignments.ts'
 import type { Changes } from '../live/changes.ts'
 import type { ChangesView } from '../live/following.ts'
 import type { WorkState } from '../progress/conditions.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import { ComesAgain, type Mover, type MoveSpec, type Urgency } from '../../engine/mover.ts'
-import type { Flights } from '../progress/flights.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { RemovalGuards } from '../removals/removal-guards.ts'
 import { RemovalsHeld } from '../live/on-hold.ts'
 import { drained, halted } from './drained.ts'
@@ -34,7 +34,7 @@ import {
   stateOf,
 } from './followed.ts'
 import {
-  anew,
+  restarted,
   factOf,
   found,
   type MigrationRecord,
@@ -45,15 +45,15 @@ import {
 import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
 import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
-import { isTorn, Roots, SourceChanged } from './roots.ts'
+import { isRootReplaced, Roots, SourceChanged } from './roots.ts'
 import { scanned } from './scanned.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from '../lifecycle/states.ts'
 import { sweep } from './sweep.ts'
-import { entryFacts, happen } from '../lifecycle/transition.ts'
+import { entryFacts, applyTransition } from '../lifecycle/transition.ts'
 import { countsOf } from '../progress/with-figures.ts'
 import { forgetScan, forgetWork, type WorkStores } from '../progress/work.ts'
-import type { CountListener } from '../progress/worker-book.ts'
+import type { CountListener } from '../progress/checkpoint-writer.ts'
 
 /** Of items that the broker has lost. */
 const lostFact = (record: MigrationRecord, { items }: Loss) =>
@@ -80,11 +80,11 @@ export interface RunnerOptions extends WorkStores {
   ) => Promise<Changes>
   /** Who moves the files of a migration. */
   readonly movedBy: (record: MigrationRecord) => Promise<Movers>
-  readonly agents: Offers
+  readonly agents: Assignments
   /** What live migrations remove at their targets. */
   readonly guards: RemovalGuards
   readonly onCount: CountListener
-  readonly flights: Flights
+  readonly inFlight: InFlightProgress
   readonly log: Log
 }
 
@@ -217,8 +217,8 @@ export class Runner {
   async #workOn(record: MigrationRecord, followed: Followed, signal: AbortSignal): Promise<void> {
     const { records, resolve, changes, failures, movedBy, guards } = this.#options
     if (record.state === 'STOPPING') return drained(this.#options, record, behindOf(followed))
-    if (isTorn(record, followed.roots)) {
-      followed.roots.isTorn = !(await this.#lost(record))
+    if (isRootReplaced(record, followed.roots)) {
+      followed.roots.isRootReplaced = !(await this.#lost(record))
       return
     }
     const { migrationId, target } = record
@@ -313,7 +313,7 @@ export class Runner {
     } catch (error) {
       if (!(error instanceof SourceChanged)) throw error
       // Whoever goes on knows of it only by the record.
-      if (isTorn(record, followed.roots)) await this.#lost(record)
+      if (isRootReplaced(record, followed.roots)) await this.#lost(record)
       const since = new Date().toISOString()
       await this.#options.records.update(record.migrationId, (current) => {
         if (current.internalId !== record.internalId) return undefined
@@ -324,7 +324,7 @@ export class Runner {
       })
       throw error
     }
-    followed.roots.isTorn = false
+    followed.roots.isRootReplaced = false
     if (record.sourceChanged !== undefined) followed.problem = undefined
     return roots
   }
@@ -349,13 +349,13 @@ export class Runner {
   async #lost(record: MigrationRecord, loss?: Loss): Promise<boolean> {
     const { records, log } = this.#options
     const { migrationId } = record
-    const begun = await happen(
+    const begun = await applyTransition(
       records,
       migrationId,
       'lost',
       (current) => {
         if (workIdOf(current) !== workIdOf(record)) return undefined
-        const next = { ...anew(current), pendingRegions: current.pendingRegions.map(unqueued) }
+        const next = { ...restarted(current), pendingRegions: current.pendingRegions.map(unqueued) }
         return loss === undefined ? next : withLost(next, loss, new Date())
       },
       (changed, previous) => [
@@ -397,7 +397,7 @@ export class Runner {
     if (before !== undefined && before.kind !== 'live' && workIdOf(before) === workId)
       await settleFailures(failures, workId, rescansOf(before.pendingRegions))
     const [totals, failedPathCount] = await Promise.all([progress.totals(), failures.count(workId)])
-    const record = await happen(
+    const record = await applyTransition(
       records,
       migrationId,
       'scanned',
@@ -422,6 +422,6 @@ export class Runner {
       'The scan of a migration is over.',
     )
     if (!isBetweenScans(record.state)) return
-    await insist(() => forgetScan(this.#options, workId), this.#closing.signal)
+    await retryUntilDone(() => forgetScan(this.#options, workId), this.#closing.signal)
   }
 }

@@ -34,7 +34,7 @@ export type ConditionReason = keyof typeof conditionReasons
 export const conditionReasonNames = Object.keys(conditionReasons) as ConditionReason[]
 
 /** Why something of a migration is tried again later. */
-export interface PutOff {
+export interface Deferral {
   readonly reason: ConditionReason
   /** The last that was said of it, for a person. */
   readonly message: string

@@ -310,7 +310,7 @@ test('a stop lets the work in hand end, and takes no more', async () => {
     // Those that come before the broker knows of the stop are answered too, and hold up nobody.
     return calls++ === 0 ? go.promise : { text: 'more' }
   })
-  const inHand = callContract(user, trial.run, {})
+  const inFlight = callContract(user, trial.run, {})
   await began.promise
   const stopped = service.stop()
   await until('nobody answers any more', () =>
@@ -320,7 +320,7 @@ test('a stop lets the work in hand end, and takes no more', async () => {
     ),
   )
   go.resolve({ text: 'done' })
-  expect(await inHand).toEqual({ text: 'done' })
+  expect(await inFlight).toEqual({ text: 'done' })
   await stopped
   await service.stop()
 })

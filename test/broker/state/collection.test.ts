@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Collection, type CollectionOptions } from '../../../broker/state/collection.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { type Emission, emission, Events } from '../../../broker/state/events.ts'
-import { namesSetAside } from '../../../broker/state/set-aside.ts'
+import { namesSetAside } from '../../../broker/state/quarantine.ts'
 import { events as eventContracts } from '../../../subjects/kit/contract.ts'
 import { commonCodes, errors } from '../../../subjects/kit/errors.ts'
 import { smallLimits, startTestBroker } from '../../support/broker.ts'
@@ -37,7 +37,7 @@ const code = (expected: string) => expect.objectContaining({ code: expected })
 const openDying = (connection: NatsConnection) => open(connection)
 
 /** Tries until it is acknowledged. */
-const insist = (attempt: () => Promise<unknown>) =>
+const retryUntilDone = (attempt: () => Promise<unknown>) =>
   until('it is acknowledged', () =>
     attempt().then(
       () => true,
@@ -54,7 +54,7 @@ const endOfFacts = -1
 /** All facts that are stored, up to one that is published now. */
 async function storedFacts(connection: NatsConnection, events: Events): Promise<string[]> {
   const end = factOf(randomUUID(), endOfFacts)
-  await insist(() => events.publish({ ...end, messageId: end.subject }))
+  await retryUntilDone(() => events.publish({ ...end, messageId: end.subject }))
   const told: string[] = []
   for await (const { subject, payload } of followFacts(connection, { from: 1 })) {
     if (subject === end.subject) break
@@ -294,7 +294,7 @@ test.concurrent(
       if (thing !== undefined) told.push(thing.n)
     })
     let n = 0
-    const put = (id: string) => insist(() => things.put(id, { id, n: ++n }))
+    const put = (id: string) => retryUntilDone(() => things.put(id, { id, n: ++n }))
     for (const id of ['a', 'b', 'c']) {
       await put('often')
       const back = reconnected(connection)
@@ -305,7 +305,7 @@ test.concurrent(
       await put(id)
       await allBack
     }
-    await insist(() => things.delete('a'))
+    await retryUntilDone(() => things.delete('a'))
     await put('end')
     await until('the end is told', () => now.has('end'))
     const stored = await things.list()
@@ -329,10 +329,10 @@ test.concurrent(
       ({ n }) => [factOf('a', n)],
     )
     await broker.kill()
-    await insist(() => open(connection, { events }))
+    await retryUntilDone(() => open(connection, { events }))
     expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
     await broker.kill()
-    await insist(() => open(connection, { events }))
+    await retryUntilDone(() => open(connection, { events }))
     expect(await storedFacts(connection, events)).toEqual(['a 1', 'a 2'])
   },
 )

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { DocumentParts } from '../../../http-edge/documents/document-parts.ts'
-import { Slices } from '../../../http-edge/server/slices.ts'
+import { TimeSlicer } from '../../../http-edge/server/time-slicer.ts'
 import { endpointContract } from '../../../subjects/extensions/contract.ts'
-import type { DocumentPart } from '../../../subjects/documents/growing-document.ts'
+import type { DocumentPart } from '../../../subjects/documents/incremental-document.ts'
 import { contracts } from '../../../subjects/index.ts'
 import { growingOpenApi, openApiPart } from '../../../subjects/documents/openapi.ts'
 
@@ -18,7 +18,7 @@ const contractsOf = (prefix: string) =>
 /** Makes parts in slices that end with each endpoint, and notes what was made. */
 function parts(maxBytes?: number) {
   const made: string[] = []
-  const slices = new Slices(0)
+  const slices = new TimeSlicer(0)
   const all = new DocumentParts((prefix) => {
     made.push(prefix)
     return slices.run(openApiPart(prefix, contractsOf(prefix)))
@@ -86,7 +86,7 @@ test('one that is gone is left out, and one that failed is tried again by the ne
     ['gone', () => Promise.resolve(undefined)],
     ['broken', () => Promise.reject(new Error('lost'))],
   ])
-  const slices = new Slices()
+  const slices = new TimeSlicer()
   const make = (prefix: string) => slices.run(openApiPart(prefix, contractsOf(prefix)))
   const all = new DocumentParts((prefix) => answers.get(prefix)?.() ?? make(prefix))
   const ask = (...some: string[]) => all.of(some.map((prefix) => ({ prefix, revision: '1' })))

@@ -102,11 +102,11 @@ export async function tryOnce(
   const [item = new Uint8Array()] = reconcileItems(groups, { attempt: 1, notBeforeMs: 0 })
   let retried = 0
   const { signal } = new AbortController()
-  const { putOff } = await mover.scan(
+  const { deferral } = await mover.scan(
     spec,
     item,
     async ({ regions, transfers }) => void (retried += regions.length + transfers.length),
     signal,
   )
-  return { retried, condition: putOff?.reason, reason: putOff?.message }
+  return { retried, condition: deferral?.reason, reason: deferral?.message }
 }

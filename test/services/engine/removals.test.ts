@@ -135,7 +135,7 @@ describe('the trash of a live migration', () => {
     expect(move.listed().filter((path) => !path.startsWith('.gantry-trash'))).toEqual([])
 
     // An empty source is told of only where something else was copied from it.
-    expect((await move.apply(everything('tree'))).putOff).toBeUndefined()
+    expect((await move.apply(everything('tree'))).deferral).toBeUndefined()
     writeFileSync(move.from('other'), 'x')
     await move.apply(everything('tree'))
     await move.apply(changed('', { trees: ['.gantry-trash'] }))

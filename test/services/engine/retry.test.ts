@@ -21,7 +21,7 @@ function failingWith(error: Error) {
       return { waitsMs, reasons: [...reasons], ...outcome.result(undefined), tries: attempt }
     expect(outcome.next.attempt).toBe(attempt + 1)
     waitsMs.push(outcome.next.notBeforeMs - nowMs)
-    reasons.add(outcome.putOff?.reason)
+    reasons.add(outcome.deferral?.reason)
   }
 }
 

@@ -20,7 +20,7 @@ async function begun() {
   for (const name of ['a', 'b']) writeFileSync(join(folder.from, name), name)
   const plain = localSpec(folder)
   const spec = await (async () => {
-    using roots = await Roots.watch(plain, {}, { isTorn: false }, nothing)
+    using roots = await Roots.watch(plain, {}, { isRootReplaced: false }, nothing)
     return { ...plain, ...roots.spec }
   })()
   const away = join(folder.root, 'away')
@@ -65,13 +65,13 @@ test('an item during which the target is replaced, or that finds it replaced, do
 
 test('work goes on anew with a target that is the same, mounted anew, as after an automatic mount has expired', async () => {
   using folder = createFolder('from', 'to')
-  const known = { isTorn: false }
+  const known = { isRootReplaced: false }
   const reasons: unknown[] = []
   using roots = await Roots.watch(localSpec(folder), {}, known, (reason) => reasons.push(reason))
   // Some mounts have another number each time, which nothing but a mark goes by.
   Object.assign(roots.spec.targetMark!, { is: 'of the mount before' })
   await until('the work is ended', () => reasons.length > 0)
   expect(reasons[0]).toMatchObject({ message: expect.stringContaining('mounted anew') })
-  expect(known.isTorn).toBe(false)
+  expect(known.isRootReplaced).toBe(false)
   await roots.check()
 })

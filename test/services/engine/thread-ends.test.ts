@@ -62,7 +62,7 @@ test(
       move.mover.scan(move.spec, item, async () => undefined, new AbortController().signal)
     const first = await scan(region())
     expect(first.failures).toEqual([])
-    expect(first.putOff?.message).toMatch(
+    expect(first.deferral?.message).toMatch(
       /\/poison: a worker thread ended while it worked on this: .*memory limit/,
     )
     expect(first.retry).toBeDefined()

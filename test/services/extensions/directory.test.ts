@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Attention } from '../../../services/extensions/attention.ts'
+import { HeartbeatBaseline } from '../../../services/extensions/heartbeat-baseline.ts'
 import { Directory } from '../../../services/extensions/directory.ts'
 import type { InstanceRecord } from '../../../services/extensions/record.ts'
 import { heartbeatEveryMs, lostAfterMs } from '../../../subjects/extensions/model.ts'
@@ -33,7 +33,7 @@ test('who is silent for 30 seconds is lost, and three heartbeats may get lost be
 test('nobody is lost because the platform itself did not listen', () => {
   const directory = new Directory()
   directory.record('one', instance('one'))
-  const attention = new Attention(beginningMs)
+  const attention = new HeartbeatBaseline(beginningMs)
   const lost = (afterMs: number) =>
     directory.silent(beginningMs + afterMs, attention.sinceMs(beginningMs + afterMs)).length
   expect(lost(5_000)).toBe(0)
@@ -45,7 +45,7 @@ test('nobody is lost because the platform itself did not listen', () => {
 })
 
 test('a sweep that is a little late changes nothing', () => {
-  const attention = new Attention(beginningMs)
+  const attention = new HeartbeatBaseline(beginningMs)
   for (const afterMs of [1_000, 1_000 + heartbeatEveryMs, 15_000])
     expect(attention.sinceMs(beginningMs + afterMs)).toBe(beginningMs)
 })

@@ -10,7 +10,7 @@ import { catalogue } from '../../../subjects/documents/catalogue.ts'
 import type { Contract } from '../../../subjects/kit/contract.ts'
 import { endpointContract, endpointPath } from '../../../subjects/extensions/contract.ts'
 import type { Endpoint } from '../../../subjects/extensions/model.ts'
-import type { GrowingDocument } from '../../../subjects/documents/growing-document.ts'
+import type { IncrementalDocument } from '../../../subjects/documents/incremental-document.ts'
 import { contracts, eventContracts } from '../../../subjects/index.ts'
 import { type HttpServerName, httpServers } from '../../../subjects/kit/names.ts'
 import { growingOpenApi, openApiDocument, openApiPart } from '../../../subjects/documents/openapi.ts'
@@ -39,7 +39,7 @@ const extensions: [prefix: string, contracts: Contract[]][] = ['weather', 'tides
 })
 
 /** As it is sent. */
-function grown(document: GrowingDocument, partOf: typeof openApiPart): Record<string, unknown> {
+function grown(document: IncrementalDocument, partOf: typeof openApiPart): Record<string, unknown> {
   const parts = extensions.map(([prefix, all]) => {
     const making = partOf(prefix, all)
     for (;;) {

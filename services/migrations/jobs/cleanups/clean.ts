@@ -49,7 +49,7 @@ export async function clean(
   using roots = await Roots.watch(
     resolved,
     migration,
-    { isTorn: false },
+    { isRootReplaced: false },
     (reason) => ended.abort(reason),
     bounds,
   )

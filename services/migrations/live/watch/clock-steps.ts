@@ -1,5 +1,5 @@
 import type { Log } from '../../../../broker/common/log.ts'
-import { steadyMs } from './steady.ts'
+import { monotonicMs } from './monotonic.ts'
 
 /** Less changes nothing that people see. */
 const minStepMs = 1_000
@@ -31,4 +31,4 @@ export class ClockSteps {
 }
 
 /** How far the clock of the host is before the steady one. */
-const aheadMs = (): number => Date.now() - steadyMs()
+const aheadMs = (): number => Date.now() - monotonicMs()

@@ -20,7 +20,7 @@ import {
   pathOf,
   type Seen,
 } from './folder-nodes.ts'
-import { steadyMs } from './steady.ts'
+import { monotonicMs } from './monotonic.ts'
 import { watchError, WatchError } from './error.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
@@ -110,7 +110,7 @@ export class FolderWatch {
 
   /** Looks for folders without a watch, and says that everything may have changed. */
   rescan(): void {
-    const sinceMs = steadyMs()
+    const sinceMs = monotonicMs()
     this.#rescannedMs = sinceMs
     this.#openTree(this.#root, () => {
       this.dirty.addFolder('', 'tree', sinceMs)
@@ -170,7 +170,7 @@ export class FolderWatch {
 
   /** A folder is new under this name; it is told once all of it is watched. */
   #appeared(node: FolderNode, name: string): void {
-    const sinceMs = steadyMs()
+    const sinceMs = monotonicMs()
     this.#openTree(childOf(node, name), () => {
       const folder = pathOf(this.#root, node)
       if (folder === undefined) return
@@ -287,7 +287,7 @@ export class FolderWatch {
 
   #rescanSoon(): void {
     if (this.#rescanTimer !== undefined || this.#isClosed) return
-    const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - steadyMs())
+    const waitMs = Math.max(0, this.#rescannedMs + minRescanMs - monotonicMs())
     this.#rescanTimer = setTimeout(() => {
       this.#rescanTimer = undefined
       this.rescan()

@@ -1,6 +1,6 @@
 import { textFromPath } from '../../../engine/items/paths.ts'
 import type { DirtyFolder } from '../dirty-folders.ts'
-import { longMs, steadyMs } from './steady.ts'
+import { longMs, monotonicMs } from './monotonic.ts'
 
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1
@@ -77,11 +77,11 @@ export class HeldNames {
    * without any.
    */
   get writtenTo(): string | undefined {
-    if (this.#late === undefined || this.#late.atMs < steadyMs() - toldForMs) return undefined
+    if (this.#late === undefined || this.#late.atMs < monotonicMs() - toldForMs) return undefined
     return textFromPath(Buffer.from(this.#late.key.replace(/^\//, ''), 'latin1'))
   }
 
-  /** Holds names of a folder. @param untilMs when they are released (`steadyMs`); without it, by `release` alone */
+  /** Holds names of a folder. @param untilMs when they are released (`monotonicMs`); without it, by `release` alone */
   hold(folder: DirtyFolder, untilMs = Number.POSITIVE_INFINITY): void {
     for (const [names, isTree] of [
       [folder.names, false],
@@ -99,7 +99,7 @@ export class HeldNames {
         const change = Number.isFinite(untilMs)
           ? earlier(held?.change, { isTree, sinceMs: folder.sinceMs })
           : held?.change
-        const atMs = steadyMs()
+        const atMs = monotonicMs()
         if (Number.isFinite(untilMs) && (change?.sinceMs ?? atMs) < atMs - longMs) this.#late = { key, atMs }
         this.#held.set(key, {
           folder: folder.folder,
@@ -159,11 +159,11 @@ export class HeldNames {
     for (const { untilMs } of this.#held.values()) next = Math.min(next, untilMs)
     for (const { untilMs } of this.#folders.values()) next = Math.min(next, untilMs)
     if (!Number.isFinite(next)) return
-    const waitMs = Math.min(Math.max(0, next - steadyMs()), maxTimerMs)
+    const waitMs = Math.min(Math.max(0, next - monotonicMs()), maxTimerMs)
     this.#timer = setTimeout(() => {
-      for (const held of [...this.#held.values()]) if (held.untilMs <= steadyMs()) this.#free(held)
+      for (const held of [...this.#held.values()]) if (held.untilMs <= monotonicMs()) this.#free(held)
       for (const [folder, { untilMs, scope, sinceMs }] of [...this.#folders]) {
-        if (untilMs > steadyMs()) continue
+        if (untilMs > monotonicMs()) continue
         this.#folders.delete(folder)
         this.#onFolder(folder, scope, sinceMs)
       }

@@ -2,7 +2,7 @@ import { chownSync, chmodSync, closeSync, lstatSync, openSync, writeFileSync } f
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { dress, presentOf, bornWith } from '../../../../services/drivers/local/attributes.ts'
-import { dressFolder } from '../../../../services/drivers/local/folder.ts'
+import { applyAttributes } from '../../../../services/drivers/local/folder.ts'
 import { readExtended } from '../../../../services/drivers/local/extended.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { createFolder } from '../../../support/migrations.ts'
@@ -64,7 +64,9 @@ testUnless(notRoot, 'of a folder of somebody else nothing can be changed, which 
   using folder = createFolder('data')
   for (const path of [folder.root, folder.data]) chmodSync(path, 0o755)
   const attributes = { modifiedMs: 1_000_000, mode: 0o700, owner: { uid: nobody, gid: nobody } }
-  asNobody(() => expect(dressFolder(Buffer.from(folder.data), attributes)).toEqual(['owner', 'mode', 'time']))
+  asNobody(() =>
+    expect(applyAttributes(Buffer.from(folder.data), attributes)).toEqual(['owner', 'mode', 'time']),
+  )
   expect(lstatSync(folder.data).mode & 0o7777).toBe(0o755)
 })
 

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Entry } from '../../../../services/drivers/contract/driver.ts'
-import { giveBack, lending, permitted } from '../../../../services/drivers/local/rights.ts'
+import { restoreModes, withTemporaryAccess, permitted } from '../../../../services/drivers/local/rights.ts'
 import { LocalRoot } from '../../../../services/drivers/local/root.ts'
 import { LocalDriver } from '../../../../services/drivers/local/local.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'
@@ -73,14 +73,14 @@ function createStore(entries: Readonly<Record<string, number>>) {
     target,
     /** Of all that was there at first. */
     modes: async () => {
-      giveBack()
+      restoreModes()
       const modes: Record<string, number> = {}
       for (const path of Object.keys(entries)) modes[path] = ((await modeOf(path)) ?? 0) & 0o7777
-      giveBack()
+      restoreModes()
       return modes
     },
     [Symbol.dispose]: () => {
-      giveBack()
+      restoreModes()
       folder[Symbol.dispose]()
     },
   }
@@ -182,7 +182,7 @@ test('large files are begun, gone on with and committed in such folders, and not
     const upload = await begin()
     await target.writePart(upload, 0, 0, bytes('new'))
     expect(await target.writtenParts(upload, 3)).toEqual([0])
-    giveBack()
+    restoreModes()
     expect(await target.commitUpload(upload, 1, attributes)).toEqual([])
     await target.abortUpload(await begin())
     const shared = { version: '1', shared: { generation: 1 } }
@@ -225,15 +225,15 @@ test('a mode that somebody else has given meanwhile is left, and one that he too
     await store.target.put(bytes('a/one'), bytes('1'), attributes)
     chmodSync(store.at('a'), 0o555)
     await store.target.put(bytes('a/two'), bytes('2'), attributes)
-    giveBack()
+    restoreModes()
     expect(await store.target.stat(bytes('a'))).toMatchObject({ mode: 0o555 })
     await store.target.put(bytes('b/one'), bytes('1'), attributes)
     chmodSync(store.at('b'), 0o750)
-    giveBack()
+    restoreModes()
     expect(await store.target.stat(bytes('b'))).toMatchObject({ mode: 0o750 })
     // Taken back between two calls of one piece of work, as by another thread.
     const root = new LocalRoot(bytes(store.root), true)
-    lending(root, [bytes('a')], () => {
+    withTemporaryAccess(root, [bytes('a')], () => {
       for (const name of ['x', 'y']) {
         closeSync(permitted(() => openSync(store.at(`a/${name}`), 'wx')))
         chmodSync(store.at('a'), 0o555)
@@ -296,7 +296,7 @@ test('a link that leads out of the root lends nothing there', async () => {
     await expect(put).rejects.toThrow(/leads out of the root/)
     const root = new LocalRoot(bytes(store.root), true)
     const make = () => openSync(store.at('a/link/new'), 'wx')
-    expect(() => lending(root, [bytes('a/link')], () => permitted(make))).toThrow(/EACCES/)
+    expect(() => withTemporaryAccess(root, [bytes('a/link')], () => permitted(make))).toThrow(/EACCES/)
   })
   expect(await other.modes()).toEqual({ 'out/': 0o555, 'out/file': 0o600 })
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
 import { createSealedBox } from '../../../../broker/common/sealed-box.ts'
 import { createBounds } from '../../../../services/drivers/contract/bounds.ts'
-import { deskHandlers } from '../../../../services/migrations/agents/desk.ts'
+import { agentApiHandlers } from '../../../../services/migrations/agents/agent-api.ts'
 import { isSameFolder, witnessOf } from '../../../../services/migrations/assignments/same-folder.ts'
 import {
   bytesOfMigration,
@@ -12,9 +12,9 @@ import {
   migrationOfBytes,
   sentSpec,
 } from '../../../../services/migrations/assignments/spec-bytes.ts'
-import { type Offer, Offers } from '../../../../services/migrations/assignments/offers.ts'
+import { type AssignableWork, Assignments } from '../../../../services/migrations/assignments/assignments.ts'
 import { ActiveMigration } from '../../../../services/migrations/work/active.ts'
-import { Shelf } from '../../../../services/migrations/progress/books.ts'
+import { ProgressLedger } from '../../../../services/migrations/progress/progress-ledger.ts'
 import { Progress } from '../../../../services/migrations/progress/progress.ts'
 import { until } from '../../../support/until.ts'
 import {
@@ -23,8 +23,8 @@ import {
   maxSeenOfKey,
   maxDismissed,
   type Report,
-  Roster,
-} from '../../../../services/migrations/assignments/roster.ts'
+  AgentRegistry,
+} from '../../../../services/migrations/assignments/agent-registry.ts'
 import { Limits } from '../../../../services/migrations/bandwidth/limits.ts'
 import {
   idOf,
@@ -38,7 +38,7 @@ import { MovedSoFar, Throughput } from '../../../../services/migrations/assignme
 import { movedOf, noCounts } from '../../../../services/engine/run/counts.ts'
 import { openFailures } from '../../../../services/migrations/failures/failures.ts'
 import { MeterView } from '../../../../services/engine/run/meter.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import { agentProtocol } from '../../../../subjects/migrations/agent-work.ts'
 import { startTestBroker } from '../../../support/broker.ts'
 import { recordingLog } from '../../../support/log.ts'
@@ -133,16 +133,16 @@ test('throughput is what was said lately, and the total that of items that are c
 
 test('what is under way of an agent counts among what it moves, and once', () => {
   const moved = new MovedSoFar()
-  const flights = new Flights((more) => moved.add(more))
-  const flight = flights.begin('work')
-  const meter = new MeterView(flight.meter)
+  const inFlight = new InFlightProgress((more) => moved.add(more))
+  const transfer = inFlight.begin('work')
+  const meter = new MeterView(transfer.meter)
   meter.bytes(600)
-  flights.tell()
+  inFlight.tell()
   expect(moved.all).toEqual({ bytes: 600, files: 0 })
   meter.bytes(400)
   meter.file()
   moved.add(movedOf({ ...noCounts(), filesMigrated: 1, bytesMigrated: 1_000 }))
-  flight.end()
+  transfer.end()
   expect(moved.all).toEqual({ bytes: 1_000, files: 1 })
   // Parts of a file that somebody else commits, and one that is given up.
   moved.add(movedOf({ ...noCounts(), bytesShared: 50 }))
@@ -173,13 +173,13 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   const { log } = recordingLog()
   const policies = await openPolicies(connection)
   const limits = new Limits()
-  const roster = await Roster.open(connection, {
+  const agentRegistry = await AgentRegistry.open(connection, {
     log,
-    flights: new Flights(() => undefined),
+    inFlight: new InFlightProgress(() => undefined),
   })
-  const offers = new Offers({ roster, limits, log })
+  const assignments = new Assignments({ agentRegistry, limits, log })
   const store = (fsRoot: string) => ({ kind: 'local', options: { fsRoot } }) as const
-  await offers.offer({
+  await assignments.offer({
     workId: 'work',
     migrationId: 'nightly',
     target: 'there',
@@ -196,7 +196,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
     queue: { created: '' },
   } as never)
   const [one, two] = ['one', 'two'].map((name) =>
-    roster.admit(name, { ...report(name), shares: [folder.root] }),
+    agentRegistry.admit(name, { ...report(name), shares: [folder.root] }),
   ) as [LiveAgent, LiveAgent]
   const set = (place: Place, limitBytesPerSecond: number) =>
     policies.upsert(idOf(place), () => ({ ...noPolicy(place), limitBytesPerSecond }))
@@ -204,7 +204,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   await set({ scope: 'agent', name: 'one' }, 700)
   await limits.start(policies)
   const ratesOf = (agent: LiveAgent) =>
-    offers.assignmentsOf(agent).limits.flatMap(({ bytesPerSecond }) => bytesPerSecond ?? [])
+    assignments.assignmentsOf(agent).limits.flatMap(({ bytesPerSecond }) => bytesPerSecond ?? [])
   // Two agents and the platform.
   expect(new Set(ratesOf(one))).toEqual(new Set([700, 1_000]))
   expect(ratesOf(two)).toEqual([1_000])
@@ -215,10 +215,13 @@ test('an agent of another release works, one of another protocol is told which s
   await using broker = await startTestBroker()
   const { log } = recordingLog()
   const connection = await broker.connect('PLATFORM')
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
-  const desk = deskHandlers({
-    roster,
-    offers: new Offers({ roster, limits: new Limits(), log }),
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
+  const desk = agentApiHandlers({
+    agentRegistry,
+    assignments: new Assignments({ agentRegistry, limits: new Limits(), log }),
     nameOf: (keyId) => Promise.resolve(keyId),
     onCount: () => undefined,
   })
@@ -234,48 +237,54 @@ test('an agent of another release works, one of another protocol is told which s
     words('2.0.0', agentProtocol + 1, 'platform'),
   ]
   expect([other, older, newer].map(({ problem }) => problem)).toEqual([undefined, agent, platform])
-  expect(await roster.all(() => [])).toMatchObject([
+  expect(await agentRegistry.all(() => [])).toMatchObject([
     { name: 'newer', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: platform } },
     { name: 'older', healthy: false, health: { status: 'NOT_VALID', lastHealthMessage: agent } },
     { name: 'other', healthy: true, version: '0.9.0', health: { status: 'CONNECTED' } },
   ])
   // The same agent after an update.
-  roster.admit('older', report('older'))
-  expect(await roster.all(() => [])).toMatchObject([{}, { name: 'older', healthy: true }, {}])
+  agentRegistry.admit('older', report('older'))
+  expect(await agentRegistry.all(() => [])).toMatchObject([{}, { name: 'older', healthy: true }, {}])
 })
 
 test('one key brings so many agents and no more', async () => {
   await using broker = await startTestBroker()
   const { log } = recordingLog()
   const connection = await broker.connect('PLATFORM')
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
   const reports = Array.from({ length: maxAgentsOfKey }, (_, index) => report(`agent-${index}`))
-  for (const one of reports) expect(roster.admit('key', one)).toMatchObject({ keyId: 'key' })
-  expect(roster.admit('key', report('more'))).toBe(
+  for (const one of reports) expect(agentRegistry.admit('key', one)).toMatchObject({ keyId: 'key' })
+  expect(agentRegistry.admit('key', report('more'))).toBe(
     `${maxAgentsOfKey} agents with this key are there, the most there may be: give each host a key of its own`,
   )
-  expect(roster.admit('other key', report('more'))).toMatchObject({ keyId: 'other key' })
+  expect(agentRegistry.admit('other key', report('more'))).toMatchObject({ keyId: 'other key' })
   // A new process of one that is there, and one after another has ended.
-  expect(roster.admit('key', report('agent-0'))).toMatchObject({ keyId: 'key' })
-  roster.left('key', reports[1]!.instance)
-  expect(roster.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
+  expect(agentRegistry.admit('key', report('agent-0'))).toMatchObject({ keyId: 'key' })
+  agentRegistry.left('key', reports[1]!.instance)
+  expect(agentRegistry.admit('key', report('next'))).toMatchObject({ keyId: 'key' })
 })
 
 test('of the agents of a key that have gone, so many are remembered and no more', async () => {
   await using broker = await startTestBroker()
   const { log } = recordingLog()
   const connection = await broker.connect('PLATFORM')
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
   const come = (keyId: string, name: string) => {
     const one = report(name)
-    roster.admit(keyId, one)
-    return () => roster.left(keyId, one.instance)
+    agentRegistry.admit(keyId, one)
+    return () => agentRegistry.left(keyId, one.instance)
   }
   come('other key', 'other')()
   come('key', 'stays')
   for (let i = 0; i < maxSeenOfKey + 5; i++) come('key', `agent-${i}`)()
-  const names = async () => (await roster.all(() => [])).map(({ name }) => name)
-  await until('all are stored', async () => roster.knows(`agent-${maxSeenOfKey + 4}`))
+  const names = async () => (await agentRegistry.all(() => [])).map(({ name }) => name)
+  await until('all are stored', async () => agentRegistry.knows(`agent-${maxSeenOfKey + 4}`))
   const known = await names()
   expect(known).toHaveLength(maxSeenOfKey + 1)
   expect(known).toEqual(expect.arrayContaining(['other', 'stays', `agent-${maxSeenOfKey + 4}`]))
@@ -288,8 +297,11 @@ const queueOfAll = { has: () => Promise.resolve(true), wasOut: () => Promise.res
 /** A desk that a key, `one`, asks at, with what of which migration it was asked for. */
 async function openDesk(connection: NatsConnection) {
   const { log } = recordingLog()
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
-  const offers = new Offers({ roster, limits: new Limits(), log })
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
+  const assignments = new Assignments({ agentRegistry, limits: new Limits(), log })
   const failures = await openFailures(connection, 2 ** 30)
   const touched: string[] = []
   const counted: number[] = []
@@ -300,7 +312,7 @@ async function openDesk(connection: NatsConnection) {
     }
     const store = { kind: 'local', options: { fsRoot } } as const
     const spec = { id: workId, generation: 1, root: Buffer.alloc(0), source: store, target: store }
-    return offers.offer({
+    return assignments.offer({
       workId,
       migrationId: workId,
       target: 'there',
@@ -308,34 +320,34 @@ async function openDesk(connection: NatsConnection) {
       spec: { ...spec, policy: 'Overwrite', limits: [] },
       queue: { has: () => touch('has'), remove: () => touch('remove'), created: '' },
       failures,
-      shelf: { look: () => touch('look'), store: () => touch('store'), of: () => undefined },
+      progressLedger: { look: () => touch('look'), store: () => touch('store'), of: () => undefined },
       room: () => touch('room'),
       ...more,
     } as never)
   }
-  const desk = deskHandlers({
-    roster,
-    offers,
+  const desk = agentApiHandlers({
+    agentRegistry,
+    assignments,
     nameOf: (keyId) => Promise.resolve(keyId),
     onCount: ({ filesMigrated }) => counted.push(filesMigrated),
   })
   const call = { caller: { kind: 'key', keyId: 'one' } } as never
-  return { roster, offers, failures, touched, counted, offer, desk, call }
+  return { agentRegistry, assignments, failures, touched, counted, offer, desk, call }
 }
 
 test('an agent asks about the migrations that it was given alone, and ends nothing of the others', async () => {
   await using broker = await startTestBroker()
   using folder = createFolder('shared', 'other')
   const connection = await broker.connect('PLATFORM')
-  const { offers, failures, touched, offer, desk, call } = await openDesk(connection)
+  const { assignments, failures, touched, offer, desk, call } = await openDesk(connection)
   const note = (book: string) =>
     failures.append(book, { timeMs: 0 } as never, crypto.randomUUID(), new AbortController().signal)
   await offer('mine', folder.shared)
   await offer('other', folder.other)
   // It says that it has the other one in hand, and shares nothing of it.
   const asked = { ...report('one'), shares: [folder.shared], holding: ['other'] }
-  const { assignments } = await desk.attend(asked, call)
-  expect(assignments.map(({ migration }) => migration)).toEqual(['mine'])
+  const { assignments: given } = await desk.attend(asked, call)
+  expect(given.map(({ migration }) => migration)).toEqual(['mine'])
   const [ofMine, ofOther] = [await note('mine'), await note('other')]
   const { instance } = asked
   const book = { instance, book: crypto.randomUUID(), counts: {}, counted: [], early: [], published: 0 }
@@ -363,9 +375,9 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
   await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
   expect(touched).toEqual(['has mine'])
   // Nobody waits for what it says that it holds and was never given.
-  await offers.withdraw('other')
+  await assignments.withdraw('other')
   await desk.attend({ ...asked, holding: [] }, call)
-  await offers.withdraw('mine')
+  await assignments.withdraw('mine')
   await expect(desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)).rejects.toMatchObject({
     code: 'NOT_FOUND',
   })
@@ -374,9 +386,9 @@ test('an agent asks about the migrations that it was given alone, and ends nothi
 test('who has a migration in hand when the platform starts may ask about it, and is waited for', async () => {
   await using broker = await startTestBroker()
   using folder = createFolder('shared', 'other')
-  const { roster, offers, offer, desk, call } = await openDesk(await broker.connect('PLATFORM'))
+  const { agentRegistry, assignments, offer, desk, call } = await openDesk(await broker.connect('PLATFORM'))
   const asked = { ...report('one'), shares: [folder.shared], holding: ['mine', 'other'] }
-  roster.admit('one', asked)
+  agentRegistry.admit('one', asked)
   await offer('mine', folder.shared)
   await offer('other', folder.other)
   await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
@@ -384,7 +396,7 @@ test('who has a migration in hand when the platform starts may ask about it, and
     code: 'NOT_FOUND',
   })
   const told: string[] = []
-  const withdrawn = offers.withdraw('mine').then(() => told.push('withdrawn'))
+  const withdrawn = assignments.withdraw('mine').then(() => told.push('withdrawn'))
   await desk.has({ migration: 'mine', queueCreated: '', sequence: 1 }, call)
   told.push('has asked')
   await desk.attend({ ...asked, holding: ['other'] }, call)
@@ -397,20 +409,23 @@ test('a book of a queue that had the name before counts nothing of the one that 
   using folder = createFolder('shared')
   const connection = await broker.connect('PLATFORM')
   const progress = await Progress.open(connection)
-  const { roster, offers, offer, desk, call } = await openDesk(connection)
+  const { agentRegistry, assignments, offer, desk, call } = await openDesk(connection)
   const workId = crypto.randomUUID()
   const shelves = [
-    await Shelf.open(progress, workId, queueOfAll),
-    await Shelf.open(progress, workId, queueOfAll),
+    await ProgressLedger.open(progress, workId, queueOfAll),
+    await ProgressLedger.open(progress, workId, queueOfAll),
   ]
   const begin = (scan: number) =>
-    offer('work', folder.shared, { shelf: shelves[scan], queue: { ...queueOfAll, created: `scan ${scan}` } })
+    offer('work', folder.shared, {
+      progressLedger: shelves[scan],
+      queue: { ...queueOfAll, created: `scan ${scan}` },
+    })
   const asked = { ...report('one'), shares: [folder.shared] }
   await begin(0)
   const first = await desk.attend(asked, call)
   // It is frozen while others do the rest, and comes back when the folder is scanned again.
-  roster.left('one', asked.instance)
-  await offers.withdraw('work')
+  agentRegistry.left('one', asked.instance)
+  await assignments.withdraw('work')
   await begin(1)
   const again = await desk.attend({ ...asked, holding: ['work'] }, call)
   const content = { counts: { filesMigrated: 3 }, counted: [2], early: [], published: 2 }
@@ -431,8 +446,12 @@ test('a book that is sent once more before the first is stored counts once in al
   using folder = createFolder('shared')
   const connection = await broker.connect('PLATFORM')
   const { counted, offer, desk, call } = await openDesk(connection)
-  const shelf = await Shelf.open(await Progress.open(connection), crypto.randomUUID(), queueOfAll)
-  await offer('work', folder.shared, { shelf, queue: { ...queueOfAll, created: '' } })
+  const progressLedger = await ProgressLedger.open(
+    await Progress.open(connection),
+    crypto.randomUUID(),
+    queueOfAll,
+  )
+  await offer('work', folder.shared, { progressLedger, queue: { ...queueOfAll, created: '' } })
   const asked = { ...report('one'), shares: [folder.shared] }
   await desk.attend(asked, call)
   const book = {
@@ -463,7 +482,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
     await store(value)
     told.push('stored')
   }
-  const offered = Promise.withResolvers<Offer>()
+  const offered = Promise.withResolvers<AssignableWork>()
   const stop = new AbortController()
   const workId = crypto.randomUUID()
   const active = await ActiveMigration.open({
@@ -474,7 +493,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
     movedBy: 'AGENTS',
     // Nobody that it knows of has the migration in hand.
     agents: {
-      offer: (offer: Offer) => offered.resolve(offer),
+      offer: (offer: AssignableWork) => offered.resolve(offer),
       withdraw: async () => void told.push('withdrawn'),
       workersOn: () => 1,
     },
@@ -488,9 +507,9 @@ test('work ends when the last book that was sent for it is stored', async () => 
   } as never)
   await active.seed()
   const ended = active.run().then(() => told.push('ended'))
-  const { shelf } = await offered.promise
+  const { progressLedger } = await offered.promise
   const book = { counts: { filesMigrated: 3 }, counted: [1], early: {}, published: 1 }
-  const stored = shelf.store('of one thought dead', book)
+  const stored = progressLedger.store('of one thought dead', book)
   await reached.promise
   stop.abort()
   await until('nobody has it', () => told.includes('withdrawn'))
@@ -503,11 +522,15 @@ test('of processes that lost their name only the oldest are forgotten', async ()
   await using broker = await startTestBroker()
   const { log } = recordingLog()
   const connection = await broker.connect('PLATFORM')
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
   const reports = Array.from({ length: maxDismissed + 2 }, () => report('agent'))
-  for (const one of reports) roster.admit('key', one)
+  for (const one of reports) agentRegistry.admit('key', one)
   // The last one has the name; of the others, one more lost it than are remembered.
-  for (const one of reports.slice(1, -1)) expect(roster.admit('key', one)).toMatch(/has taken the name agent/)
+  for (const one of reports.slice(1, -1))
+    expect(agentRegistry.admit('key', one)).toMatch(/has taken the name agent/)
 })
 
 test('an agent is not told of a folder whose path leads to one of Gantry itself by then', async () => {
@@ -515,12 +538,15 @@ test('an agent is not told of a folder whose path leads to one of Gantry itself 
   using folder = createFolder('own', 'data')
   const { log } = recordingLog()
   const connection = await broker.connect('PLATFORM')
-  const roster = await Roster.open(connection, { log, flights: new Flights(() => undefined) })
+  const agentRegistry = await AgentRegistry.open(connection, {
+    log,
+    inFlight: new InFlightProgress(() => undefined),
+  })
   const bounds = createBounds([{ name: 'the configuration folder', path: folder.own, fix: 'move it' }])
-  const offers = new Offers({ roster, limits: new Limits(), bounds, log })
+  const assignments = new Assignments({ agentRegistry, limits: new Limits(), bounds, log })
   const store = { kind: 'local', options: { fsRoot: folder.data } } as const
   const spec = { id: 'work', generation: 1, root: Buffer.alloc(0), source: store, target: store }
-  await offers.offer({
+  await assignments.offer({
     workId: 'work',
     migrationId: 'nightly',
     target: 'there',
@@ -528,9 +554,9 @@ test('an agent is not told of a folder whose path leads to one of Gantry itself 
     spec: { ...spec, policy: 'Overwrite', limits: [] },
     queue: { created: '' },
   } as never)
-  const agent = roster.admit('one', { ...report('one'), shares: [folder.root] }) as LiveAgent
-  expect(offers.bytesFor(agent, 'work')).toBeInstanceOf(Uint8Array)
+  const agent = agentRegistry.admit('one', { ...report('one'), shares: [folder.root] }) as LiveAgent
+  expect(assignments.bytesFor(agent, 'work')).toBeInstanceOf(Uint8Array)
   rmSync(folder.data, { recursive: true })
   symlinkSync(folder.own, folder.data)
-  expect(() => offers.bytesFor(agent, 'work')).toThrow('is the configuration folder')
+  expect(() => assignments.bytesFor(agent, 'work')).toThrow('is the configuration folder')
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { maxPayloadBytes } from '../../../../broker/common/message-limits.ts'
 import { noCounts } from '../../../../services/engine/run/counts.ts'
 import type { MigrationDependencies } from '../../../../services/migrations/api/dependencies.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import { migrationHandlers } from '../../../../services/migrations/api/index.ts'
 import type { MigrationRecord } from '../../../../services/migrations/lifecycle/record.ts'
 import { RollingStats } from '../../../../services/migrations/reporting/stats/rolling-stats.ts'
@@ -21,7 +21,7 @@ function dependenciesWith(fakes: object): MigrationDependencies {
     changesOf: () => undefined,
     conditionsOf: () => [],
     allCleanups: async () => [],
-    flights: new Flights(),
+    inFlight: new InFlightProgress(),
     rules: { known: () => Promise.resolve({ exclusions: [], inclusions: [] }) },
     ...fakes,
   }

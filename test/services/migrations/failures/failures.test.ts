@@ -129,7 +129,7 @@ test('a failure leaves the list of a live migration when an item is done that de
   await work(one, { again: [one] })
   await work(one, { vanished: ['/root/in/b'] })
   await work(one, { failures: [folder] })
-  await work(one, { putOff: { reason: 'SOURCE_EMPTY', message: 'empty' } })
+  await work(one, { deferral: { reason: 'SOURCE_EMPTY', message: 'empty' } })
   await work(comparing('', ['in']))
   expect((await listed()).toSorted()).toEqual(all.toSorted())
   // What fails elsewhere meanwhile was perhaps seen later.

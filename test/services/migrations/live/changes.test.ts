@@ -11,7 +11,7 @@ import { KnownFailures } from '../../../../services/migrations/live/known-failur
 import { LocalWatch } from '../../../../services/migrations/live/watch/local-watch.ts'
 import { RemovalsHeld } from '../../../../services/migrations/live/on-hold.ts'
 import { OtherNames } from '../../../../services/migrations/live/other-names.ts'
-import { steadyMs } from '../../../../services/migrations/live/watch/steady.ts'
+import { monotonicMs } from '../../../../services/migrations/live/watch/monotonic.ts'
 import { ChangedNames } from '../../../../services/engine/items/changed-folders.ts'
 import { noCounts } from '../../../../services/engine/run/counts.ts'
 import { decodeItem } from '../../../../services/engine/items/item-decode.ts'
@@ -146,7 +146,7 @@ test('a name that is put off again and again waits since its first change, and s
     () => undefined,
     () => undefined,
   )
-  const nowMs = steadyMs()
+  const nowMs = monotonicMs()
   const hold = (sinceMs: number) =>
     held.hold({ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs }, nowMs + 60_000)
   hold(nowMs - 1_000)
@@ -165,7 +165,7 @@ test('a folder in place of names comes back when its first name would, however l
     (folder) => void folders.push(folder),
     { names: 1, folders: 1 },
   )
-  const nowMs = steadyMs()
+  const nowMs = monotonicMs()
   const hold = (names: string[], untilMs: number) =>
     held.hold({ folder: 'a', names, trees: [], scope: 'names', sinceMs: nowMs }, untilMs)
   hold(['1', '2'], nowMs + 1)
@@ -178,13 +178,13 @@ test('a folder in place of names comes back when its first name would, however l
 test('of more names than there is room for, the folders come back, and of more folders everything', async () => {
   const names: string[] = []
   const folders: string[] = []
-  const sinceMs = steadyMs() - 5_000
+  const sinceMs = monotonicMs() - 5_000
   const held = new HeldNames(
     (folder, name) => void names.push(`${folder}/${name}`),
     (...folder) => void folders.push(folder.join(' ')),
     { names: 2, folders: 2 },
   )
-  const nowMs = steadyMs()
+  const nowMs = monotonicMs()
   const hold = (folder: string, untilMs: number | undefined, names: string[], trees: string[] = []) =>
     held.hold({ folder, names, trees, scope: 'names', sinceMs }, untilMs)
   hold('a', nowMs + 1, ['1', '2', '3', '4'])
@@ -253,7 +253,7 @@ test('until its first scan is over, a migration lags since it began: nobody know
 })
 
 test('after a gap everything is compared, once the scan is over and no sooner', async () => {
-  await using live = follow({ gapSinceMs: steadyMs() - 60_000 })
+  await using live = follow({ gapSinceMs: monotonicMs() - 60_000 })
   await live.start()
   expect(live.queue).toEqual([])
   expect(live.changes.view().lagSeconds).toBeGreaterThan(60)
@@ -266,7 +266,7 @@ test('after a gap everything is compared, once the scan is over and no sooner', 
   // What changes while nobody looks is behind since then.
   await live.changes.close()
   const { behindMs } = live.changes
-  expect(steadyMs() - behindMs!).toBeLessThan(60_000)
+  expect(monotonicMs() - behindMs!).toBeLessThan(60_000)
   await until('the lag grows', () => live.changes.view().lagSeconds > 0)
   expect(live.changes.behindMs).toBe(behindMs)
 })
@@ -278,7 +278,7 @@ test('while comparing is all that tells of changes, the target is behind since t
   await until('it is behind', () => live.changes.view().lagSeconds > 0)
   expect(live.changes.view()).toMatchObject({ detection: 'comparing', unscheduled: 0, scheduled: 0 })
   await using often = follow({ feed: new Comparison(0.05) })
-  const begunMs = steadyMs()
+  const begunMs = monotonicMs()
   await often.start()
   expect(await often.changes.scanned()).toBe(false)
   const first = await often.next()
@@ -385,7 +385,7 @@ test('a comparison in which a path waits for another try puts off the next one b
       open: async (onChange) => void (tell = onChange),
       close: async () => undefined,
     }
-    await using live = follow({ feed, gapSinceMs: steadyMs() })
+    await using live = follow({ feed, gapSinceMs: monotonicMs() })
     await live.start()
     await live.changes.scanned()
     const comparison = live.queue[0]!
@@ -399,7 +399,7 @@ test('a comparison in which a path waits for another try puts off the next one b
     live.changes.working(retried)
     await vi.advanceTimersByTimeAsync(10)
     live.changes.done(retried, undefined)
-    tell([{ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs: steadyMs() }])
+    tell([{ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
     await vi.advanceTimersByTimeAsync(0)
     const change = live.queue[1]!
     live.changes.working(change)
@@ -420,13 +420,13 @@ test('a change of a file with other names that waits for long shows when everyth
       open: async (onChange) => void (tell = onChange),
       close: async () => undefined,
     }
-    await using live = follow({ feed, gapSinceMs: steadyMs() })
+    await using live = follow({ feed, gapSinceMs: monotonicMs() })
     await live.start()
     await live.changes.scanned()
     live.changes.working(live.queue[0]!)
     await vi.advanceTimersByTimeAsync(5_000)
     live.changes.done(live.queue[0]!, undefined)
-    tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: steadyMs() }])
+    tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
     await vi.advanceTimersByTimeAsync(0)
     const change = live.queue[1]!
     live.changes.working(change)
@@ -481,7 +481,7 @@ test('what a comparison finds no more leaves the list of failures, unless it was
   live.changes.working(second)
   const message = 'the source is empty'
   const empty = { reason: 'SOURCE_EMPTY', message } as const
-  live.changes.done(second, { counts: noCounts(), failures: [], putOff: empty })
+  live.changes.done(second, { counts: noCounts(), failures: [], deferral: empty })
   live.changes.working(await live.next(3))
   expect(await listed()).toHaveLength(3)
 })
@@ -526,7 +526,7 @@ test('an answer that the queue is empty says nothing of what was put into it aft
 
 test('nor of what was on its way to the queue', () => {
   const batches = new Batches()
-  batches.begin('one', { sinceMs: steadyMs(), changes: 1, onFirst: () => undefined, releases: [] })
+  batches.begin('one', { sinceMs: monotonicMs(), changes: 1, onFirst: () => undefined, releases: [] })
   batches.clear(batches.queued)
   expect(batches.size).toBe(1)
   batches.isQueued('one')

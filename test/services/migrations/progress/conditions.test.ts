@@ -1,19 +1,19 @@
 import { expect, test, vi } from 'vitest'
 import type { Emission } from '../../../../broker/state/events.ts'
-import type { PutOff } from '../../../../subjects/migrations/model/condition-terms.ts'
+import type { Deferral } from '../../../../subjects/migrations/model/condition-terms.ts'
 import {
   Conditions,
   type WorkState,
   recordConditions,
 } from '../../../../services/migrations/progress/conditions.ts'
-import { PutOffs } from '../../../../services/migrations/work/put-offs.ts'
+import { Deferrals } from '../../../../services/migrations/work/deferrals.ts'
 import type { MigrationRecord } from '../../../../services/migrations/lifecycle/record.ts'
 import { migrationRecord } from '../../../support/migration-records.ts'
 import { testLog } from '../../../support/platform.ts'
 
 const record = migrationRecord({ state: 'RUNNING' })
 const failingSince = '2026-02-01T22:00:00.000Z'
-const well: WorkState = { record, forStorage: false, putOffs: [], changes: undefined, problem: undefined }
+const well: WorkState = { record, forStorage: false, deferrals: [], changes: undefined, problem: undefined }
 
 /** Conditions of migrations whose work goes as the test says. */
 function watched() {
@@ -44,7 +44,7 @@ function watched() {
   return { now, told, conditions, look }
 }
 
-const away: PutOff = { reason: 'TARGET_UNREACHABLE', message: '/a: target: connection refused' }
+const away: Deferral = { reason: 'TARGET_UNREACHABLE', message: '/a: target: connection refused' }
 
 const comparing = {
   detection: 'comparing',
@@ -57,7 +57,7 @@ const comparing = {
 test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, string[]]>([
   ['nothing is in the way', {}, {}, []],
   ['there is no room', { forStorage: true }, {}, ['WAITS_FOR_STORAGE']],
-  ['the target is away', { putOffs: [away] }, {}, ['TARGET_UNREACHABLE']],
+  ['the target is away', { deferrals: [away] }, {}, ['TARGET_UNREACHABLE']],
   ['no agent is there', {}, { agent: true }, ['WAITS_FOR_AGENT']],
   ['a limit holds', {}, { limit: 'global 1 bytes a second' }, ['BANDWIDTH_LIMITED']],
   ['the work breaks off', { problem: 'the source is gone' }, {}, ['CANNOT_GO_ON']],
@@ -75,7 +75,7 @@ test.for<[string, Partial<WorkState>, { agent?: boolean; limit?: string }, strin
     ['HARD_LINKS'],
   ],
   ['it is told of changes', { changes: { ...comparing, detection: 'watching', reason: undefined } }, {}, []],
-  ['several are', { putOffs: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
+  ['several are', { deferrals: [away], forStorage: true }, {}, ['WAITS_FOR_STORAGE', 'TARGET_UNREACHABLE']],
 ])('what is known becomes reasons: %s', ([, state, others, expected]) => {
   const { now, look } = watched()
   now.states = [{ ...well, ...state }]
@@ -97,10 +97,10 @@ test('a change of reasons is told once, another message is not; a reason keeps i
   const { now, told, conditions, look } = watched()
   look()
   expect(told).toEqual([])
-  now.states = [{ ...well, putOffs: [away] }]
+  now.states = [{ ...well, deferrals: [away] }]
   look()
   const [{ since } = { since: '' }] = conditions.of(record, 0)
-  now.states = [{ ...well, putOffs: [{ ...away, message: '/b: target: timed out' }] }]
+  now.states = [{ ...well, deferrals: [{ ...away, message: '/b: target: timed out' }] }]
   look()
   expect(conditions.of(record, 0)).toEqual([{ ...away, message: '/b: target: timed out', since }])
   expect(told.map(({ payload }) => (payload as { conditions: unknown[] }).conditions.length)).toEqual([1])
@@ -119,7 +119,7 @@ test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as
   'what was in the way of work that is over is neither shown nor kept: %s',
   async (state) => {
     const { now, told, conditions, look } = watched()
-    now.states = [{ ...well, putOffs: [away] }]
+    now.states = [{ ...well, deferrals: [away] }]
     now.limit = 'global 1 bytes a second'
     look()
     const over = migrationRecord({ state })
@@ -128,7 +128,7 @@ test.for(['COMPLETED', 'STOPPED', 'WAITING_FOR_NEXT_RECURRENCE', 'SCHEDULED'] as
     // Before anybody has looked again, and while its work is still being put away.
     expect(reasons()).toEqual(itsOwn)
     now.latest = over
-    now.states = [{ ...well, record: over, putOffs: [away] }]
+    now.states = [{ ...well, record: over, deferrals: [away] }]
     look()
     expect(reasons()).toEqual(itsOwn)
     await vi.waitFor(() => expect(told).toHaveLength(2))
@@ -187,18 +187,18 @@ test('a record says that it waits for the next window of its schedule, and not f
 })
 
 test('what was put off is known until it is done; of each reason what was said last', () => {
-  const putOffs = new PutOffs()
-  putOffs.note('1.retry', away)
-  putOffs.note('2.retry', { ...away, message: 'later' })
-  putOffs.note('region', { reason: 'TRYING_AGAIN', message: 'one' })
-  expect(putOffs.reasons).toEqual([
+  const deferrals = new Deferrals()
+  deferrals.note('1.retry', away)
+  deferrals.note('2.retry', { ...away, message: 'later' })
+  deferrals.note('region', { reason: 'TRYING_AGAIN', message: 'one' })
+  expect(deferrals.reasons).toEqual([
     { ...away, message: 'later' },
     { reason: 'TRYING_AGAIN', message: 'one' },
   ])
-  putOffs.settle('region')
-  putOffs.settle('1.retry')
-  putOffs.settle(undefined)
-  expect(putOffs.reasons).toEqual([{ ...away, message: 'later' }])
-  putOffs.settle('2.retry')
-  expect(putOffs.reasons).toEqual([])
+  deferrals.settle('region')
+  deferrals.settle('1.retry')
+  deferrals.settle(undefined)
+  expect(deferrals.reasons).toEqual([{ ...away, message: 'later' }])
+  deferrals.settle('2.retry')
+  expect(deferrals.reasons).toEqual([])
 })

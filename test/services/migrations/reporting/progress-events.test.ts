@@ -4,7 +4,7 @@ import type { Payload } from '../../../../subjects/kit/contract.ts'
 import type { migrationEvents } from '../../../../subjects/migrations/events.ts'
 import { noCounts } from '../../../../services/engine/run/counts.ts'
 import { MeterView } from '../../../../services/engine/run/meter.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import { ProgressEvents } from '../../../../services/migrations/reporting/progress-events.ts'
 import { type MigrationRecord, workIdOf } from '../../../../services/migrations/lifecycle/record.ts'
 import { underWayOf } from '../../../../services/migrations/progress/with-figures.ts'
@@ -13,7 +13,7 @@ import { testLog } from '../../../support/platform.ts'
 
 /** Two migrations, one of which runs; `told` is what was told, `asked` whose figures were read. */
 function followed() {
-  const flights = new Flights()
+  const inFlight = new InFlightProgress()
   const counts = { ...noCounts(), filesScanned: 10, bytesScanned: 1_000 }
   let record: MigrationRecord = migrationRecord({ state: 'RUNNING' })
   let lagSeconds: number | undefined
@@ -33,20 +33,20 @@ function followed() {
         ]),
     },
     progress: { changes: () => counts.filesMigrated },
-    flights,
+    inFlight,
     changesOf: changes,
     figures: {
       some: async (ids) => {
         asked.push([...ids])
-        const underWay = underWayOf(record, counts, flights)
+        const underWay = underWayOf(record, counts, inFlight)
         return [{ record, counts, underWay, failed: 0, changes: changes(), conditions: [] }]
       },
     },
-    events: { say: (emission) => void told.push(emission) },
+    events: { publishEphemeral: (emission) => void told.push(emission) },
     log: testLog,
   })
   return {
-    flights,
+    inFlight,
     counts,
     told,
     asked,
@@ -61,20 +61,20 @@ function followed() {
 
 test('figures are told when they have moved, and when they rest; while they stand still nothing is read', async () => {
   const one = followed()
-  const { flights, counts, told, asked, look, last } = one
+  const { inFlight, counts, told, asked, look, last } = one
   await look()
   expect(told).toHaveLength(1)
   expect(told[0]?.subject).toBe('gantry.events.v1.migrations.now.progressed.one')
   await look()
   expect(asked).toEqual([['one']])
 
-  const flight = flights.begin(workIdOf(migrationRecord()))
-  new MeterView(flight.meter).bytes(500)
+  const transfer = inFlight.begin(workIdOf(migrationRecord()))
+  new MeterView(transfer.meter).bytes(500)
   await look()
   expect(last()).toMatchObject({ id: 'one', state: 'RUNNING', progress: { migratedBytes: 500 } })
   // It is counted what was told of before.
   Object.assign(counts, { filesMigrated: 1, bytesMigrated: 500 })
-  flight.end()
+  transfer.end()
   await look()
   expect(last().progress).toMatchObject({ migratedBytes: 500, filesMigrated: 1 })
 

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
 import { ActiveMigration } from '../../../../services/migrations/work/active.ts'
-import { Offers } from '../../../../services/migrations/assignments/offers.ts'
-import { Roster } from '../../../../services/migrations/assignments/roster.ts'
+import { Assignments } from '../../../../services/migrations/assignments/assignments.ts'
+import { AgentRegistry } from '../../../../services/migrations/assignments/agent-registry.ts'
 import { Limits } from '../../../../services/migrations/bandwidth/limits.ts'
 import { deepItem } from '../../../../services/engine/items/item-decode.ts'
 import { startRegion } from '../../../../services/engine/items/items.ts'
 import { type ChildBatch, Mover, type MoveSpec } from '../../../../services/engine/mover.ts'
 import { openFailures } from '../../../../services/migrations/failures/failures.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import type { FrontierBounds } from '../../../../services/migrations/work/frontier.ts'
 import { Progress } from '../../../../services/migrations/progress/progress.ts'
 import { startTestBroker, type TestBroker } from '../../../support/broker.ts'
@@ -46,10 +46,10 @@ function makeFolders(root: string): void {
 /** Runs a migration with its queue, alone; tells what it came to and the largest sequence of an item. */
 async function migrate(spec: MoveSpec, frontier?: FrontierBounds) {
   const workId = crypto.randomUUID()
-  const [progress, failures, roster] = await Promise.all([
+  const [progress, failures, agentRegistry] = await Promise.all([
     Progress.open(connection),
     openFailures(connection, 2 ** 24),
-    Roster.open(connection, { flights: new Flights(), log: testLog }),
+    AgentRegistry.open(connection, { inFlight: new InFlightProgress(), log: testLog }),
   ])
   const active = await ActiveMigration.open({
     connection,
@@ -57,14 +57,14 @@ async function migrate(spec: MoveSpec, frontier?: FrontierBounds) {
     migrationId: 'm',
     target: 'target',
     movedBy: 'SERVER',
-    agents: new Offers({ roster, limits: new Limits(), log: testLog }),
+    agents: new Assignments({ agentRegistry, limits: new Limits(), log: testLog }),
     spec,
     mover,
     threads: 2,
     progress,
     onCount: () => undefined,
     failures,
-    flights: new Flights(),
+    inFlight: new InFlightProgress(),
     log: testLog,
     changes: undefined,
     takeBack: false,

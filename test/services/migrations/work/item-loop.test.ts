@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { QueueItem } from '../../../../broker/queue/queue.ts'
 import { type ItemResult, noCounts } from '../../../../services/engine/run/counts.ts'
 import { startRegion } from '../../../../services/engine/items/items.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import { ItemLoop, type ItemLoopOptions } from '../../../../services/migrations/work/item-loop.ts'
-import { toldFailure } from '../../../../services/migrations/work/put-offs.ts'
+import { toldFailure } from '../../../../services/migrations/work/deferrals.ts'
 import { testLog } from '../../../support/platform.ts'
 import { localSpec } from '../../engine/local-spec.ts'
 
@@ -35,7 +35,7 @@ async function reasonsWithDoubles(
         while (!state.isDone) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a double
           await work(item as unknown as QueueItem)
-          reasons.push(loop.putOffs.reasons)
+          reasons.push(loop.deferrals.reasons)
         }
       },
     },
@@ -46,7 +46,7 @@ async function reasonsWithDoubles(
         return { counts: noCounts(), failures: [], ...result }
       },
     },
-    book: {
+    checkpoints: {
       includes: async () => false,
       count: async () => undefined,
       acked: () => undefined,
@@ -65,8 +65,8 @@ async function reasonsWithDoubles(
     queueCreated: '',
     hasHelp: () => false,
     room: async () => ({ goesDeep: false, leavesFolders: false }),
-    flights: new Flights(),
-    inHand: new Set(),
+    inFlight: new InFlightProgress(),
+    held: new Set(),
     onIdle: () => undefined,
     signal: new AbortController().signal,
     log: testLog,

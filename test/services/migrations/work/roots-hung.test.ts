@@ -22,7 +22,9 @@ vi.mock('../../../../services/migrations/lifecycle/source-identity.ts', async (i
 test('a target that hangs keeps nobody from seeing that the source is another one', async () => {
   using folder = createFolder('from', 'to')
   const reasons: unknown[] = []
-  using _roots = await Roots.watch(localSpec(folder), {}, { isTorn: false }, (reason) => reasons.push(reason))
+  using _roots = await Roots.watch(localSpec(folder), {}, { isRootReplaced: false }, (reason) =>
+    reasons.push(reason),
+  )
   target.hangs = true
   const before = target.looks
   await until('the target is looked at, and hangs', () => target.looks > before)

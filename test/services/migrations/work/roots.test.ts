@@ -16,7 +16,7 @@ test('work that began before its source was there begins anew once it is: nothin
   using folder = createFolder('to')
   const spec = localSpec({ from: join(folder.root, 'from'), to: folder.to })
   const reasons: unknown[] = []
-  const watch = () => Roots.watch(spec, {}, { isTorn: false }, (reason) => reasons.push(reason))
+  const watch = () => Roots.watch(spec, {}, { isRootReplaced: false }, (reason) => reasons.push(reason))
   {
     using roots = await watch()
     expect([roots.spec.sourceMark, roots.identities.sourceIdentity]).toEqual([undefined, undefined])
@@ -32,7 +32,7 @@ test('work that began before its source was there begins anew once it is: nothin
 test('a source that is gone is told from one that was replaced: that one alone can be accepted', async () => {
   using folder = createFolder('from', 'to')
   const spec = localSpec({ from: folder.from, to: folder.to })
-  using roots = await Roots.watch(spec, {}, { isTorn: false }, () => undefined)
+  using roots = await Roots.watch(spec, {}, { isRootReplaced: false }, () => undefined)
   const told = async () => {
     const error = await roots.check().catch((reason: unknown) => reason)
     return error instanceof SourceChanged ? error.told : error
@@ -56,7 +56,8 @@ testUnless(
       inclusions: [],
     })
     const spec = localSpec({ from: folder.from, to: folder.to }, rules === undefined ? {} : { rules })
-    const watch = (identities = {}) => Roots.watch(spec, identities, { isTorn: false }, () => undefined)
+    const watch = (identities = {}) =>
+      Roots.watch(spec, identities, { isRootReplaced: false }, () => undefined)
     const excluded = join(folder.from, 'cache/volume')
     using place = new DisposableStack()
     place.use(mountAgain(content.path, excluded))

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ClockSteps } from '../../../../../services/migrations/live/watch/clock-steps.ts'
 import { HeldNames } from '../../../../../services/migrations/live/watch/held-names.ts'
-import { momentOf, steadyMs, timeOf } from '../../../../../services/migrations/live/watch/steady.ts'
+import { momentOf, monotonicMs, timeOf } from '../../../../../services/migrations/live/watch/monotonic.ts'
 import { recordingLog } from '../../../../support/log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -38,12 +38,12 @@ test('what waits is as old as it is, and a name is held no longer, whatever the 
     (_, name) => void released.push(name),
     () => expect.unreachable('there is room for names'),
   )
-  const sinceMs = steadyMs()
+  const sinceMs = monotonicMs()
   names.hold({ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs }, sinceMs + 10)
   step(-3_600_000)
   vi.advanceTimersByTime(10)
   expect(released).toEqual(['file'])
-  expect(steadyMs() - sinceMs).toBe(10)
+  expect(monotonicMs() - sinceMs).toBe(10)
   // By the clock as it is now, and back.
   expect(timeOf(sinceMs)).toBe(Date.now() - 10)
   expect(momentOf(timeOf(sinceMs))).toBe(sinceMs)

@@ -6,13 +6,13 @@ import type { Caller, Handlers, Output } from '../../../subjects/kit/contract.ts
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { add, type Counts, movedOf, noCounts, subtract } from '../../engine/run/counts.ts'
 import { makerOf } from '../failures/retries.ts'
-import type { CountListener } from '../progress/worker-book.ts'
-import type { Offers } from '../assignments/offers.ts'
-import type { Roster } from '../assignments/roster.ts'
+import type { CountListener } from '../progress/checkpoint-writer.ts'
+import type { Assignments } from '../assignments/assignments.ts'
+import type { AgentRegistry } from '../assignments/agent-registry.ts'
 
-export interface DeskOptions {
-  readonly roster: Roster
-  readonly offers: Offers
+export interface AgentApiOptions {
+  readonly agentRegistry: AgentRegistry
+  readonly assignments: Assignments
   /** The name of a key. */
   readonly nameOf: (keyId: string) => Promise<string>
   /** What agents bring counts among what was moved. */
@@ -22,11 +22,16 @@ export interface DeskOptions {
 type Answer = Output<(typeof agentWork)['attend']>
 
 /** Answers transfer agents. */
-export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): Handlers<typeof agentWork> {
+export function agentApiHandlers({
+  agentRegistry,
+  assignments,
+  nameOf,
+  onCount,
+}: AgentApiOptions): Handlers<typeof agentWork> {
   const box = createSealedBox()
   /** Another migration does not exist for it: nobody ends the work of others. */
   const find = (caller: Caller, workId: string) => {
-    const offer = offers.find(keyOf(caller), workId)
+    const offer = assignments.find(keyOf(caller), workId)
     if (offer === undefined) throw notForThis()
     return offer
   }
@@ -40,7 +45,7 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     return offer
   }
   const agentOf = (caller: Caller, instance: string) => {
-    const agent = roster.find(keyOf(caller), instance)
+    const agent = agentRegistry.find(keyOf(caller), instance)
     if (agent === undefined) throw new GantryError('NOT_FOUND', 'this agent has not said that it is there')
     agent.answeredMs = Date.now()
     return agent
@@ -50,21 +55,21 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     attend: async (report, { caller }) => {
       const until = Date.now() + attendMs
       const keyId = keyOf(caller)
-      const agent = roster.admit(keyId, { ...report, name: report.name ?? (await nameOf(keyId)) })
+      const agent = agentRegistry.admit(keyId, { ...report, name: report.name ?? (await nameOf(keyId)) })
       if (typeof agent === 'string') return leaving(agent)
       for (;;) {
-        const reason = roster.whyGone(agent)
+        const reason = agentRegistry.whyGone(agent)
         if (reason !== undefined) return leaving(reason)
-        const problem = roster.problemOf(agent)
+        const problem = agentRegistry.problemOf(agent)
         const answer = withRevision({
-          ...offers.assignmentsOf(agent),
+          ...assignments.assignmentsOf(agent),
           ...(problem === undefined ? {} : { problem }),
         })
         const waitMs = until - Date.now()
         if (answer.revision !== report.revision || waitMs <= 0) return answer
         agent.asking += 1
         try {
-          await Promise.race([roster.nextChange(), delay(waitMs, undefined, { ref: false })])
+          await Promise.race([agentRegistry.nextChange(), delay(waitMs, undefined, { ref: false })])
         } finally {
           agent.asking -= 1
           agent.answeredMs = Date.now()
@@ -73,12 +78,12 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
     },
     open: ({ instance, migration }, { caller }) => {
       const agent = agentOf(caller, instance)
-      const bytes = offers.bytesFor(agent, migration)
+      const bytes = assignments.bytesFor(agent, migration)
       if (bytes === undefined) throw notForThis()
       return { sealed: box.seal(bytes, agent.report.publicKey), publicKey: box.publicKey }
     },
     look: async ({ sequence, ...queue }, { caller }) => {
-      const { early, ...finding } = await findQueue(caller, queue).shelf.look(sequence)
+      const { early, ...finding } = await findQueue(caller, queue).progressLedger.look(sequence)
       return { ...finding, early: [...early] }
     },
     has: async ({ sequence, ...queue }, { caller }) => ({
@@ -101,14 +106,14 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       { instance, migration, queueCreated, book, counts, counted, early, published },
       { caller },
     ) => {
-      const { throughput, flights } = agentOf(caller, instance)
-      const { shelf } = findQueue(caller, { migration, queueCreated })
+      const { throughput, inFlight } = agentOf(caller, instance)
+      const { progressLedger } = findQueue(caller, { migration, queueCreated })
       const content = { counts, counted, early: byMaker(early), published }
-      const refused = await shelf.store(book, content, (before) => {
+      const refused = await progressLedger.store(book, content, (before) => {
         const more = subtract(all(counts), all(before))
         throughput.add(more)
         onCount(more)
-        flights.get(migration)?.counted(movedOf(more))
+        inFlight.get(migration)?.counted(movedOf(more))
       })
       return { refused: [...refused] }
     },
@@ -117,7 +122,7 @@ export function deskHandlers({ roster, offers, nameOf, onCount }: DeskOptions): 
       return {}
     },
     leave: ({ instance }, { caller }) => {
-      roster.left(keyOf(caller), instance)
+      agentRegistry.left(keyOf(caller), instance)
       return {}
     },
   }

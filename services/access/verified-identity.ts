@@ -23,7 +23,7 @@ export interface Grant {
   readonly until: number | undefined
 }
 
-export interface Vouched {
+export interface VerifiedIdentity {
   readonly person: Person
   /** undefined when the provider gives none out. */
   readonly grant: Grant | undefined
@@ -45,7 +45,7 @@ export async function personOfTokens(
   discovered: Discovered,
   kind: ClientKind,
   tokens: Tokens,
-): Promise<Vouched> {
+): Promise<VerifiedIdentity> {
   const rules = rulesOf(provider, discovered)
   const configured = discovered.clients[kind]
   const { groupsClaim } = provider.config

@@ -4,7 +4,7 @@ import { isOpen, mayRun, windowChangeMs } from './recurrence.ts'
 import type { Happening } from './states.ts'
 
 /** What the scheduler has to say to a migration. */
-export interface Turn {
+export interface Admission {
   readonly migrationId: string
   readonly internalId: string
   readonly trigger: Extract<Happening, 'due' | 'admitted' | 'displaced'>
@@ -16,8 +16,8 @@ export interface Turn {
  * a mistake made on old records is put right by the next look.
  * @param limit how many may run at once, 0 for any number
  */
-export function turnsOf(records: readonly MigrationRecord[], limit: number, nowMs: number): Turn[] {
-  const turn = (trigger: Turn['trigger']) => (record: MigrationRecord) => ({
+export function admissionsOf(records: readonly MigrationRecord[], limit: number, nowMs: number): Admission[] {
+  const turn = (trigger: Admission['trigger']) => (record: MigrationRecord) => ({
     migrationId: record.migrationId,
     internalId: record.internalId,
     trigger,

@@ -4,7 +4,7 @@ import { heartbeatEveryMs } from '../../subjects/extensions/model.ts'
  * Since when heartbeats could be heard: silence counts from then on. A platform that was stopped, on a machine that was
  * suspended, or whose clock was set, has heard nobody, and everybody may be well.
  */
-export class Attention {
+export class HeartbeatBaseline {
   #sinceMs: number
   #lookedMs: number
 

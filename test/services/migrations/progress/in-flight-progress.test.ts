@@ -4,7 +4,7 @@ import { newBucket, setRates } from '../../../../services/engine/run/bucket.ts'
 import { type Counts, noCounts } from '../../../../services/engine/run/counts.ts'
 import { encodeItem, type Item, largeFileBytes } from '../../../../services/engine/items/items.ts'
 import { MeterView, newMeter, readMeter } from '../../../../services/engine/run/meter.ts'
-import { Flights } from '../../../../services/migrations/progress/flights.ts'
+import { InFlightProgress } from '../../../../services/migrations/progress/in-flight-progress.ts'
 import { RollingStats } from '../../../../services/migrations/reporting/stats/rolling-stats.ts'
 import { throughputIn } from '../../../../services/migrations/reporting/stats/throughput.ts'
 import { progressOf } from '../../../../services/migrations/reporting/view.ts'
@@ -17,9 +17,9 @@ const record = migrationRecord({ state: 'RUNNING', started: new Date(Date.now() 
 const workId = record.internalId
 
 /** What is shown of the migration. */
-function shown(flights: Flights, counted: Partial<Counts>) {
+function shown(inFlight: InFlightProgress, counted: Partial<Counts>) {
   const counts = { ...noCounts(), ...counted }
-  const underWay = underWayOf(record, counts, flights)
+  const underWay = underWayOf(record, counts, inFlight)
   const { progress } = progressOf({
     record,
     counts,
@@ -32,68 +32,68 @@ function shown(flights: Flights, counted: Partial<Counts>) {
 }
 
 test('what is under way is in the figures until it is counted, and never more than is left to do', () => {
-  const flights = new Flights()
+  const inFlight = new InFlightProgress()
   const found = { filesScanned: 10, bytesScanned: 1_000 }
-  expect(shown(flights, found)).toMatchObject({ migratedBytes: 0, migratedPercentage: 0 })
-  const flight = flights.begin(workId)
-  const meter = new MeterView(flight.meter)
+  expect(shown(inFlight, found)).toMatchObject({ migratedBytes: 0, migratedPercentage: 0 })
+  const transfer = inFlight.begin(workId)
+  const meter = new MeterView(transfer.meter)
   meter.bytes(500)
   meter.file()
-  const half = shown(flights, found)
+  const half = shown(inFlight, found)
   expect(half).toMatchObject({ migratedBytes: 500, filesMigrated: 1, migratedPercentage: 10 })
   expect(half.etaEstimate?.inSeconds).toBe(10)
   meter.bytes(5_000)
-  expect(shown(flights, found)).toMatchObject({ migratedBytes: 1_000, migratedPercentage: 10 })
-  flight.end()
-  flight.end()
-  expect(shown(flights, { ...found, filesMigrated: 1, bytesMigrated: 600 })).toMatchObject({
+  expect(shown(inFlight, found)).toMatchObject({ migratedBytes: 1_000, migratedPercentage: 10 })
+  transfer.end()
+  transfer.end()
+  expect(shown(inFlight, { ...found, filesMigrated: 1, bytesMigrated: 600 })).toMatchObject({
     migratedBytes: 600,
     filesMigrated: 1,
   })
   // Parts of a file that several workers copy are counted one by one.
-  expect(shown(flights, { ...found, bytesShared: 700 }).migratedBytes).toBe(700)
-  expect(shown(flights, { ...found, bytesShared: 700, bytesSharedOver: 900 }).migratedBytes).toBe(0)
+  expect(shown(inFlight, { ...found, bytesShared: 700 }).migratedBytes).toBe(700)
+  expect(shown(inFlight, { ...found, bytesShared: 700, bytesSharedOver: 900 }).migratedBytes).toBe(0)
 })
 
 test('a large file counts by what of it is there, and small ones by their number', () => {
-  const flights = new Flights()
+  const inFlight = new InFlightProgress()
   const large = { filesScanned: 1, bytesScanned: 1e9 }
-  expect(shown(flights, { ...large, bytesShared: 6e8 }).migratedPercentage).toBe(59)
+  expect(shown(inFlight, { ...large, bytesShared: 6e8 }).migratedPercentage).toBe(59)
   const small = { filesScanned: 1_000, bytesScanned: 1_000 }
-  expect(shown(flights, { ...small, filesMigrated: 250, bytesMigrated: 1_000 }).migratedPercentage).toBe(25)
+  expect(shown(inFlight, { ...small, filesMigrated: 250, bytesMigrated: 1_000 }).migratedPercentage).toBe(25)
 })
 
 test('what an agent has under way shrinks by what is counted of it, until it says more', () => {
-  const flights = new Flights()
-  const agent = flights.beginElsewhere(workId)
-  flights.begin(workId)
+  const inFlight = new InFlightProgress()
+  const agent = inFlight.beginElsewhere(workId)
+  inFlight.begin(workId)
   agent.says({ bytes: 500, files: 3 })
   agent.counted({ bytes: 300, files: 3 })
-  expect(flights.of(workId)).toEqual({ bytes: 200, files: 0 })
+  expect(inFlight.of(workId)).toEqual({ bytes: 200, files: 0 })
   agent.counted({ bytes: 300, files: 3 })
-  expect(flights.of(workId)).toEqual({ bytes: 0, files: 0 })
+  expect(inFlight.of(workId)).toEqual({ bytes: 0, files: 0 })
   agent.says({ bytes: 50, files: 0 })
-  expect(flights.of(workId)).toEqual({ bytes: 50, files: 0 })
+  expect(inFlight.of(workId)).toEqual({ bytes: 50, files: 0 })
   agent.end()
-  expect(flights.of(workId)).toEqual({ bytes: 0, files: 0 })
+  expect(inFlight.of(workId)).toEqual({ bytes: 0, files: 0 })
 })
 
 test('throughput tells of bytes when they come, and once', () => {
   const noon = Date.parse('2026-03-01T12:00:00.500Z')
   let nowMs = noon - 3_000
   const rolling = new RollingStats()
-  const flights = new Flights((moved) => rolling.addMoved(moved, nowMs))
-  const [flight, failing] = [flights.begin(workId), flights.begin(workId)]
-  const agent = flights.beginElsewhere(workId)
+  const inFlight = new InFlightProgress((moved) => rolling.addMoved(moved, nowMs))
+  const [transfer, failing] = [inFlight.begin(workId), inFlight.begin(workId)]
+  const agent = inFlight.beginElsewhere(workId)
   const bytes = () => throughputIn(rolling, 10, nowMs).totalBytes
-  new MeterView(flight.meter).bytes(400)
+  new MeterView(transfer.meter).bytes(400)
   new MeterView(failing.meter).bytes(70)
   agent.says({ bytes: 1_000, files: 1 })
-  flights.tell()
+  inFlight.tell()
   expect(bytes()).toBe(1_470)
   nowMs = noon
   rolling.add({ ...noCounts(), filesMigrated: 2, bytesMigrated: 600 }, nowMs)
-  flight.end()
+  transfer.end()
   failing.end()
   expect(bytes()).toBe(1_600)
   rolling.add({ ...noCounts(), bytesShared: 1_000 }, nowMs)

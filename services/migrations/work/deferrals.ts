@@ -1,4 +1,4 @@
-import type { PutOff } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 
 /** What is kept of them: a store that is away puts off all that is in the queue, and one reason is as good as another. */
 const maxKnown = 10_000
@@ -7,15 +7,15 @@ const maxKnown = 10_000
 export const toldFailure = 5
 
 /** What is tried again later, and why: until that is done, or put off for another reason. */
-export class PutOffs {
-  readonly #known = new Map<string, PutOff>()
+export class Deferrals {
+  readonly #known = new Map<string, Deferral>()
   /** How often items failed as a whole. */
   readonly #failures = new Map<string, number>()
 
   /** @param id of the item that is tried again, or of the lane where that is not known */
-  note(id: string, putOff: PutOff): void {
+  note(id: string, deferral: Deferral): void {
     this.#known.delete(id)
-    if (this.#known.size < maxKnown) this.#known.set(id, putOff)
+    if (this.#known.size < maxKnown) this.#known.set(id, deferral)
   }
 
   /** An item failed as a whole, for a reason that is no failure of a path, and comes again. */
@@ -37,7 +37,7 @@ export class PutOffs {
   }
 
   /** One of each reason, with what was said last. */
-  get reasons(): PutOff[] {
+  get reasons(): Deferral[] {
     return [...new Map(Array.from(this.#known.values(), (one) => [one.reason, one])).values()]
   }
 }

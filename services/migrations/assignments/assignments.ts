@@ -6,18 +6,18 @@ import type { Movers } from '../../../subjects/migrations/agents.ts'
 import { AllowedView, type StoreBounds } from '../../drivers/contract/bounds.ts'
 import { LocalGuard } from '../../drivers/local/guard.ts'
 import type { Limits } from '../bandwidth/limits.ts'
-import type { Shelf } from '../progress/books.ts'
+import type { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
 import type { Room } from './room.ts'
-import type { LiveAgent, Roster } from './roster.ts'
+import type { LiveAgent, AgentRegistry } from './agent-registry.ts'
 import { witnessOf } from './same-folder.ts'
 import { mountedBelow } from '../../engine/run/source-mark.ts'
 import { isShared, localRootOf, textOf } from './shares.ts'
 import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
 
 /** What of a migration agents need that work on it. */
-export interface Offer {
+export interface AssignableWork {
   readonly workId: string
   readonly migrationId: string
   /** Name of the target filesystem. */
@@ -26,12 +26,12 @@ export interface Offer {
   readonly spec: MoveSpec
   readonly queue: Pick<Queue, 'has' | 'remove' | 'created'>
   readonly failures: Pick<FailureLedger, 'forget'>
-  readonly shelf: Shelf
+  readonly progressLedger: ProgressLedger
   /** As `Frontier.room`. */
   readonly room: (signal: AbortSignal) => Promise<Room>
 }
 
-interface OpenOffer extends Offer {
+interface OpenWork extends AssignableWork {
   readonly fingerprint: string
   /** Folders of hosts that its stores are. */
   readonly localRoots: readonly string[]
@@ -39,8 +39,8 @@ interface OpenOffer extends Offer {
   isClosing: boolean
 }
 
-export interface OffersOptions {
-  readonly roster: Roster
+export interface AssignmentsOptions {
+  readonly agentRegistry: AgentRegistry
   readonly limits: Limits
   /** Where stores may be; undefined for anywhere. */
   readonly bounds?: StoreBounds
@@ -48,27 +48,27 @@ export interface OffersOptions {
 }
 
 /** The migrations that agents work on, and which agent on which. */
-export class Offers {
-  readonly #roster: Roster
+export class Assignments {
+  readonly #agentRegistry: AgentRegistry
   readonly #limits: Limits
   readonly #bounds: StoreBounds | undefined
   readonly #allowed: AllowedView | undefined
   readonly #log: Log
-  readonly #offers = new Map<string, OpenOffer>()
+  readonly #assignments = new Map<string, OpenWork>()
   #task: Task | undefined
   #isStopped = false
 
-  constructor({ roster, limits, bounds, log }: OffersOptions) {
+  constructor({ agentRegistry, limits, bounds, log }: AssignmentsOptions) {
     this.#bounds = bounds
     this.#allowed = bounds && new AllowedView(bounds)
-    this.#roster = roster
+    this.#agentRegistry = agentRegistry
     this.#limits = limits
     this.#log = log
     limits.share(
       (token) => this.#workersUnder(token),
-      () => roster.changed(),
+      () => agentRegistry.changed(),
     )
-    roster.onChange(() => limits.refresh())
+    agentRegistry.onChange(() => limits.refresh())
   }
 
   start(): void {
@@ -79,10 +79,10 @@ export class Offers {
   stop(): void {
     this.#isStopped = true
     this.#task?.stop()
-    this.#roster.changed()
+    this.#agentRegistry.changed()
   }
 
-  async offer(offer: Offer): Promise<void> {
+  async offer(offer: AssignableWork): Promise<void> {
     const roots = await Promise.all(
       [offer.spec.source, offer.spec.target].map((spec) => localRootOf(spec, this.#bounds)),
     )
@@ -92,9 +92,9 @@ export class Offers {
       localRoots: roots.filter((root) => root !== undefined),
       isClosing: false,
     }
-    this.#offers.set(offer.workId, open)
-    for (const agent of this.#roster.live()) takeUp(agent, open)
-    this.#roster.changed()
+    this.#assignments.set(offer.workId, open)
+    for (const agent of this.#agentRegistry.live()) takeUp(agent, open)
+    this.#agentRegistry.changed()
     this.#tellOfWaiting()
   }
 
@@ -102,33 +102,34 @@ export class Offers {
    * Nobody is to work on it any more; resolves when nobody does, and what agents have written is safe from a loss of power.
    */
   async withdraw(workId: string): Promise<void> {
-    const offer = this.#offers.get(workId)
+    const offer = this.#assignments.get(workId)
     if (offer === undefined) return
     offer.isClosing = true
-    this.#roster.changed()
+    this.#agentRegistry.changed()
     await this.#letGo(workId)
-    this.#offers.delete(workId)
-    for (const { assigned } of this.#roster.live()) assigned.delete(workId)
+    this.#assignments.delete(workId)
+    for (const { assigned } of this.#agentRegistry.live()) assigned.delete(workId)
   }
 
   async #letGo(workId: string): Promise<void> {
-    while (!this.#isStopped && this.#roster.holdersOf(workId) > 0) await this.#roster.nextChange()
+    while (!this.#isStopped && this.#agentRegistry.holdersOf(workId) > 0)
+      await this.#agentRegistry.nextChange()
   }
 
   /** A migration that the agents with a key may ask about: one of them was told to work on it, and it is not over. */
-  find(keyId: string, workId: string): OpenOffer | undefined {
-    return this.#roster.isAssigned(keyId, workId) ? this.#offers.get(workId) : undefined
+  find(keyId: string, workId: string): OpenWork | undefined {
+    return this.#agentRegistry.isAssigned(keyId, workId) ? this.#assignments.get(workId) : undefined
   }
 
   /** Whether a migration is left to agents, and none is there that can do it. */
   waits(workId: string): boolean {
-    const offer = this.#offers.get(workId)
+    const offer = this.#assignments.get(workId)
     return offer !== undefined && this.#isWaiting(offer)
   }
 
   /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
   bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
-    const offer = this.#offers.get(workId)
+    const offer = this.#assignments.get(workId)
     if (offer === undefined || !this.#canDo(agent, offer)) return undefined
     const { spec, queue } = offer
     const { sourceMark } = spec
@@ -144,9 +145,9 @@ export class Offers {
 
   /** What there is to do for an agent, and the limits that hold for it; it may ask about that from then on. */
   assignmentsOf(agent: LiveAgent) {
-    const mine = [...this.#offers.values()].filter((offer) => this.#canDo(agent, offer))
+    const mine = [...this.#assignments.values()].filter((offer) => this.#canDo(agent, offer))
     for (const { workId } of mine) agent.assigned.add(workId)
-    for (const offer of this.#offers.values()) takeUp(agent, offer)
+    for (const offer of this.#assignments.values()) takeUp(agent, offer)
     const own = this.#limits.tokenOfAgent(agent.report.name)
     const assignments = mine.map((offer): Assignment => ({
       migration: offer.workId,
@@ -168,15 +169,15 @@ export class Offers {
 
   /** How many work on a migration: the platform's own process, if it does, and agents. */
   workersOn(workId: string): number {
-    const offer = this.#offers.get(workId)
+    const offer = this.#assignments.get(workId)
     if (offer === undefined) return 1
-    const agents = this.#roster.live().filter((agent) => this.#canDo(agent, offer)).length
+    const agents = this.#agentRegistry.live().filter((agent) => this.#canDo(agent, offer)).length
     return agents + (offer.movedBy === 'AGENTS' ? 0 : 1)
   }
 
   /** Names of the migrations that an agent works on. */
   namesOf(workIds: Iterable<string>): string[] {
-    return [...workIds].flatMap((workId) => this.#offers.get(workId)?.migrationId ?? [])
+    return [...workIds].flatMap((workId) => this.#assignments.get(workId)?.migrationId ?? [])
   }
 
   /**
@@ -184,27 +185,29 @@ export class Offers {
    * over no migration, and so that agent's alone.
    */
   #workersUnder(token: string): number {
-    const under = [...this.#offers.values()].filter(({ migrationId, target }) =>
+    const under = [...this.#assignments.values()].filter(({ migrationId, target }) =>
       this.#limits.tokensOf(migrationId, target).includes(token),
     )
-    const agents = this.#roster.live().filter((agent) => under.some((offer) => this.#canDo(agent, offer)))
+    const agents = this.#agentRegistry
+      .live()
+      .filter((agent) => under.some((offer) => this.#canDo(agent, offer)))
     const server = under.some(({ movedBy }) => movedBy !== 'AGENTS') ? 1 : 0
     return Math.max(1, agents.length + server)
   }
 
   /** Whether an agent is to work on a migration. */
-  #canDo(agent: LiveAgent, offer: OpenOffer): boolean {
-    return !offer.isClosing && this.#roster.problemOf(agent) === undefined && isFor(agent, offer)
+  #canDo(agent: LiveAgent, offer: OpenWork): boolean {
+    return !offer.isClosing && this.#agentRegistry.problemOf(agent) === undefined && isFor(agent, offer)
   }
 
-  #isWaiting(offer: OpenOffer): boolean {
+  #isWaiting(offer: OpenWork): boolean {
     const { movedBy, isClosing } = offer
     if (movedBy !== 'AGENTS' || isClosing) return false
-    return !this.#roster.live().some((agent) => this.#canDo(agent, offer))
+    return !this.#agentRegistry.live().some((agent) => this.#canDo(agent, offer))
   }
 
   #tellOfWaiting(): void {
-    for (const offer of this.#offers.values()) {
+    for (const offer of this.#assignments.values()) {
       if (!this.#isWaiting(offer)) continue
       this.#log.warn(
         { migration: offer.migrationId, folders: offer.localRoots },
@@ -215,10 +218,10 @@ export class Offers {
 }
 
 /** Whether a migration is one that agents move, and an agent reaches both of its stores. */
-const isFor = (agent: LiveAgent, { movedBy, localRoots }: OpenOffer): boolean =>
+const isFor = (agent: LiveAgent, { movedBy, localRoots }: OpenWork): boolean =>
   movedBy !== 'SERVER' && localRoots.every((root) => isShared(root, agent.report.shares))
 
 /** Whoever holds a migration was told to work on it before the platform started, or before it was lost sight of. */
-function takeUp(agent: LiveAgent, offer: OpenOffer): void {
+function takeUp(agent: LiveAgent, offer: OpenWork): void {
   if (agent.report.holding.includes(offer.workId) && isFor(agent, offer)) agent.assigned.add(offer.workId)
 }

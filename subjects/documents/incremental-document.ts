@@ -64,7 +64,7 @@ type Piece = string | { readonly section: string }
  * A document that others add parts to. It is written piece by piece, as with a thousand extensions it has some MB: no
  * object of it all is ever made.
  */
-export class GrowingDocument {
+export class IncrementalDocument {
   readonly #pieces: readonly (Uint8Array | { readonly section: string })[]
   readonly #shared: SharedEntries
   readonly #known: ReadonlySet<string>

@@ -1,5 +1,5 @@
 /** Lets a loop wait until something may have happened. */
-export class Waker {
+export class Signal {
   #woken = Promise.withResolvers<void>()
 
   /** Ends the wait that is under way. */

@@ -7,7 +7,7 @@ import { asAgent, type Contract, type Input, type Output } from '../../../subjec
 import { inboxPrefix } from '../../../subjects/kit/names.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import type { QueueOffice } from '../../../broker/queue/work.ts'
-import type { Bookkeeper } from '../progress/books.ts'
+import type { CheckpointStore } from '../progress/progress-ledger.ts'
 import type { Counts } from '../../engine/run/counts.ts'
 import type { FailureNotes } from '../failures/failures.ts'
 import type { Room } from '../assignments/room.ts'
@@ -20,7 +20,7 @@ interface OpenedQueue {
 }
 
 /** How an agent asks the platform. */
-export class AgentDesk {
+export class AgentApiClient {
   readonly #connection: NatsConnection
   readonly #keyId: string
   readonly instance: string
@@ -80,8 +80,8 @@ export class AgentDesk {
     }
   }
 
-  /** Where a book of the agent on a migration is kept: one for each time that it begins with it. */
-  keeperOf(queue: OpenedQueue, signal: AbortSignal): Bookkeeper {
+  /** Where a checkpoint of the agent on a migration is kept: one for each time that it begins with it. */
+  keeperOf(queue: OpenedQueue, signal: AbortSignal): CheckpointStore {
     const { instance } = this
     const book = crypto.randomUUID()
     return {

@@ -14,7 +14,7 @@ export interface Unreadable {
 }
 
 /** Moves a record away, as it is, so that the others can be used and it can be looked at. Twice is harmless. */
-export async function setAside(
+export async function quarantine(
   connection: NatsConnection,
   from: KV,
   name: string,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  anew,
+  restarted,
   MigrationRecord,
   recordUpcasters,
   recordVersion,
@@ -11,7 +11,7 @@ import { admitted } from '../../../../services/migrations/lifecycle/scheduler.ts
 import { recordConditions } from '../../../../services/migrations/progress/conditions.ts'
 import { stateText } from '../../../../services/migrations/reporting/state-text.ts'
 import { next } from '../../../../services/migrations/lifecycle/states.ts'
-import { nextDueMs, turnsOf } from '../../../../services/migrations/lifecycle/turns.ts'
+import { nextDueMs, admissionsOf } from '../../../../services/migrations/lifecycle/admission.ts'
 import {
   type MigrationPriority,
   type MigrationState,
@@ -40,7 +40,7 @@ function record(text: string, fields: Partial<MigrationRecord> = {}): MigrationR
 }
 
 const turns = (records: MigrationRecord[], limit: number) =>
-  turnsOf(records, limit, now).map(({ migrationId, trigger }) => `${migrationId} ${trigger}`)
+  admissionsOf(records, limit, now).map(({ migrationId, trigger }) => `${migrationId} ${trigger}`)
 
 test('without a limit everybody runs', () => {
   expect(turns([record('low 1'), record('high 2'), record('normal 3 running')], 0)).toEqual([
@@ -125,7 +125,7 @@ describe('a schedule with windows', () => {
       },
     })
   const at = (record: MigrationRecord, iso: string) =>
-    turnsOf([record], 0, ms(iso)).map(({ trigger }) => trigger)
+    admissionsOf([record], 0, ms(iso)).map(({ trigger }) => trigger)
   const nextAt = (record: MigrationRecord, iso: string) => nextDueMs([record], ms(iso))
 
   test('ends a run with its window, and goes on with the next', () => {
@@ -144,7 +144,7 @@ describe('a schedule with windows', () => {
   test('leaves its place to others meanwhile', () => {
     const other = record('low 1')
     const running = { ...recurring('RUNNING', '01T22:00'), priority: 'HIGH' } as const
-    expect(turnsOf([running, other], 1, ms('02T07:00')).map(({ trigger }) => trigger)).toEqual([
+    expect(admissionsOf([running, other], 1, ms('02T07:00')).map(({ trigger }) => trigger)).toEqual([
       'displaced',
       'admitted',
     ])
@@ -303,7 +303,7 @@ test('turns are allowed, keep the limit, leave no place empty, and settle at onc
         migrationRecord({ ...fields, internalId: `${index}`.padEnd(36) }),
       )
       const after = new Map(records.map((one) => [one.internalId, one]))
-      for (const { internalId, trigger } of turnsOf(records, limit, now)) {
+      for (const { internalId, trigger } of admissionsOf(records, limit, now)) {
         const to = next(after.get(internalId)!, trigger)
         expect(to).toBeDefined()
         after.set(internalId, { ...after.get(internalId)!, state: to as MigrationRecord['state'] })
@@ -320,7 +320,7 @@ test('turns are allowed, keep the limit, leave no place empty, and settle at onc
       const rank = ({ priority }: MigrationRecord) => migrationPriorities.indexOf(priority)
       const least = Math.max(...running.map(rank))
       for (const one of waiting) expect(rank(one)).toBeGreaterThanOrEqual(least)
-      expect(turnsOf(all, limit, now)).toEqual([])
+      expect(admissionsOf(all, limit, now)).toEqual([])
     }),
   )
 })
@@ -358,17 +358,19 @@ describe('who is admitted', () => {
 
 test('leftovers are looked for after a generation that was cut short, until one was not', () => {
   const running = migrationRecord({ state: 'RUNNING', seeded: true })
-  expect(anew(running).cutShort).toBe(true)
+  expect(restarted(running).cutShort).toBe(true)
   // Nothing was begun since.
-  expect(anew(anew(running)).cutShort).toBe(true)
-  expect(anew({ ...anew(running), seeded: true, scanned: running.created }).cutShort).toBeUndefined()
-  expect(anew(migrationRecord()).cutShort).toBeUndefined()
+  expect(restarted(restarted(running)).cutShort).toBe(true)
+  expect(
+    restarted({ ...restarted(running), seeded: true, scanned: running.created }).cutShort,
+  ).toBeUndefined()
+  expect(restarted(migrationRecord()).cutShort).toBeUndefined()
 })
 
 test('the first generation has the name that it always had', () => {
   const first = migrationRecord()
   expect(workIdOf(first)).toBe(first.internalId)
-  expect(workIdOf(anew(first))).toBe(`${first.internalId}-2`)
+  expect(workIdOf(restarted(first))).toBe(`${first.internalId}-2`)
 })
 
 /** A record of an earlier version as it is read. */

@@ -2,17 +2,20 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TraceContext } from '../../subjects/kit/trace-context.ts'
 
 /** The request that a service is working on. */
-export interface Hop {
+export interface RequestContext {
   readonly requestId: string
   /** undefined for a request that belongs to no trace. */
   readonly trace: TraceContext | undefined
 }
 
-const hops = new AsyncLocalStorage<Hop>()
+const contexts = new AsyncLocalStorage<RequestContext>()
 
 /** The request that the code which asks is working on: its id is in each line of the log, and goes along with each call. */
-export const currentHop = (): Hop | undefined => hops.getStore()
+export const currentRequest = (): RequestContext | undefined => contexts.getStore()
 
 /** Does something as work on a request. */
-export const inHop = <T, A extends unknown[]>(hop: Hop, work: (...given: A) => T, ...given: A): T =>
-  hops.run(hop, work, ...given)
+export const inRequest = <T, A extends unknown[]>(
+  context: RequestContext,
+  work: (...given: A) => T,
+  ...given: A
+): T => contexts.run(context, work, ...given)

@@ -7,7 +7,7 @@ const defaultSliceMs = 4
  * Long work in the thread that answers everybody: one after the other, and a little in each turn of the event loop, however
  * many ask for it.
  */
-export class Slices {
+export class TimeSlicer {
   readonly #sliceMs: number
   #beganMs = 0
   #last: Promise<unknown> = Promise.resolve()

@@ -23,7 +23,7 @@ export interface Touched {
  * An item while it is worked on, with what is to be known when it is done: who else has dealt with its paths meanwhile, and
  * may have seen them later.
  */
-export class ItemInHand implements Disposable {
+export class ItemInFlight implements Disposable {
   /** It, and those that it did itself. */
   readonly items: Uint8Array[]
   /** When it was begun, as the number of failures until then. */
@@ -33,26 +33,26 @@ export class ItemInHand implements Disposable {
   /** Folders that those deal with as a whole; none while there are no known failures. */
   readonly handedTrees = new Set<string>()
   readonly #touched: (items: readonly Uint8Array[]) => Touched
-  readonly #inHand: Set<ItemInHand>
+  readonly #inFlight: Set<ItemInFlight>
   /** Undefined when they were too many. */
   #others: DoneItem[] | undefined = []
   #othersCount = 0
 
   /**
-   * @param inHand all that are; it is among them until it is disposed of
+   * @param inFlight all that are; it is among them until it is disposed of
    * @param touched known failures that items deal with
    */
   constructor(
     item: Uint8Array,
     begunAt: number,
-    inHand: Set<ItemInHand>,
+    inFlight: Set<ItemInFlight>,
     touched: (items: readonly Uint8Array[]) => Touched,
   ) {
     this.items = [item]
     this.begunAt = begunAt
-    this.#inHand = inHand
+    this.#inFlight = inFlight
     this.#touched = touched
-    inHand.add(this)
+    inFlight.add(this)
   }
 
   /** Other items will tell what became of what they deal with. */
@@ -69,7 +69,7 @@ export class ItemInHand implements Disposable {
   done(gone: readonly string[], below: readonly Uint8Array[]): void {
     this.items.push(...below)
     const { items } = this
-    for (const other of this.#inHand) if (other !== this) other.#remember({ items, gone })
+    for (const other of this.#inFlight) if (other !== this) other.#remember({ items, gone })
   }
 
   /**
@@ -96,6 +96,6 @@ export class ItemInHand implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#inHand.delete(this)
+    this.#inFlight.delete(this)
   }
 }

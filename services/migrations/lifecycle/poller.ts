@@ -2,7 +2,7 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import type { PeriodicTaskName } from '../../../broker/tasks/task-list.ts'
 
 /** Looks again and again at what moves, as often as the list of tasks says, and never twice at a time. */
-export class RegularLook {
+export class Poller {
   readonly #name: PeriodicTaskName
   readonly #look: () => Promise<void>
   readonly #failed: (error: unknown) => void

@@ -20,7 +20,7 @@ export interface KeptAgentOptions extends Omit<AgentOptions, 'connection' | 'key
  * @throws GantryError UNAUTHENTICATED when the token is refused or its key was revoked, DENIED when it is not that of an
  *   agent, NOT_ALLOWED_IN_STATE when the platform has told the agent to end
  */
-export async function keepAgent(
+export async function superviseAgent(
   { url, token, ...options }: KeptAgentOptions,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,11 +1,11 @@
-import type { Book, Bookkeeper, Finding } from './books.ts'
+import type { Checkpoint, CheckpointStore, Finding } from './progress-ledger.ts'
 import { add, type Counts, noCounts, subtract } from '../../engine/run/counts.ts'
 import { makerOf } from '../failures/retries.ts'
 
 /** Adds what an item brought to figures that are kept in memory. */
 export type CountListener = (counts: Readonly<Counts>) => void
 
-/** What the book needs to know of an item. */
+/** What the checkpoint needs to know of an item. */
 export interface CountedItem {
   /** Unique in its queue. */
   readonly sequence: number
@@ -14,10 +14,10 @@ export interface CountedItem {
   readonly redelivered: boolean
 }
 
-export interface WorkerBookOptions {
-  readonly keeper: Bookkeeper
+export interface CheckpointWriterOptions {
+  readonly keeper: CheckpointStore
   /** What others have stored by now. */
-  readonly others?: readonly Pick<Book, 'counted' | 'early'>[]
+  readonly others?: readonly Pick<Checkpoint, 'counted' | 'early'>[]
   /** Whether the keeper is asked about every item: who is elsewhere does not know what the broker may have forgotten. */
   readonly asksAlways?: boolean
   /** The highest sequence that was given to an item that was published here; default: none was. */
@@ -45,14 +45,14 @@ const handedOutFirst: Finding = { counted: false, wasOut: false, early: [] }
 
 /**
  * Counts each item once, whatever dies: a worker's totals are stored, with the sequences of the items that they include,
- * before those are acknowledged. An item that comes again and is in some worker's book is not done a second time.
+ * before those are acknowledged. An item that comes again and is in some worker's checkpoint is not done a second time.
  *
  * An item that makes others may die when some of them are done and gone from the queue, and make them again: as long as it
- * is open, the book remembers which ones those are. So it does for a worker that outlives the broker, which does not know
+ * is open, the checkpoint remembers which ones those are. So it does for a worker that outlives the broker, which does not know
  * what of its publications have arrived.
  */
-export class WorkerBook {
-  readonly #options: WorkerBookOptions
+export class CheckpointWriter {
+  readonly #options: CheckpointWriterOptions
   readonly #counts = noCounts()
   /** Counted, and not known to be acknowledged: no more than the queue hands out at once. */
   readonly #counted = new Set<number>()
@@ -60,7 +60,7 @@ export class WorkerBook {
   readonly #unstored = new Map<number, Counts>()
   /** Ids of done items by the open item that made them. */
   readonly #early = new Map<number, Set<string>>()
-  /** What books of workers that are gone say. */
+  /** What checkpoints of workers that are gone say. */
   readonly #oldCounted = new Set<number>()
   readonly #oldEarly = new Set<string>()
   readonly #knownDone = new Set<number>()
@@ -71,7 +71,7 @@ export class WorkerBook {
   #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = []
   #storing = false
 
-  constructor(options: WorkerBookOptions) {
+  constructor(options: CheckpointWriterOptions) {
     this.#options = options
     this.#firstLife = this.#life()
     for (const { counted, early } of options.others ?? []) {

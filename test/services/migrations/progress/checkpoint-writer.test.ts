@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Shelf } from '../../../../services/migrations/progress/books.ts'
+import { ProgressLedger } from '../../../../services/migrations/progress/progress-ledger.ts'
 import { type Counts, noCounts } from '../../../../services/engine/run/counts.ts'
 import { lossOf } from '../../../../services/migrations/progress/proof.ts'
 import { Progress } from '../../../../services/migrations/progress/progress.ts'
-import { WorkerBook } from '../../../../services/migrations/progress/worker-book.ts'
+import { CheckpointWriter } from '../../../../services/migrations/progress/checkpoint-writer.ts'
 import { startTestBroker, type TestBroker } from '../../../support/broker.ts'
 
 let broker: TestBroker
@@ -18,7 +18,7 @@ const files = (filesMigrated: number): Counts => ({ ...noCounts(), filesMigrated
 const item = (sequence: number, messageId = '', redelivered = false) => ({ sequence, messageId, redelivered })
 
 /**
- * A migration of its own, and a new book on it for each worker; `open` are the items that are known to be in the queue,
+ * A migration of its own, and a new checkpoint on it for each worker; `open` are the items that are known to be in the queue,
  * `gone` those that are not, `out` those that somebody may have had.
  */
 function migration() {
@@ -26,7 +26,7 @@ function migration() {
   const open = new Set<number>()
   const gone = new Set<number>()
   const out = new Set<number>()
-  const shelf = Shelf.open(progress, id, {
+  const progressLedger = ProgressLedger.open(progress, id, {
     has: (sequence) => Promise.resolve(!gone.has(sequence)),
     wasOut: (sequence) => Promise.resolve(out.has(sequence)),
   })
@@ -39,20 +39,20 @@ function migration() {
     out,
     broker,
     told: () => told,
-    book: async () => {
-      const books = await shelf
-      return new WorkerBook({
-        keeper: books.keeperOf(crypto.randomUUID()),
-        others: books.all(),
+    checkpoint: async () => {
+      const checkpoints = await progressLedger
+      return new CheckpointWriter({
+        keeper: checkpoints.keeperOf(crypto.randomUUID()),
+        others: checkpoints.all(),
         life: () => broker.life,
         isOpen: (sequence) => Promise.resolve(open.has(sequence)),
         onCount: ({ filesMigrated }) => (told += filesMigrated),
       })
     },
     /** A worker elsewhere: it knows nothing but what it asks. */
-    bookElsewhere: async () =>
-      new WorkerBook({
-        keeper: (await shelf).keeperOf(crypto.randomUUID()),
+    checkpointElsewhere: async () =>
+      new CheckpointWriter({
+        keeper: (await progressLedger).keeperOf(crypto.randomUUID()),
         asksAlways: true,
         life: () => broker.life,
         isOpen: (sequence) => Promise.resolve(open.has(sequence)),
@@ -63,8 +63,8 @@ function migration() {
 }
 
 test('items are counted, and those of several workers added up', async () => {
-  const { book, total, told } = migration()
-  const [one, two] = [await book(), await book()]
+  const { checkpoint, total, told } = migration()
+  const [one, two] = [await checkpoint(), await checkpoint()]
   await Promise.all([
     one.count(item(1), files(3)),
     one.count(item(2), files(4)),
@@ -75,8 +75,8 @@ test('items are counted, and those of several workers added up', async () => {
 })
 
 test('an item that comes again to the same worker is not counted twice', async () => {
-  const { book, total, told } = migration()
-  const one = await book()
+  const { checkpoint, total, told } = migration()
+  const one = await checkpoint()
   await one.count(item(1), files(3))
   expect(await one.includes(item(1, '', true))).toBe(true)
   await one.count(item(1, '', true), files(3))
@@ -85,10 +85,10 @@ test('an item that comes again to the same worker is not counted twice', async (
 })
 
 test('nor is one whose worker died between its count and its end, by a later worker or one beside it', async () => {
-  const { book, total } = migration()
-  const [dead, beside] = [await book(), await book()]
+  const { checkpoint, total } = migration()
+  const [dead, beside] = [await checkpoint(), await checkpoint()]
   await dead.count(item(1), files(3))
-  const later = await book()
+  const later = await checkpoint()
   // A broker that was killed may not know that it had handed the item out.
   expect(await later.includes(item(1))).toBe(true)
   expect(await beside.includes(item(1, '', true))).toBe(true)
@@ -96,58 +96,58 @@ test('nor is one whose worker died between its count and its end, by a later wor
 })
 
 test('an item whose worker died before it was counted is done again', async () => {
-  const { book } = migration()
-  await (await book()).count(item(1), files(3))
-  expect(await (await book()).includes(item(2, '', true))).toBe(false)
+  const { checkpoint } = migration()
+  await (await checkpoint()).count(item(1), files(3))
+  expect(await (await checkpoint()).includes(item(2, '', true))).toBe(false)
 })
 
-test('after its end an item is forgotten, and the book does not grow', async () => {
-  const { book } = migration()
-  const one = await book()
+test('after its end an item is forgotten, and the checkpoint does not grow', async () => {
+  const { checkpoint } = migration()
+  const one = await checkpoint()
   for (let sequence = 1; sequence <= 50; sequence++) {
     await one.count(item(sequence, '1000.x'), files(1))
     one.acked(sequence)
   }
   await one.stored()
-  expect(await (await book()).includes(item(50, '', true))).toBe(false)
+  expect(await (await checkpoint()).includes(item(50, '', true))).toBe(false)
 })
 
 test('what an open item had made and was done is known to whoever makes it again', async () => {
-  const { book, open } = migration()
+  const { checkpoint, open } = migration()
   open.add(7)
-  const dead = await book()
+  const dead = await checkpoint()
   await dead.count(item(8, '7.early'), files(1))
   dead.acked(8)
   await dead.stored()
-  const later = await book()
+  const later = await checkpoint()
   expect(await later.wasDone('7.early')).toBe(true)
   expect(await dead.wasDone('7.early')).toBe(true)
   expect(await later.wasDone('7.other')).toBe(false)
 })
 
 test('of what an item made that is done itself nothing is kept', async () => {
-  const { book, open } = migration()
+  const { checkpoint, open } = migration()
   open.add(7)
-  const one = await book()
+  const one = await checkpoint()
   await one.count(item(8, '7.early'), files(1))
   one.acked(7)
   open.delete(7)
   await one.count(item(9, '7.late'), files(1))
-  const later = await book()
+  const later = await checkpoint()
   expect(await later.wasDone('7.early')).toBe(false)
   expect(await later.wasDone('7.late')).toBe(false)
 })
 
 test('a root has no item that made it', async () => {
-  const { book, total } = migration()
-  const one = await book()
+  const { checkpoint, total } = migration()
+  const one = await checkpoint()
   await one.count(item(1, 'start.1'), files(2))
   expect(await total()).toBe(2)
 })
 
 test('what cannot be stored is told to those who wait, and stored with the next', async () => {
-  const { total, book } = migration()
-  const one = await book()
+  const { total, checkpoint } = migration()
+  const one = await checkpoint()
   const store = progress.store.bind(progress)
   progress.store = () => Promise.reject(new Error('the broker is away'))
   await expect(one.count(item(1), files(3))).rejects.toThrow('the broker is away')
@@ -158,13 +158,13 @@ test('what cannot be stored is told to those who wait, and stored with the next'
 })
 
 test('an item that two had at once, as one was thought dead, is counted by who comes first', async () => {
-  const { book, bookElsewhere, gone, total } = migration()
-  const [one, two, three] = [await book(), await bookElsewhere(), await book()]
+  const { checkpoint, checkpointElsewhere, gone, total } = migration()
+  const [one, two, three] = [await checkpoint(), await checkpointElsewhere(), await checkpoint()]
   expect(await two.includes(item(1))).toBe(false)
   await one.count(item(1), files(3))
   await Promise.all([two.count(item(1), files(3)), two.count(item(2), files(5))])
   expect(await total()).toBe(8)
-  // And after its end, when no book has it any more.
+  // And after its end, when no checkpoint has it any more.
   one.acked(1)
   gone.add(1)
   await one.stored()
@@ -174,10 +174,10 @@ test('an item that two had at once, as one was thought dead, is counted by who c
 })
 
 test('who works elsewhere learns of an item what it had made, what of that was done, and whether somebody had it', async () => {
-  const { book, bookElsewhere, open, out } = migration()
+  const { checkpoint, checkpointElsewhere, open, out } = migration()
   open.add(7)
   out.add(7)
-  const [one, elsewhere] = [await book(), await bookElsewhere()]
+  const [one, elsewhere] = [await checkpoint(), await checkpointElsewhere()]
   await one.count(item(8, '7.early'), files(1))
   expect(await elsewhere.includes(item(7))).toBe(false)
   expect([await elsewhere.wasOut(item(7)), await elsewhere.wasOut(item(9))]).toEqual([true, false])
@@ -185,13 +185,13 @@ test('who works elsewhere learns of an item what it had made, what of that was d
   expect(await elsewhere.wasDone('7.late')).toBe(false)
 })
 
-test.each(['book', 'bookElsewhere'] as const)(
+test.each(['checkpoint', 'checkpointElsewhere'] as const)(
   'who outlives a broker asks it what was done meanwhile of what it has made: %s',
   async (kind) => {
-    const { book, open, broker, ...more } = migration()
+    const { checkpoint, open, broker, ...more } = migration()
     open.add(7)
-    const makes = await { book, ...more }[kind]()
-    const does = await book()
+    const makes = await { checkpoint, ...more }[kind]()
+    const does = await checkpoint()
     expect(await makes.includes(item(7))).toBe(false)
     expect(await makes.wasDone('7.child')).toBe(false)
     await does.count(item(8, '7.child'), files(1))
@@ -205,9 +205,9 @@ test.each(['book', 'bookElsewhere'] as const)(
 )
 
 test('what another had when the broker was killed, who outlives both asks about, though it comes as if for the first time', async () => {
-  const { book, bookElsewhere, open, broker, out } = migration()
+  const { checkpoint, checkpointElsewhere, open, broker, out } = migration()
   open.add(7)
-  const [one, elsewhere] = [await book(), await bookElsewhere()]
+  const [one, elsewhere] = [await checkpoint(), await checkpointElsewhere()]
   expect(await elsewhere.includes(item(7))).toBe(false)
   await elsewhere.count(item(8, '7.child'), files(1))
   broker.life += 1
@@ -220,7 +220,7 @@ test('what another had when the broker was killed, who outlives both asks about,
 test('an answer from before the broker was killed once more is asked for again', async () => {
   let life = 0
   const answers = [[], [], ['7.child']]
-  const book = new WorkerBook({
+  const checkpoint = new CheckpointWriter({
     keeper: {
       look: async () => {
         const early = answers.shift()!
@@ -234,14 +234,14 @@ test('an answer from before the broker was killed once more is asked for again',
     isOpen: () => Promise.resolve(true),
     onCount: () => undefined,
   })
-  await book.includes(item(7, '', true))
-  expect(await book.wasDone('7.child')).toBe(true)
+  await checkpoint.includes(item(7, '', true))
+  expect(await checkpoint.wasDone('7.child')).toBe(true)
 })
 
 test('forgetting takes all of a migration and nothing of another', async () => {
   const [one, two] = [migration(), migration()]
-  await (await one.book()).count(item(1), files(1))
-  await (await two.book()).count(item(1), files(2))
+  await (await one.checkpoint()).count(item(1), files(1))
+  await (await two.checkpoint()).count(item(1), files(2))
   await progress.forget((id) => id === one.id)
   expect(await one.total()).toBeUndefined()
   expect(await two.total()).toBe(2)
@@ -252,19 +252,19 @@ const queueOf = (has: (sequence: number) => boolean) => ({
   wasOut: () => Promise.resolve(false),
 })
 
-/** What the books say, and what is missing from a queue of which nobody works on anything. */
+/** What the checkpoints say, and what is missing from a queue of which nobody works on anything. */
 async function reckon(id: string, queue: { messages: number; lastSequence: number }, open: number[] = []) {
-  const shelf = await Shelf.open(
+  const progressLedger = await ProgressLedger.open(
     progress,
     id,
     queueOf((sequence) => open.includes(sequence)),
   )
-  return { loss: await shelf.lossAtStart(queue), shelf }
+  return { loss: await progressLedger.lossAtStart(queue), progressLedger }
 }
 
-test('the books say how many items were done, also those that are forgotten: what is neither there nor done is lost', async () => {
-  const { id, book } = migration()
-  const one = await book()
+test('the checkpoints say how many items were done, also those that are forgotten: what is neither there nor done is lost', async () => {
+  const { id, checkpoint } = migration()
+  const one = await checkpoint()
   for (const sequence of [1, 2, 4]) await one.count(item(sequence), files(1))
   one.acked(1)
   one.acked(2)
@@ -276,33 +276,36 @@ test('the books say how many items were done, also those that are forgotten: wha
     items: 1,
     isBroken: false,
   })
-  const { loss, shelf } = await reckon(id, { messages: 0, lastSequence: 5 })
+  const { loss, progressLedger } = await reckon(id, { messages: 0, lastSequence: 5 })
   expect(loss).toEqual({ items: 1, isBroken: false })
-  expect(lossOf({ messages: 0, lastSequence: 5 }, shelf.booked, { isExact: true })).toBeDefined()
-  await shelf.settle(5, () => Promise.resolve())
-  expect(lossOf({ messages: 0, lastSequence: 5 }, shelf.booked, { isExact: true })).toBeUndefined()
+  expect(lossOf({ messages: 0, lastSequence: 5 }, progressLedger.booked, { isExact: true })).toBeDefined()
+  await progressLedger.settle(5, () => Promise.resolve())
+  expect(lossOf({ messages: 0, lastSequence: 5 }, progressLedger.booked, { isExact: true })).toBeUndefined()
   expect((await reckon(id, { messages: 0, lastSequence: 5 })).loss).toBeUndefined()
 })
 
 test('an item that comes back after its end is not counted a second time', async () => {
-  const { id, book, total } = migration()
-  const one = await book()
+  const { id, checkpoint, total } = migration()
+  const one = await checkpoint()
   await one.count(item(1), files(3))
   one.acked(1)
   await one.count(item(2), files(4))
   await one.count(item(1), files(3))
   expect(await total()).toBe(7)
-  expect((await reckon(id, { messages: 0, lastSequence: 2 })).shelf.booked).toMatchObject({ done: 2, sum: 3 })
+  expect((await reckon(id, { messages: 0, lastSequence: 2 })).progressLedger.booked).toMatchObject({
+    done: 2,
+    sum: 3,
+  })
 })
 
-test('items that were published before the broker lost its latest are known by the books', async () => {
+test('items that were published before the broker lost its latest are known by the checkpoints', async () => {
   const { id } = migration()
-  const shelf = await Shelf.open(
+  const progressLedger = await ProgressLedger.open(
     progress,
     id,
     queueOf(() => true),
   )
-  const keeper = shelf.keeperOf(crypto.randomUUID())
+  const keeper = progressLedger.keeperOf(crypto.randomUUID())
   await keeper.store({ counts: noCounts(), counted: [1], early: {}, published: 9 })
   expect((await reckon(id, { messages: 8, lastSequence: 9 })).loss).toBeUndefined()
   expect((await reckon(id, { messages: 5, lastSequence: 6 })).loss).toEqual({ items: 3, isBroken: true })
@@ -312,13 +315,13 @@ test('what a release before has done, which counted no items, is not taken for l
   const { id } = migration()
   await progress.store({ migration: id, worker: 'before', counts: noCounts(), counted: [3], early: {} })
   // Four are gone, and of the two that are there one is counted.
-  const { loss, shelf } = await reckon(id, { messages: 2, lastSequence: 6 }, [3, 6])
+  const { loss, progressLedger } = await reckon(id, { messages: 2, lastSequence: 6 }, [3, 6])
   expect(loss).toBeUndefined()
-  expect(shelf.booked).toEqual({ done: 5, sum: undefined, published: 0 })
-  await shelf
+  expect(progressLedger.booked).toEqual({ done: 5, sum: undefined, published: 0 })
+  await progressLedger
     .keeperOf(crypto.randomUUID())
     .store({ counts: noCounts(), counted: [6], early: {}, published: 6 })
   const end = { messages: 0, lastSequence: 6 }
-  expect(lossOf(end, shelf.booked, { isExact: true })).toBeUndefined()
+  expect(lossOf(end, progressLedger.booked, { isExact: true })).toBeUndefined()
   expect((await reckon(id, { messages: 0, lastSequence: 7 })).loss).toEqual({ items: 1, isBroken: false })
 })

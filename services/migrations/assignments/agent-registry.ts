@@ -5,7 +5,7 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { agentProtocol, type agentWork, attendMs } from '../../../subjects/migrations/agent-work.ts'
 import { Agent } from '../../../subjects/migrations/agents.ts'
 import type { Input } from '../../../subjects/kit/contract.ts'
-import type { Flights, SaidFlight } from '../progress/flights.ts'
+import type { InFlightProgress, ReportedTransfer } from '../progress/in-flight-progress.ts'
 import { Throughput } from './throughput.ts'
 
 /** Who was not heard of for so long after an answer is gone: an agent asks again at once. */
@@ -31,7 +31,7 @@ export interface LiveAgent {
   readonly connected: string
   readonly throughput: Throughput
   /** What it has under way, by work id. */
-  readonly flights: Map<string, SaidFlight>
+  readonly inFlight: Map<string, ReportedTransfer>
   /** Work ids of the migrations that it was told to work on, until these are withdrawn: it may ask about no others. */
   readonly assigned: Set<string>
   report: Report
@@ -44,15 +44,15 @@ export interface LiveAgent {
 type Seen = Collection<typeof Agent>
 
 interface RosterOptions {
-  readonly flights: Pick<Flights, 'beginElsewhere'>
+  readonly inFlight: Pick<InFlightProgress, 'beginElsewhere'>
   readonly log: Log
 }
 
 /** The agents that are there, by name, and what was seen last of those that are not. */
-export class Roster {
+export class AgentRegistry {
   readonly #seen: Seen
   readonly #log: Log
-  readonly #flights: RosterOptions['flights']
+  readonly #inFlight: RosterOptions['inFlight']
   readonly #live = new Map<string, LiveAgent>()
   /** Why a life of an agent is to end. */
   readonly #dismissed = new Map<string, string>()
@@ -62,15 +62,15 @@ export class Roster {
   #storing = Promise.resolve()
   #task: Task | undefined
 
-  private constructor(seen: Seen, { flights, log }: RosterOptions) {
+  private constructor(seen: Seen, { inFlight, log }: RosterOptions) {
     this.#seen = seen
-    this.#flights = flights
+    this.#inFlight = inFlight
     this.#log = log
   }
 
-  static async open(connection: NatsConnection, options: RosterOptions): Promise<Roster> {
+  static async open(connection: NatsConnection, options: RosterOptions): Promise<AgentRegistry> {
     const seen = await Collection.open(connection, { bucket: 'agents', schema: Agent, version: 1 })
-    return new Roster(seen, options)
+    return new AgentRegistry(seen, options)
   }
 
   start(): void {
@@ -161,7 +161,7 @@ export class Roster {
       keyId,
       connected: new Date().toISOString(),
       throughput: new Throughput(),
-      flights: new Map(),
+      inFlight: new Map(),
       assigned: new Set(),
       report,
       answeredMs: Date.now(),
@@ -209,18 +209,18 @@ export class Roster {
   }
 
   /** Takes what it says of its progress. */
-  #says({ report, throughput, flights, assigned }: LiveAgent): void {
+  #says({ report, throughput, inFlight, assigned }: LiveAgent): void {
     throughput.says(report.moved)
-    for (const [migration, flight] of flights)
+    for (const [migration, transfer] of inFlight)
       if (!report.underWay.some((one) => one.migration === migration)) {
-        flight.end()
-        flights.delete(migration)
+        transfer.end()
+        inFlight.delete(migration)
       }
     for (const { migration, ...moved } of report.underWay) {
       if (!assigned.has(migration)) continue
-      const flight = flights.get(migration) ?? this.#flights.beginElsewhere(migration)
-      flights.set(migration, flight)
-      flight.says(moved)
+      const transfer = inFlight.get(migration) ?? this.#inFlight.beginElsewhere(migration)
+      inFlight.set(migration, transfer)
+      transfer.says(moved)
     }
   }
 
@@ -297,9 +297,9 @@ export class Roster {
   }
 }
 
-function endAll({ flights }: LiveAgent): void {
-  for (const flight of flights.values()) flight.end()
-  flights.clear()
+function endAll({ inFlight }: LiveAgent): void {
+  for (const transfer of inFlight.values()) transfer.end()
+  inFlight.clear()
 }
 
 const disconnected = (agent: Agent): Agent => ({
