@@ -1,6 +1,6 @@
-import { LocalRoot, nameOf, parentOf, realPath } from './root.ts'
+import { LocalRoot, realPath } from './root.ts'
 import { type Area, type Mount, mountOf, mountTable, parseMounts } from './mounts.ts'
-import { isWithin, joinPath, relativePath } from '../paths/path-text.ts'
+import { isWithin, joinPath, relativePath, nameOf, parentOf } from '../paths/path-text.ts'
 
 /**
  * Where a folder of this host is on its file systems, whatever path leads to it: a part of a file system can be mounted at

@@ -2,7 +2,8 @@ import { lstatSync, readlinkSync, statSync, type Stats } from 'node:fs'
 import { StoreError, type StorePath } from '../contract/driver.ts'
 import { isErrno } from './errors.ts'
 import { openForReading, openPinned } from './file.ts'
-import { contains, parentOf, Pinned, realPath, type LocalRoot } from './root.ts'
+import { contains, Pinned, realPath, type LocalRoot } from './root.ts'
+import { parentOf } from '../paths/path-text.ts'
 
 /**
  * Links to folders on one path that are followed. Two folders that link to each other's neighbours, and those to theirs,

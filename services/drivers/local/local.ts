@@ -29,7 +29,7 @@ import { listFolder, statEntry } from './list.ts'
 import { persistEntry } from './write/persist.ts'
 import { removeEntry, removeVersion } from './remove.ts'
 import { withTemporaryAccess, permitted } from './rights.ts'
-import { LocalRoot, nameOf, parentOf, type Pinned } from './root.ts'
+import { LocalRoot, type Pinned } from './root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './source-file.ts'
 import { maxTemporaryNameBytes, temporaryName } from './write/temporary.ts'
 import { beginSharedUpload } from './write/shared.ts'
@@ -43,7 +43,7 @@ import {
   writtenParts,
 } from './write/upload.ts'
 import { OpenFolders } from './open-folders.ts'
-import { pathFromText } from '../paths/path-text.ts'
+import { pathFromText, nameOf, parentOf } from '../paths/path-text.ts'
 
 /** NAME_MAX of Linux and of nearly every file system on it. */
 const maxNameBytes = 255

@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs'
 import { StoreError, type StorePath } from '../contract/driver.ts'
 import { isErrno, localError } from './errors.ts'
-import { contains, nameOf, parentOf, pathOnly, realPath, throughDescriptor, type LocalRoot } from './root.ts'
-import { textFromPath } from '../paths/path-text.ts'
+import { contains, pathOnly, realPath, throughDescriptor, type LocalRoot } from './root.ts'
+import { textFromPath, nameOf, parentOf } from '../paths/path-text.ts'
 
 /**
  * Whoever is not root may be denied by the mode of a folder or file that is its own: that of a target is the source's, which

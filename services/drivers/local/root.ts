@@ -10,12 +10,6 @@ const dot = Buffer.of(0x2e)
 /** Longest path that Linux takes, with its closing NUL. */
 const maxPathBytes = 4096
 
-/** Everything up to the last slash; empty for an entry of the root. */
-export const parentOf = (path: StorePath): StorePath => path.subarray(0, Math.max(0, path.lastIndexOf(slash)))
-
-/** The last segment. */
-export const nameOf = (path: StorePath): Buffer => path.subarray(path.lastIndexOf(slash) + 1)
-
 /** From Linux's <fcntl.h>: opens what may not be read, to look at it or go on from it, and never another thing. */
 export const pathOnly = 0o10000000
 

@@ -78,6 +78,12 @@ export function problemOfPath(path: Buffer): string | undefined {
   return undefined
 }
 
+/** Everything up to the last slash; empty for an entry of the root. */
+export const parentOf = (path: StorePath): StorePath => path.subarray(0, Math.max(0, path.lastIndexOf(0x2f)))
+
+/** The last segment. */
+export const nameOf = (path: StorePath): Buffer => path.subarray(path.lastIndexOf(0x2f) + 1)
+
 const slash = Buffer.from('/')
 
 /** One path from two; an empty one is the root and adds nothing. */

@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
-import { type LocalRoot, nameOf, parentOf } from '../../drivers/local/root.ts'
+import { type LocalRoot } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { sizeOfArrived } from '../tree/arrived.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'

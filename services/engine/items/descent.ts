@@ -1,6 +1,6 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
 import { joinPath } from './paths.ts'
-import { nameOf } from '../../drivers/local/root.ts'
+import { nameOf } from '../../drivers/paths/path-text.ts'
 import type { FolderGroup, Region } from './items.ts'
 
 /** A folder of an item. */

@@ -1,7 +1,7 @@
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import { parentOf } from '../../drivers/local/root.ts'
+import { parentOf } from '../../drivers/paths/path-text.ts'
 import { jsonFromBytes } from './paths.ts'
 
 /** Sibling or cousin folders in one region item: a tree of many small folders must not cost a message a folder. */

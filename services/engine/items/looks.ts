@@ -1,5 +1,5 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import type { Item } from './items.ts'
 import { foldersOf } from './descent.ts'
 

@@ -1,5 +1,5 @@
 import type { StoreError, StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames, reconcileItems } from '../items/changed-folders.ts'
 import type { Counts, HeldRemoval, ItemResult } from '../run/counts.ts'
 import type { ChangedFolder } from '../items/items.ts'

@@ -1,5 +1,5 @@
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { Account } from './account.ts'
 import type { Beside } from '../tree/beside.ts'

@@ -1,5 +1,5 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { joinPath } from '../items/paths.ts'
 
 /** Rules of a migration as they are sent to threads, and the path in the source that what they are asked about begins at. */

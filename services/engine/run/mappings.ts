@@ -1,5 +1,5 @@
 import { StoreError, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { isWithin, joinPath, relativePath, textFromPath } from '../items/paths.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import type { Children } from '../items/children.ts'
 import { noCounts, type ItemResult } from '../run/counts.ts'

@@ -1,5 +1,5 @@
 import { StoreError, type Entry, type Losses, type StorePath } from '../../drivers/contract/driver.ts'
-import { parentOf } from '../../drivers/local/root.ts'
+import { parentOf } from '../../drivers/paths/path-text.ts'
 import { inTheWay } from './in-the-way.ts'
 import { isOwn } from './live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'

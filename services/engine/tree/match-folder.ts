@@ -1,5 +1,5 @@
 import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { parentOf } from '../../drivers/local/root.ts'
+import { parentOf } from '../../drivers/paths/path-text.ts'
 import { type Counts, noCounts } from '../run/counts.ts'
 import { hasAttributes, hasTime, isWatched } from './live.ts'
 import { targetPath } from '../run/mappings.ts'

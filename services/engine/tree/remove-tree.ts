@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { StoreError, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { isOwn } from './live.ts'
 import { takenAt, targetPath } from '../run/mappings.ts'

@@ -1,6 +1,6 @@
 import { trashFolder } from '../../../subjects/migrations/model/plan-terms.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import type { Driver, Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { isWithin, joinPath } from '../items/paths.ts'
 import { atTarget } from '../run/run.ts'

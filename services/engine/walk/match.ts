@@ -1,5 +1,5 @@
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { type Failure, noCounts } from '../run/counts.ts'
 import { matchFolder } from '../tree/match-folder.ts'
 import { textFromPath } from '../items/paths.ts'

@@ -1,5 +1,5 @@
 import type { Entry } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { isTemporaryName } from '../../drivers/local/write/temporary.ts'
 import { mayRemoveAll, type Removable, type Removed } from '../tree/remove-tree.ts'
 import type { Verdict } from '../run/rules.ts'

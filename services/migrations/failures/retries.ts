@@ -1,6 +1,6 @@
 import type { FailureClass } from '../../../subjects/migrations/model/failure-classes.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { pathFromText } from '../../drivers/paths/path-text.ts'
 import { type ChangedFolder, encodeItem, startRegion } from '../../engine/items/items.ts'
 import { relativePath } from '../../engine/items/paths.ts'

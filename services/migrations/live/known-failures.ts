@@ -1,7 +1,7 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import type { Failure, ItemResult } from '../../engine/run/counts.ts'
-import { nameOf, parentOf } from '../../drivers/local/root.ts'
+import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames, reconcileItems } from '../../engine/items/changed-folders.ts'
 import { relativePath } from '../../engine/items/paths.ts'
 import { type FailureLedger, noteFailure, pathOfFailure } from '../failures/failures.ts'

@@ -6,7 +6,7 @@ import {
   Rules,
   unpackRules,
 } from '../../../services/engine/run/rules.ts'
-import { nameOf, parentOf } from '../../../services/drivers/local/root.ts'
+import { nameOf, parentOf } from '../../../services/drivers/paths/path-text.ts'
 import { pathFromText } from '../../../services/drivers/paths/path-text.ts'
 import type { Rule } from '../../../subjects/migrations/model/rules.ts'
 

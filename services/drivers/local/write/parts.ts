@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, readFileSync, renameSync, writeSync } f
 import { isErrno } from '../errors.ts'
 import { removeFile } from '../file.ts'
 import { permitted } from '../rights.ts'
-import { nameOf } from '../root.ts'
+import { nameOf } from '../../paths/path-text.ts'
 import { bootId, constructionOf, partsName } from './temporary.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { closeSync, constants, fsyncSync, lstatSync, openSync } from 'node:fs'
 import { permitted } from '../rights.ts'
-import { parentOf } from '../root.ts'
+import { parentOf } from '../../paths/path-text.ts'
 
 /**
  * Has the system write a file or link of the host, and its name, to the disk. The folder of a name is enough: those above

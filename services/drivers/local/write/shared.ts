@@ -2,7 +2,8 @@ import { closeSync } from 'node:fs'
 import type { StorePath, Upload } from '../../contract/driver.ts'
 import { openForRewriting, removeFile } from '../file.ts'
 import { readParts } from './parts.ts'
-import { FolderPaths, parentOf } from '../root.ts'
+import { FolderPaths } from '../root.ts'
+import { parentOf } from '../../paths/path-text.ts'
 import { constructionOf, partsName, sharedName, temporaryNames } from './temporary.ts'
 import {
   constructionFor,

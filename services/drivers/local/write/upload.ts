@@ -14,7 +14,7 @@ import { isErrno } from '../errors.ts'
 import { createFile, openForRewriting, removeFile, writeVerified } from '../file.ts'
 import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './parts.ts'
 import { permitted } from '../rights.ts'
-import { FolderPaths, nameOf, type Pinned, parentOf } from '../root.ts'
+import { FolderPaths, type Pinned } from '../root.ts'
 import {
   abandonedNames,
   constructionOf,
@@ -22,7 +22,7 @@ import {
   temporaryName,
   type Construction,
 } from './temporary.ts'
-import { problemOfPath } from '../../paths/path-text.ts'
+import { problemOfPath, nameOf, parentOf } from '../../paths/path-text.ts'
 
 /**
  * A token is the path that the file will have (base64url), the name of the temporary file in the same folder, and the
