@@ -29,8 +29,8 @@ const abandonTimeoutMs = 10_000
 /** Under a limit one part waits while another is moved; more would only wait. */
 const slowPartsAtOnce = 2
 
-/** Parts of a file under way in each thread: local ones are copied one by one, the others wait for the network. */
-const partsPerThread = { local: 2, remote: 4 } as const
+/** Parts of a file under way in each thread: those that the driver copies itself go one by one, the others wait for the network. */
+const partsPerThread = { direct: 2, remote: 4 } as const
 /** Parts of one item at once: each worker has two such items for each thread. */
 const partsOfItemAtOnce = 2
 
@@ -215,8 +215,8 @@ export class LargeFiles {
   }
 
   async #copyAll(spec: MoveSpec, copy: LargeCopy, { signal, isAlone }: JobLimits): Promise<ItemResult> {
-    const weight = weightOf(spec, copy.isLocal ? fullWeight : halfWeight)
-    const inThread = copy.isLocal ? partsPerThread.local : partsPerThread.remote
+    const weight = weightOf(spec, copy.isDirect ? fullWeight : halfWeight)
+    const inThread = copy.isDirect ? partsPerThread.direct : partsPerThread.remote
     const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
     try {
       await this.#copyEach(spec, copy, partsLeft(copy), { signal, isAlone, weight, atOnce })

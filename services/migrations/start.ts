@@ -23,7 +23,7 @@ import { stoppedInDoubt } from './lifecycle/abort.ts'
 import { startAgents } from './agents/start.ts'
 import { startBandwidth } from './bandwidth/start.ts'
 import { changesOf as openChanges } from './live/changes-of.ts'
-import { ClockSteps } from './live/watch/clock-steps.ts'
+import { ClockSteps } from './live/clock-steps.ts'
 import { KnownFailures } from './live/known-failures.ts'
 import { startCleanups } from './jobs/cleanups/start.ts'
 import { Conditions } from './progress/conditions.ts'
@@ -45,7 +45,7 @@ import { MigrationMetrics } from './reporting/stats/metrics.ts'
 import { statsHandlers } from './reporting/stats/handlers.ts'
 import { StatsKeeper } from './reporting/stats/keeper.ts'
 import { removeLeftovers } from './work/leftovers.ts'
-import { localFolder, refusalAt, storeName } from './places/local-folder.ts'
+import { canRename, locate, refusalAt } from './places/asked-drivers.ts'
 import { engineMappings } from './rules/mappings/frozen.ts'
 import { mappingHandlers } from './rules/mappings/handlers.ts'
 import { openMappings } from './rules/mappings/record.ts'
@@ -199,9 +199,7 @@ export async function startMigrations(options: MigrationsOptions) {
   const known = { records, rules, progress, failures, inFlight, changesOf, conditionsOf, allCleanups }
   const figures = new Figures(known)
   const progressEvents = new ProgressEvents({ ...tellers, progress, inFlight, changesOf, figures })
-  const localFolderOf = async (fileSystemId: string, path: string) =>
-    localFolder(await spec(fileSystemId), path)
-  const storeNameOf = async (fileSystemId: string) => storeName(await spec(fileSystemId))
+  const locateIn = async (fileSystemId: string, path: string) => locate(await spec(fileSystemId), path)
   const findMigration = (migrationId: string) => figures.record(migrationId)
   const verifications = await startVerifications({
     connection,
@@ -227,7 +225,7 @@ export async function startMigrations(options: MigrationsOptions) {
     folder: cleanupsFolder,
     findMigration,
     resolve,
-    cleanables: { records, localFolder: localFolderOf, storeName: storeNameOf },
+    cleanables: { records, locate: locateIn },
     log,
   })
   const scheduler = new Scheduler({ records, limit, alsoDue: cleanups.due, log })
@@ -248,8 +246,8 @@ export async function startMigrations(options: MigrationsOptions) {
       const known = await call(connection, filesystems.list, { role: 'source' })
       return known.map(({ fileSystemId }) => fileSystemId)
     },
-    localFolder: localFolderOf,
-    storeName: storeNameOf,
+    locate: locateIn,
+    canRename: async (fileSystemId: string) => canRename(await spec(fileSystemId)),
     sourceNow: async (record: MigrationRecord) => sourceIdentityNow(await resolve(record), record, bounds),
     look: () => scheduler.look(),
     forgetLimit: (name: string) => bandwidth.forget({ scope: 'migration', name }),

@@ -35,7 +35,7 @@ export function attributesAreKept({ driver, folder }: Suite): void {
       const { at, put } = await folder()
       await driver().makeFolder(at('folder'), attributes)
       await put('folder/file', 'x')
-      if (driver().features.folderTimesMove)
+      if (driver().capabilities.folderTimesMove)
         expect(await driver().setAttributes(at('folder'), attributes)).toEqual([])
       const found = await driver().attributesOf(at('folder'))
       expect(usOf(found)).toBe(usOf(attributes))

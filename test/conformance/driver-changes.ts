@@ -36,7 +36,7 @@ export function entriesAreRemoved({ driver, missing, folder }: Suite): void {
     })
 
     test('takes a link away, and not what it leads to', async () => {
-      if (!driver().features.symlinks) return
+      if (!driver().capabilities.symlinks) return
       const { at, names, put } = await folder()
       await put('file', 'x')
       await driver().makeFolder(at('full'), {})
@@ -87,7 +87,7 @@ export function entriesAreRemoved({ driver, missing, folder }: Suite): void {
       await put('full/file', 'x')
       for (const path of [at('full'), at('nothing'), at('nothing', 'below'), Buffer.alloc(0)])
         expect(await driver().version(path)).toBeUndefined()
-      if (!driver().features.symlinks) return
+      if (!driver().capabilities.symlinks) return
       await driver().makeLink?.(at('link'), Buffer.from('full/file'))
       await driver().persist?.(at('link'))
       const version = await driver().version(at('link'))
@@ -134,7 +134,7 @@ export function attributesAreSet({ driver, folder }: Suite): void {
       await driver().setAttributes(at('file'), { modifiedMs: 1_600_000_000_123.25, mode: 0o754 })
       const entry = await driver().stat(at('file'))
       expect(Math.abs((entry?.modifiedMs ?? 0) - 1_600_000_000_123.25)).toBeLessThanOrEqual(0.001)
-      if (driver().features.modes) expect(entry?.mode).toBe(0o754)
+      if (driver().capabilities.modes) expect(entry?.mode).toBe(0o754)
       expect(await content('file')).toEqual(Buffer.from('content'))
     })
 
@@ -145,7 +145,7 @@ export function attributesAreSet({ driver, folder }: Suite): void {
       await driver().makeFolder(at('hollow'), { mode: 0o755 })
       for (const name of ['full', 'hollow']) {
         await driver().setAttributes(at(name), { modifiedMs: 1_000, mode: 0o711 })
-        if (driver().features.modes) expect((await driver().stat(at(name)))?.mode).toBe(0o711)
+        if (driver().capabilities.modes) expect((await driver().stat(at(name)))?.mode).toBe(0o711)
       }
       expect(await names()).toEqual(['full', 'hollow'])
       expect(await names('full')).toEqual(['file'])
@@ -157,13 +157,13 @@ export function attributesAreSet({ driver, folder }: Suite): void {
       await driver().setAttributes(at('file'), { modifiedMs: 5_000 })
       const entry = await driver().stat(at('file'))
       expect(entry?.modifiedMs).toBe(5_000)
-      if (driver().features.modes) expect(entry?.mode).toBe(0o640)
+      if (driver().capabilities.modes) expect(entry?.mode).toBe(0o640)
     })
 
     test('fails as gone where nothing stands, and never follows a link', async () => {
       const { at, put } = await folder()
       expect(await failureOf(driver().setAttributes(at('nothing'), { modifiedMs: 1_000 }))).toBe('gone')
-      if (!driver().features.symlinks) return
+      if (!driver().capabilities.symlinks) return
       await put('file', 'x', { modifiedMs: 1_000, mode: 0o600 })
       await driver().makeLink?.(at('link'), Buffer.from('file'))
       const changed = driver().setAttributes(at('link'), { modifiedMs: 9_000, mode: 0o644 })

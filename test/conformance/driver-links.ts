@@ -5,7 +5,7 @@ export function linksAreKept({ driver, folder }: Suite): void {
   describe('symbolic links', () => {
     test('are kept with every byte of their target, or refused', async () => {
       const { at, entries, put } = await folder()
-      if (!driver().features.symlinks) {
+      if (!driver().capabilities.symlinks) {
         expect(driver().refuses(at('link'), { type: 'symlink', sizeBytes: 0 })).toMatch(/link/)
         return
       }

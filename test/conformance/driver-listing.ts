@@ -157,7 +157,7 @@ export function foldersAreListed({ driver, missing, folder }: Suite): void {
     test('keeps the mode where the store can', async () => {
       const { at } = await folder()
       await driver().makeFolder(at('folder'), { mode: 0o751 })
-      const mode = driver().features.modes ? 0o751 : undefined
+      const mode = driver().capabilities.modes ? 0o751 : undefined
       expect((await driver().stat(at('folder')))?.mode).toBe(mode)
     })
 

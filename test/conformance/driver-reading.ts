@@ -32,7 +32,7 @@ export function filesAreRead({ driver, missing, another, folder }: Suite): void 
       const file = await driver().open(at('file'))
       expect(file.sizeBytes).toBe(100)
       expect(Math.abs((file.attributes.modifiedMs ?? NaN) - modifiedMs)).toBeLessThanOrEqual(0.001)
-      expect(file.attributes.mode).toBe(driver().features.modes ? 0o604 : undefined)
+      expect(file.attributes.mode).toBe(driver().capabilities.modes ? 0o604 : undefined)
       await file.close()
     })
   })

@@ -14,9 +14,9 @@ const write = (to: Driver, upload: Upload, part: Part | undefined) =>
 export function uploadsAreWhole({ driver, missing, another, folder }: Suite): void {
   /** Content of two parts and a bit, and how it is cut. */
   function parts(seed = 1): { content: Buffer; cut: Part[] } {
-    const partBytes = driver().features.partBytes(0)
+    const partBytes = driver().capabilities.parts.sizeFor(0)
     const content = pattern(2 * partBytes + 1_001, seed)
-    expect(driver().features.partBytes(content.length)).toBe(partBytes)
+    expect(driver().capabilities.parts.sizeFor(content.length)).toBe(partBytes)
     const cut = [0, 1, 2].map((index) => {
       const offset = index * partBytes
       return { index, offset, bytes: content.subarray(offset, offset + partBytes) }
@@ -45,7 +45,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       const entry = await driver().stat(at('file'))
       expect(entry?.sizeBytes).toBe(content.length)
       expect(Math.abs((entry?.modifiedMs ?? 0) - modifiedMs)).toBeLessThanOrEqual(0.001)
-      expect(entry?.mode).toBe(driver().features.modes ? 0o640 : undefined)
+      expect(entry?.mode).toBe(driver().capabilities.modes ? 0o640 : undefined)
     })
 
     test('a repeated commit is harmless, from another process too', async () => {

@@ -2,19 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { contentOf, failureOf, pattern, type Suite } from './driver-store.ts'
 
 export function filesAreWritten({ driver, missing, another, folder }: Suite): void {
-  describe('features', () => {
+  describe('capabilities', () => {
     test('parts of any size of file are of lawful size', () => {
-      const { features } = driver()
-      expect(features.maxPutBytes).toBeGreaterThan(0)
-      expect(features.concurrency).toBeGreaterThanOrEqual(1)
-      for (const sizeBytes of [0, 1, features.maxPutBytes + 1, 2 ** 30, 2 ** 40]) {
-        const partBytes = features.partBytes(sizeBytes)
+      const { capabilities } = driver()
+      expect(capabilities.maxPutBytes).toBeGreaterThan(0)
+      expect(capabilities.concurrency).toBeGreaterThanOrEqual(1)
+      for (const sizeBytes of [0, 1, capabilities.maxPutBytes + 1, 2 ** 30, 2 ** 40]) {
+        const partBytes = capabilities.parts.sizeFor(sizeBytes)
         expect(Number.isSafeInteger(partBytes) && partBytes > 0, `${partBytes} for ${sizeBytes}`).toBe(true)
       }
     })
 
     test('what is optional is there if and only if the feature says so', () => {
-      const { symlinks } = driver().features
+      const { symlinks } = driver().capabilities
       expect('readLink' in driver()).toBe(symlinks)
       expect('makeLink' in driver()).toBe(symlinks)
     })
@@ -32,14 +32,14 @@ export function filesAreWritten({ driver, missing, another, folder }: Suite): vo
       const path = Buffer.from('folder/thing')
       expect(driver().refuses(path, { type: 'other', sizeBytes: 0 })).toMatch(/\w/)
       const reason = driver().refuses(path, { type: 'symlink', sizeBytes: 0 })
-      expect(reason === undefined).toBe(driver().features.symlinks)
+      expect(reason === undefined).toBe(driver().capabilities.symlinks)
     })
   })
 
   describe('put', () => {
     test('writes what it is given, up to the size that it promises', async () => {
       const { content, put } = await folder()
-      for (const sizeBytes of [0, 1, 4_096, driver().features.maxPutBytes]) {
+      for (const sizeBytes of [0, 1, 4_096, driver().capabilities.maxPutBytes]) {
         const bytes = pattern(sizeBytes)
         await put(`${sizeBytes} bytes`, bytes)
         expect((await content(`${sizeBytes} bytes`)).equals(bytes), `${sizeBytes} bytes`).toBe(true)
@@ -54,7 +54,7 @@ export function filesAreWritten({ driver, missing, another, folder }: Suite): vo
         await put(`file ${i}`, 'x', { modifiedMs, mode })
         const entry = await driver().stat(at(`file ${i}`))
         expect(Math.abs((entry?.modifiedMs ?? 0) - modifiedMs)).toBeLessThanOrEqual(0.001)
-        expect(entry?.mode).toBe(driver().features.modes ? mode : undefined)
+        expect(entry?.mode).toBe(driver().capabilities.modes ? mode : undefined)
       }
     })
 
@@ -68,7 +68,7 @@ export function filesAreWritten({ driver, missing, another, folder }: Suite): vo
         const entry = await driver().stat(at('file'))
         expect(entry?.sizeBytes).toBe(sizeBytes)
         expect(Math.abs((entry?.modifiedMs ?? 0) - 2_000 - i)).toBeLessThanOrEqual(0.001)
-        if (driver().features.modes) expect(entry?.mode).toBe(0o640)
+        if (driver().capabilities.modes) expect(entry?.mode).toBe(0o640)
       }
       expect(await names()).toEqual(['file'])
     })
@@ -98,7 +98,7 @@ export function filesAreWritten({ driver, missing, another, folder }: Suite): vo
 
     test('many at once', async () => {
       const { at, content, names } = await folder()
-      const count = driver().features.concurrency * 4 + 8
+      const count = driver().capabilities.concurrency * 4 + 8
       const files = Array.from({ length: count }, (_, i) => ({
         name: `file ${i}`,
         bytes: pattern(3_000 + i, i),

@@ -254,7 +254,7 @@ test('what a writer that was killed had under construction goes with the migrati
   const migrationId = 'left over'
   const { path } = await stopInTheMiddle(migrationId)
   const { internalId } = await platform.call(migrations.get, { migrationId })
-  const module = new URL('../../services/drivers/local/write/temporary.ts', import.meta.url)
+  const module = new URL('../../services/drivers/paths/temporary-names.ts', import.meta.url)
   const write = `const { temporaryName } = await import(${JSON.stringify(module.href)})
     const { writeFileSync } = await import('node:fs')
     writeFileSync(${JSON.stringify(`${path}/small/`)} + temporaryName(${JSON.stringify(internalId)}), 'part')`

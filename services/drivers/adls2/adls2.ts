@@ -24,10 +24,11 @@ import { StoreAddress } from '../http/store-address.ts'
 import { textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
+  type Capabilities,
   type Continuation,
   type Driver,
   type Entry,
-  type Features,
+  type Location,
   type FileAttributes,
   type Losses,
   type SourceFile,
@@ -46,6 +47,9 @@ const headBytes = 128 * 1024
 /** Blobs that are noted with the identity of a container: some may go while others stay, and each is asked for by itself. */
 const maxWitnesses = 8
 
+/** The service counts time in seconds; what is read meanwhile and written after it may be of the next one. */
+const secondMs = 1_000
+
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
@@ -54,7 +58,7 @@ const probeRetries = 1
  * an empty blob marked as one, or just the beginning of other blobs' names.
  */
 export class Adls2Driver implements Driver {
-  readonly features: Features
+  readonly capabilities: Capabilities
   readonly #address: StoreAddress | undefined
   readonly #client: BlobClient
   readonly #container: Container
@@ -84,14 +88,19 @@ export class Adls2Driver implements Driver {
     this.#container = new Container(this.#client)
     this.#property = property
     this.#place = `container ${options.containerName} of account ${options.accountName}`
-    this.features = {
+    this.capabilities = {
       storeName: this.#place,
+      folders: 'implied',
       symlinks: false,
       modes: true,
       folderTimesMove: false,
       maxPutBytes,
-      partBytes: (sizeBytes, atMostBytes = maxPutBytes) =>
-        partBytes(sizeBytes, Math.min(maxPutBytes, atMostBytes)),
+      parts: {
+        order: 'any',
+        sizeFor: (sizeBytes, atMostBytes = maxPutBytes) =>
+          partBytes(sizeBytes, Math.min(maxPutBytes, atMostBytes)),
+      },
+      clock: { ownGrainMs: secondMs, tickMs: 2 * secondMs },
       concurrency,
     }
   }
@@ -281,7 +290,7 @@ export class Adls2Driver implements Driver {
     if (sizeBytes > maxBlobBytes)
       throw failed('too-large', what(), `${sizeBytes} bytes, the limit is ${maxBlobBytes}`)
     await this.#refuseFolder(blob, what)
-    const partBytes = this.features.partBytes(sizeBytes)
+    const partBytes = this.capabilities.parts.sizeFor(sizeBytes)
     const blocks = await this.#container.blocks(blob, what)
     return newUpload(path, { sizeBytes, partBytes, tag, version: continuation?.version }, blocks, what)
   }
@@ -318,6 +327,10 @@ export class Adls2Driver implements Driver {
    * a week. No call drops them sooner without making the name visible.
    */
   async abortUpload(): Promise<void> {}
+
+  locate(path: StorePath): Location {
+    return { own: { device: this.#place, path }, mounted: [] }
+  }
 
   async close(): Promise<void> {
     this.#client.close()

@@ -1,77 +1,25 @@
-import { type FailureClass, failureClasses } from '../../../subjects/migrations/model/failure-classes.ts'
+import type { ChangeFeed } from '../feeds/feed.ts'
+import type { Capabilities } from './capabilities.ts'
+import type { DirectCopy, DirectOptions } from './direct-copy.ts'
+import type { Continuation, Entry, FileAttributes, Losses, ReadOptions, StorePath, Upload } from './entry.ts'
+import type { Location } from './location.ts'
+import type { Places } from './place.ts'
 
-export type { FailureClass } from '../../../subjects/migrations/model/failure-classes.ts'
+export type * from './capabilities.ts'
+export type * from './direct-copy.ts'
+export * from './entry.ts'
+export type * from './location.ts'
+export type * from './place.ts'
+export * from './store-error.ts'
 
-/**
- * The interface between the engine and a store. Required operations first, optional powers as features: the engine
- * branches on features, never on the kind. Every driver runs inside worker threads, one instance per thread and
- * filesystem; all instances of all processes must be able to work on the same upload.
+/*
+ * The interface between the engine and a store. What every store can do are required operations; what only some can is said
+ * by `capabilities`, or by an operation or object that is there or not: whoever uses a driver goes by these, never by the
+ * kind of the store. Every driver runs inside worker threads, one instance per thread and filesystem; all instances of all
+ * processes must be able to work on the same upload.
  *
- * A path is bytes: segments joined by `/`, relative to the filesystem's root, no leading slash; empty is the root itself.
- * The engine never passes `.`, `..`, an empty segment or NUL. Every operation that fails throws a `StoreError`; one whose
- * signal is aborted throws the signal's reason.
+ * Every operation that fails throws a `StoreError`; one whose signal is aborted throws the signal's reason.
  */
-export type StorePath = Buffer
-
-/** Numbers of the user and the group that something belongs to. */
-export interface Owner {
-  readonly uid: number
-  readonly gid: number
-}
-
-/** What stands at a path. */
-export interface Entry {
-  /** Last segment of the path, as bytes. */
-  readonly name: Buffer
-  readonly type: 'file' | 'folder' | 'symlink' | 'other'
-  /** 0 for anything but a file. */
-  readonly sizeBytes: number
-  /** Milliseconds since 1970 with fraction, below 0 before it, as exact as the store gives it; where it gives one. */
-  readonly modifiedMs?: number
-  /** POSIX permission bits, where the store has them. */
-  readonly mode?: number
-  readonly owner?: Owner
-  /** Names that a file has in its store (hard links), where these are several. */
-  readonly nameCount?: number
-  /** MD5 of the content, base64, where the store keeps one. */
-  readonly md5?: string
-  /** When the store made it, whatever name it had then: milliseconds since 1970 by this host's clock, where the store knows. */
-  readonly createdMs?: number
-  /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
-  readonly writtenMs?: number
-  /** When anything about it was changed last, its name too: what nobody can set. Where the store knows that. */
-  readonly changedMs?: number
-}
-
-/** An extended attribute: the bytes of its name as Latin-1 text, and its value. */
-export interface ExtendedAttribute {
-  readonly name: string
-  readonly value: Uint8Array
-}
-
-/** What of the metadata of a file or folder is carried to the target, as far as the target can hold it. */
-export interface FileAttributes {
-  /** As that of an entry. */
-  readonly modifiedMs?: number
-  readonly mode?: number
-  /** Where the store has owners. */
-  readonly owner?: Owner
-  /** POSIX access control lists are among them. Only where they were asked for; `isComplete`: all could be read. */
-  readonly extended?: { readonly all: readonly ExtendedAttribute[]; readonly isComplete: boolean }
-}
-
-/** What of its attributes something does not have at the target, though all the rest arrived. */
-export type Loss = 'time' | 'mode' | 'owner' | 'attributes'
-export type Losses = readonly Loss[]
-export const nothingLost: Losses = []
-
-/** How something of the source is read. */
-export interface ReadOptions {
-  /** Whether extended attributes are wanted, which costs system calls. */
-  readonly extended?: boolean
-  /** Whether a symbolic link is followed, as long as it leads to something inside of the root. */
-  readonly follow?: boolean
-}
 
 /** A file opened for reading: one version of its content, however long the reading takes. */
 export interface SourceFile {
@@ -89,31 +37,6 @@ export interface SourceFile {
   /** Throws `changed` when the file is no longer the version that was opened. */
   verifyUnchanged(): Promise<void>
   close(): Promise<void>
-}
-
-/** A file that is being written in parts; plain data, so that any process can write a part. */
-export interface Upload {
-  /** UTF-8 or base64 form of the path is the driver's business; the engine only hands this back. */
-  readonly token: string
-  readonly sizeBytes: number
-  /** Indices of parts that need not be written: a killed process had written and verified them. */
-  readonly written?: readonly number[]
-}
-
-/** Lets an upload go on where that of a killed process ended. */
-export interface Continuation {
-  /** Version of the source's file: parts of any other are not used. */
-  readonly version: string
-  /** Threads of this process that live, when there may be such an upload; without, none is looked for where that costs. */
-  readonly liveThreads?: readonly number[] | undefined
-  /**
-   * Several processes, on any hosts, write its parts: whoever begins it, or begins it once more, gets the same upload, until
-   * it is committed or aborted.
-   */
-  readonly shared?: {
-    /** What was begun under another one nobody goes on with. */
-    readonly generation: number
-  }
 }
 
 /** Folders below which no symbolic link is followed, and what is behind one. */
@@ -138,35 +61,50 @@ export interface StoreIdentity {
   readonly witnesses: StoreWitness[]
 }
 
-export interface Features {
+/** A folder that is held open. Throws StoreErrors. */
+export interface FolderHold extends Disposable {
+  /** Whether its path still leads to it. */
+  isThere(): boolean
+  /** What stands under a name in it, a link not followed; undefined when nothing does. */
+  typeOf(name: Buffer): Entry['type'] | undefined
+}
+
+/** A store that tells of its changes. */
+export interface Changes {
   /**
-   * The files are reachable with synchronous file system calls under this absolute folder. Between two such stores the
-   * engine copies without going through `open` and `put`.
+   * The changes below a folder, or why they are not told. Rejects with StoreErrors when there is no such folder. It does not
+   * need the driver any longer.
+   * @param maxWatches folders that may be watched, where each takes something of the host; undefined for as many as usual
    */
-  readonly localRoot?: Buffer
-  /** What the same paths are in, whoever has opened it: equal for equal stores. Not there with `localRoot`, which says it. */
-  readonly storeName?: string
-  /** Symbolic links can be kept as links. */
-  readonly symlinks: boolean
-  /** Permission bits can be kept. */
-  readonly modes: boolean
-  /** A folder's time moves when something in it is made: its attributes are set once more when all is done. */
-  readonly folderTimesMove: boolean
-  /** `put` takes files up to this size; larger ones go through `beginUpload`. */
-  readonly maxPutBytes: number
+  feed(folder: StorePath, maxWatches?: number): Promise<ChangeFeed | { readonly refusal: string }>
+}
+
+/** What killed writers left behind. */
+export interface Leftovers {
   /**
-   * Size of a part of an upload for a file of this size: the store's limits on count and size of parts decide, and where
-   * they leave a choice it is no more than `atMostBytes`.
+   * Removes from a folder what dead writers left of a tag, but for uploads with which others may go on. Does nothing where
+   * there is no such folder. Throws StoreErrors.
+   * @param liveThreads threads of this process whose writers live
+   * @param isOver whether nobody goes on with an upload
    */
-  readonly partBytes: (sizeBytes: number, atMostBytes?: number) => number
-  /** Times that differ by no more milliseconds may be of one moment, where the store keeps them less exactly than most. */
-  readonly timeGrainMs?: number
-  /** Operations of this kind that one thread should have under way at once; 1 when they are synchronous inside. */
-  readonly concurrency: number
+  sweep(
+    folder: StorePath,
+    tag: string,
+    liveThreads: readonly number[],
+    isOver: (upload: LeftUpload) => boolean,
+  ): void
+}
+
+/** An upload that a writer left, and with which another could go on. */
+export interface LeftUpload {
+  /** See `Continuation.shared`; undefined for one that a single process wrote. */
+  readonly generation?: number
+  /** Whether it is of the file at this path. */
+  isOf(path: StorePath): boolean
 }
 
 export interface Driver {
-  readonly features: Features
+  readonly capabilities: Capabilities
 
   /**
    * Checks that the store still is where filesystems may be; whoever keeps a driver open asks before each use. Throws
@@ -174,18 +112,12 @@ export interface Driver {
    */
   requirePlace?(): void
 
-  /**
-   * Checks a folder without symbolic links that `localRoot` leads to; whoever goes past the driver asks before it is used.
-   * Throws StoreError `permission`.
-   */
-  requireRootAt?(real: Buffer): void
-
   /** Proves that the root is there and the credentials are taken. Throws `unreachable`, `refused` or `gone` (no such root). */
   probe(signal: AbortSignal): Promise<void>
 
   /**
-   * Which store it is now: `was`, if that is the same one. Not there with `localRoot`, whose folders have identities of their
-   * own. Throws as `probe` does.
+   * Which store it is now: `was`, if that is the same one. Not there with `places`, which have identities of their own.
+   * Throws as `probe` does.
    * @param was what it was; undefined to note it for the first time
    * @returns with `isOther` when it is another one than it was
    */
@@ -221,8 +153,9 @@ export interface Driver {
   /**
    * Writes a whole file: it appears under its name complete and verified, or not at all. An existing file is
    * replaced, a folder is not: that throws `unsupported`. `bytes` may be reused by the caller afterwards.
+   * @param tag makes temporary names findable, as of `beginUpload`
    */
-  put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses>
+  put(path: StorePath, bytes: Buffer, attributes: FileAttributes, tag?: string): Promise<Losses>
 
   /**
    * Removes a file, a symbolic link, anything else that is no folder, or an empty folder; false when nothing is there.
@@ -279,12 +212,12 @@ export interface Driver {
   /** Forgets the upload and what it left behind; never throws for one that is unknown. */
   abortUpload(upload: Upload): Promise<void>
 
-  /** Target text of a symbolic link. Only with `features.symlinks`. */
+  /** Target text of a symbolic link. Only with `capabilities.symlinks`. */
   readLink?(path: StorePath): Promise<Buffer>
-  /** Makes or replaces a symbolic link, atomically. Only with `features.symlinks`. */
+  /** Makes or replaces a symbolic link, atomically. Only with `capabilities.symlinks`. */
   makeLink?(path: StorePath, target: Buffer, attributes?: FileAttributes): Promise<Losses>
   /**
-   * What a symbolic link leads to in the end, under the link's own name. Only with `features.symlinks`. Throws `permission`
+   * What a symbolic link leads to in the end, under the link's own name. Only with `capabilities.symlinks`. Throws `permission`
    * when that is outside of the root, `unsupported` when it is nothing, a folder that the link is in, or too far away.
    */
   followLink?(path: StorePath): Promise<Entry>
@@ -302,55 +235,36 @@ export interface Driver {
    */
   confinedTo?(confinement: Confinement): Driver
 
+  /** Where a path is, whatever leads to it; it need not be there. Only with the calls that a host answers by itself. */
+  locate(path: StorePath): Location
+
+  /** Of a store that something else can take the place of without a word. */
+  readonly places?: Places
+
+  /** Of a store that only those reach who have the same folder: its absolute path as text. */
+  readonly hostFolder?: string
+
+  /** Of a store that tells of its changes. */
+  readonly changes?: Changes
+
+  /** Of a store in which writers that are killed leave something behind, under names that nobody else uses. */
+  readonly leftovers?: Leftovers
+
+  /** What targets need of this store that know a shorter way from it than `open`; opaque to everybody else. */
+  readonly direct?: object | undefined
+
+  /**
+   * A shorter way from another store to this one; undefined where there is none between the two.
+   * @param source as it was opened for the same job
+   */
+  copyFrom?(source: Driver, options: DirectOptions): DirectCopy | undefined
+
+  /**
+   * Holds a folder open, so that what is seen in it is of one folder, whatever is put or mounted in its place. Throws `gone`
+   * when there is none.
+   */
+  hold?(folder: StorePath): FolderHold
+
   /** Releases connections. */
   close(): Promise<void>
-}
-
-/** Which of the two stores of a migration. */
-export type StoreSide = 'source' | 'target'
-
-/** What went wrong, with the side that it went wrong on at its start, as all that is told of a path has it. */
-export const saidOf = (side: StoreSide, message: string): string =>
-  message.startsWith(`${side}: `) ? message : `${side}: ${message}`
-
-/** `side`: the store that it is known to be of, which its message then begins with. */
-export class StoreError extends Error {
-  readonly failure: FailureClass
-  /** Milliseconds that the store asked to wait before the next try. */
-  readonly retryAfterMs: number | undefined
-  readonly side: StoreSide | undefined
-  /** For the log alone: callers are not to know it. */
-  readonly detail: string | undefined
-  /** Whether something was to be removed there. */
-  readonly isRemoval: boolean
-
-  constructor(
-    failure: FailureClass,
-    message: string,
-    options: {
-      cause?: unknown
-      retryAfterMs?: number
-      side?: StoreSide | undefined
-      detail?: string | undefined
-      isRemoval?: boolean
-    } = {},
-  ) {
-    const said = options.side === undefined ? message : saidOf(options.side, message)
-    super(said, options.cause === undefined ? undefined : { cause: options.cause })
-    this.name = 'StoreError'
-    this.failure = failure
-    this.retryAfterMs = options.retryAfterMs
-    this.side = options.side
-    this.detail = options.detail
-    this.isRemoval = options.isRemoval ?? false
-  }
-
-  /** Whether it is known to be of the store that something is written to. */
-  get isTargets(): boolean {
-    return this.side === 'target'
-  }
-
-  get retryable(): boolean {
-    return failureClasses[this.failure].retryable
-  }
 }

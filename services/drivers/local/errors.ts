@@ -1,5 +1,5 @@
 import { getSystemErrorMessage } from 'node:util'
-import { StoreError, type FailureClass, type StoreSide } from '../contract/driver.ts'
+import { StoreError, targetError, type FailureClass, type StoreSide } from '../contract/store-error.ts'
 
 /** What an error number of the operating system means to the engine; `io` for all that are not here. */
 const failureByCode: Record<string, FailureClass> = {
@@ -70,6 +70,15 @@ export function locally<T>(work: () => T, side?: StoreSide): T {
     throw localError(error, side)
   }
 }
+
+/**
+ * The error of work that reads a file of the source that is open, and writes it: what is read says that it is the source's,
+ * and nobody but the source changes.
+ */
+export const writingError = (error: unknown): StoreError =>
+  error instanceof StoreError && (error.side === 'source' || error.failure === 'changed')
+    ? error
+    : targetError(localError(error))
 
 /** What work comes to; the other thing where nothing is, as below what is not there, a file, or a link that is kept. */
 export function orGone<T>(otherwise: T, work: () => T): T {

@@ -13,7 +13,14 @@ import {
   writeSync,
   type Stats,
 } from 'node:fs'
-import { StoreError, type FileAttributes, type Losses, nothingLost, type Owner } from '../contract/driver.ts'
+import {
+  changed,
+  StoreError,
+  type FileAttributes,
+  type Losses,
+  nothingLost,
+  type Owner,
+} from '../contract/driver.ts'
 import { closeEntry, type FolderEntries } from './folder-entries.ts'
 import { dress, permissionBits, type Present, presentOf, secondsOf } from './attributes.ts'
 import { isErrno, localError } from './errors.ts'
@@ -80,8 +87,6 @@ const isSameVersion = (a: Stats, b: Stats): boolean =>
 export function checkUnchanged(fd: number, before: Stats): void {
   if (!isSameVersion(before, fstatSync(fd))) throw changed()
 }
-
-export const changed = () => new StoreError('changed', 'the file changed while it was read')
 
 /** Fills the buffer from a place in the file; returns fewer bytes only at the file's end. */
 export function readFully(fd: number, into: Buffer, length: number, position: number): number {

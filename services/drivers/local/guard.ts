@@ -2,7 +2,8 @@ import type { Stats } from 'node:fs'
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import { AllowedView, folderId, idOf, type OwnFolder, type StoreBounds } from '../contract/bounds.ts'
 import { StoreError } from '../contract/driver.ts'
-import { areasOf, type HostFolder, hostFolder, isIn, resolved } from './host-folder.ts'
+import { hostFolder, resolved } from './host-folder.ts'
+import { areasOf, isIn, type Location } from '../contract/location.ts'
 import { kernelInterfaceIn, mountTable, parseMounts } from './mounts.ts'
 import { contains } from './root.ts'
 import { pathFromText, textFromPath } from '../paths/path-text.ts'
@@ -26,8 +27,9 @@ interface Seen {
  * configuration folder is an administrator, and whoever writes to the program folder decides what runs.
  */
 export class LocalGuard {
+  /** Where filesystems may be. */
+  readonly bounds: StoreBounds
   readonly #root: Buffer
-  readonly #bounds: StoreBounds
   readonly #field: string
   readonly #view: AllowedView
   readonly #ownIds: Set<string>
@@ -41,7 +43,7 @@ export class LocalGuard {
   constructor(root: Buffer, bounds: StoreBounds, field = 'fsRoot') {
     this.#field = field
     this.#root = root
-    this.#bounds = bounds
+    this.bounds = bounds
     this.#view = new AllowedView(bounds)
     this.#ownIds = new Set(bounds.ownIds)
   }
@@ -85,7 +87,7 @@ export class LocalGuard {
   #requireApart(real: Buffer): void {
     const table = mountTable()
     const root = hostFolder(real, table)
-    for (const own of this.#bounds.ownFolders) {
+    for (const own of this.bounds.ownFolders) {
       const path = resolved(Buffer.from(own.path))
       const id = folderId(path)
       if (id !== undefined) this.#ownIds.add(id)
@@ -124,7 +126,7 @@ export class LocalGuard {
 }
 
 /** What a root is to a folder, over all that is mounted in either; undefined when they are apart. */
-function relationOf(root: HostFolder, folder: HostFolder): 'is' | 'is in' | 'contains' | undefined {
+function relationOf(root: Location, folder: Location): 'is' | 'is in' | 'contains' | undefined {
   const pairs = areasOf(root).flatMap((a) => areasOf(folder).map((b) => [a, b] as const))
   if (isIn(root.own, folder.own) && isIn(folder.own, root.own)) return 'is'
   if (areasOf(folder).some((area) => isIn(area, root.own))) return 'is in'

@@ -53,15 +53,16 @@ function entryOf(dirent: Dirent, entries: FolderEntries): Entry | undefined {
   return { name, type: dirent.isSymbolicLink() ? 'symlink' : 'other', sizeBytes: 0 }
 }
 
+/** What a look at something found it to be. */
+export function typeOf(stat: Pick<EntryStats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Entry['type'] {
+  if (stat.isFile()) return 'file'
+  if (stat.isDirectory()) return 'folder'
+  return stat.isSymbolicLink() ? 'symlink' : 'other'
+}
+
 /** The entry that a look at it found. */
 export function statEntry(name: Buffer, stat: EntryStats): Entry {
-  const type = stat.isFile()
-    ? 'file'
-    : stat.isDirectory()
-      ? 'folder'
-      : stat.isSymbolicLink()
-        ? 'symlink'
-        : 'other'
+  const type = typeOf(stat)
   const sizeBytes = type === 'file' ? stat.size : 0
   const { mtimeMs: modifiedMs, birthtimeMs: createdMs, ctimeMs: changedMs } = stat
   const nameCount = type === 'file' && stat.nlink > 1 ? { nameCount: stat.nlink } : {}

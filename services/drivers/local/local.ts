@@ -5,22 +5,34 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { nothingLost, StoreError } from '../contract/driver.ts'
 import type {
+  Capabilities,
+  Changes,
   Confinement,
   Continuation,
+  DirectCopy,
+  DirectOptions,
   Driver,
   Entry,
-  Features,
   FileAttributes,
+  FolderHold,
+  LeftUpload,
+  Leftovers,
+  Location,
   Losses,
+  Places,
   ReadOptions,
   SourceFile,
   StorePath,
   Upload,
 } from '../contract/driver.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
+import { LocalCopy } from './copy/direct-copy.ts'
 import { FolderEntries } from './folder-entries.ts'
+import { LocalHold } from './hold.ts'
+import { hostFolderAt } from './host-folder.ts'
+import { placesBelow } from './place/places.ts'
 import { LocalGuard } from './guard.ts'
-import { isNoFolder, localError, locally, orGone, probeError } from './errors.ts'
+import { isErrno, isNoFolder, localError, locally, orGone, probeError } from './errors.ts'
 import { replaceFile, replaceLink, setFileAttributes, writeVerified } from './file.ts'
 import { flushFileSystems } from './write/flush.ts'
 import { checkRootFolder, applyAttributes, makeFolder } from './folder.ts'
@@ -31,11 +43,13 @@ import { removeEntry, removeVersion } from './remove.ts'
 import { withTemporaryAccess, permitted } from './rights.ts'
 import { LocalRoot, type Pinned } from './root.ts'
 import { attributesOf, LocalSourceFile, lookAtVersion, tickMs } from './source-file.ts'
-import { maxTemporaryNameBytes, temporaryName } from './write/temporary.ts'
+import { type Construction, maxTemporaryNameBytes, temporaryName } from '../paths/temporary-names.ts'
+import { sweepTemporaryFiles } from './write/temporary.ts'
 import { beginSharedUpload } from './write/shared.ts'
 import {
   beginUpload,
   commitUpload,
+  fileDigest,
   removeConstruction,
   uploadOf,
   type UploadPaths,
@@ -43,13 +57,16 @@ import {
   writtenParts,
 } from './write/upload.ts'
 import { OpenFolders } from './open-folders.ts'
-import { pathFromText, nameOf, parentOf } from '../paths/path-text.ts'
+import { nameOf, parentOf, pathFromText, textFromPath } from '../paths/path-text.ts'
 
 /** NAME_MAX of Linux and of nearly every file system on it. */
 const maxNameBytes = 255
 
 /** A larger file is worth the work of several threads. */
 const partBytes = 16 * 1024 * 1024
+
+/** Between two ticks of the kernel's clock a file that is written to twice keeps one time. */
+const kernelTickMs = 10
 
 const tooLong = 'the path is longer than the operating system takes (4096 bytes)'
 
@@ -61,7 +78,12 @@ const putTag = 'put'
  * threads, where that is three times as fast as promises). Symbolic links are kept as links and never followed.
  */
 export class LocalDriver implements Driver {
-  readonly features: Features
+  readonly capabilities: Capabilities
+  readonly direct: LocalRoot | undefined
+  readonly places: Places
+  readonly hostFolder: string
+  readonly changes: Changes
+  readonly leftovers: Leftovers
   readonly #options: FilesystemOptions<'local'>
   readonly #root: LocalRoot
   readonly #folders: OpenFolders
@@ -82,28 +104,39 @@ export class LocalDriver implements Driver {
     this.#options = options
     refuseProperties(options.additionalProperties)
     const root = pathFromText(options.fsRoot ?? '/', 'fsRoot')
-    const check = (place: Buffer) => this.requireRootAt(place)
+    const check = (place: Buffer) => this.#guard?.requireRootAt(place)
     this.#root = new LocalRoot(Buffer.concat([Buffer.from('/'), root]), mayGrantAccess, confinement, check)
     this.#folders = new OpenFolders(this.#root)
-    const isNew = bounds !== undefined && !(bounds instanceof LocalGuard)
-    this.#guard = isNew ? new LocalGuard(this.#root.folder, bounds) : bounds
-    this.features = {
-      localRoot: this.#root.folder,
+    this.#guard =
+      bounds === undefined || bounds instanceof LocalGuard
+        ? bounds
+        : new LocalGuard(this.#root.folder, bounds)
+    this.capabilities = {
+      folders: 'real',
       symlinks: true,
       modes: true,
       folderTimesMove: true,
       maxPutBytes: partBytes,
-      partBytes: (_, atMostBytes = partBytes) => Math.min(partBytes, atMostBytes),
+      parts: { order: 'any', sizeFor: (_, atMostBytes = partBytes) => Math.min(partBytes, atMostBytes) },
+      clock: { tickMs: kernelTickMs },
       concurrency: 1,
+    }
+    this.direct = this.#root
+    this.places = placesBelow(this.#root)
+    this.hostFolder = textFromPath(this.#root.folder.subarray(1))
+    this.changes = {
+      feed: async (folder, maxWatches) => {
+        const { localFeed } = await import('./watch/local-watch.ts')
+        return localFeed(this.#root.absolute(folder), maxWatches, this.#guard?.bounds)
+      },
+    }
+    this.leftovers = {
+      sweep: (folder, tag, liveThreads, isOver) => this.#sweep(folder, tag, liveThreads, isOver),
     }
   }
 
   requirePlace(): void {
     this.#guard?.requireRoot()
-  }
-
-  requireRootAt(real: Buffer): void {
-    this.#guard?.requireRootAt(real)
   }
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -194,9 +227,9 @@ export class LocalDriver implements Driver {
     return nothingLost
   }
 
-  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes): Promise<Losses> {
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes, tag = putTag): Promise<Losses> {
     const write = (fd: number) => writeVerified(fd, bytes, 0)
-    const names = { name: nameOf(path), temporary: temporaryName(putTag) }
+    const names = { name: nameOf(path), temporary: temporaryName(tag) }
     const replace = () =>
       replaceFile(new FolderEntries(this.#folderOf(path)), names, timed(attributes), write)
     return locally(() => withTemporaryAccess(this.#root, [parentOf(path)], () => permitted(replace)))
@@ -262,7 +295,7 @@ export class LocalDriver implements Driver {
     tag: string,
     continuation?: Continuation,
   ): Promise<Upload> {
-    const plan = { sizeBytes, tag, partBytes: this.features.partBytes(sizeBytes) }
+    const plan = { sizeBytes, tag, partBytes: this.capabilities.parts.sizeFor(sizeBytes) }
     const begin = (absolute: Buffer) =>
       continuation?.shared === undefined
         ? beginUpload(path, absolute, plan, continuation)
@@ -323,6 +356,37 @@ export class LocalDriver implements Driver {
 
   confinedTo(confinement: Confinement): Driver {
     return new LocalDriver(this.#options, this.#root.mayGrantAccess, confinement, this.#guard)
+  }
+
+  locate(path: StorePath): Location {
+    return hostFolderAt(this.#root.absolute(path))
+  }
+
+  copyFrom(source: Driver, options: DirectOptions): DirectCopy | undefined {
+    const { direct } = source
+    return direct instanceof LocalRoot ? new LocalCopy([direct, this.#root], options) : undefined
+  }
+
+  hold(folder: StorePath): FolderHold {
+    return new LocalHold(this.#root, folder)
+  }
+
+  #sweep(
+    folder: StorePath,
+    tag: string,
+    liveThreads: readonly number[],
+    isOver: (upload: LeftUpload) => boolean,
+  ): void {
+    const isOverAs = ({ generation, file }: Construction) =>
+      isOver({ ...(generation !== undefined && { generation }), isOf: (path) => file === fileDigest(path) })
+    try {
+      withTemporaryAccess(this.#root, [folder], () => {
+        using opened = permitted(() => this.#root.open(folder))
+        sweepTemporaryFiles(opened.path, tag, liveThreads, isOverAs)
+      })
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) throw localError(error)
+    }
   }
 
   async close(): Promise<void> {

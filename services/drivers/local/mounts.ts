@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { Area } from '../contract/location.ts'
 import { isErrno } from './errors.ts'
 import { isWithin } from '../paths/path-text.ts'
 
-/** A folder and all that is in it, of one file system. */
-export interface Area {
-  /** The file system, by the number of its device; empty where the system does not tell. */
-  readonly device: string
-  /** From the root of the file system, without a slash at its beginning. */
-  readonly path: Buffer
+/** A folder and all that is in it, of one file system: the device is the number that the system has for it. */
+export interface MountedArea extends Area {
   /** Type of the file system, such as `ext4`; empty where the system does not tell. */
   readonly type: string
 }
@@ -17,7 +14,7 @@ export interface Mount {
   readonly id: string
   /** Id of the mount that it was made on. */
   readonly parent: string
-  readonly area: Area
+  readonly area: MountedArea
   /** Where it is, without a slash at its beginning. */
   readonly at: Buffer
   /** What is mounted, as whoever mounted it said: a device, or a share of another host. */

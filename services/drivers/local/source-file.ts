@@ -3,7 +3,8 @@ import { StoreError, type FileAttributes, type SourceFile } from '../contract/dr
 import { permissionBits, specialBits } from './attributes.ts'
 import { locally } from './errors.ts'
 import { readExtended } from './extended.ts'
-import { changed, readFully } from './file.ts'
+import { readFully } from './file.ts'
+import { changed } from '../contract/store-error.ts'
 
 /**
  * The change time moves with every write, mode or link count, and cannot be set; the device's number is left out, because

@@ -1,6 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { GantryError } from '../../../subjects/kit/errors.ts'
-import type { StorePath } from '../contract/driver.ts'
+
+/**
+ * A path is bytes: segments joined by `/`, relative to the filesystem's root, no leading slash; empty is the root itself.
+ * The engine never passes `.`, `..`, an empty segment or NUL.
+ */
+export type StorePath = Buffer
 
 /**
  * What a person could not read or tell apart: `%` itself, control and format characters (which turn text around or

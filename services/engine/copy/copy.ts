@@ -4,13 +4,13 @@ import {
   type Losses,
   type SourceFile,
   type StorePath,
+  unsupported,
 } from '../../drivers/contract/driver.ts'
-import { unsupported } from './copy-local.ts'
 import type { Counts } from '../run/counts.ts'
 import { largeFileBytes } from '../items/items.ts'
 import { targetPath } from '../run/mappings.ts'
 import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
-import { targetError } from '../run/outcome.ts'
+import { targetError } from '../../drivers/contract/store-error.ts'
 import { atTarget, type Run } from '../run/run.ts'
 
 /**
@@ -27,7 +27,10 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
       // `read` promises bytes of the version that was opened; to ask again would be one more request for every file.
       await run.pace.pay(file.sizeBytes)
       const bytes = await file.read(0, file.sizeBytes)
-      countLosses(counts, await atTarget(run.target.put(targetPath(run, path), bytes, attributes)))
+      countLosses(
+        counts,
+        await atTarget(run.target.put(targetPath(run, path), bytes, attributes, run.spec.id)),
+      )
       run.meter.bytes(bytes.length)
     } else {
       countLosses(counts, await copyInParts(run, path, file, attributes))
@@ -39,18 +42,13 @@ export async function copyFile(run: Run, path: StorePath, counts: Counts): Promi
   }
 }
 
-/**
- * Whether a file goes with one `put`. Not to a folder of a host: only an upload marks its temporary file as this
- * migration's, and a killed process leaves it behind. Not a file that has become large since it was listed.
- */
-function goesWhole({ target, pace }: Run, sizeBytes: number): boolean {
-  const { localRoot, maxPutBytes } = target.features
-  return localRoot === undefined && sizeBytes <= Math.min(maxPutBytes, pace.pieceBytes(largeFileBytes))
-}
+/** Whether a file goes with one `put`; not one that has become large since it was listed. */
+const goesWhole = ({ target, pace }: Run, sizeBytes: number): boolean =>
+  sizeBytes <= Math.min(target.capabilities.maxPutBytes, pace.pieceBytes(largeFileBytes))
 
 /** Size of the parts of a file: under a limit no more than moves in a second, as far as the store allows so many parts. */
 export const partBytesOf = ({ target, pace }: Run, sizeBytes: number): number =>
-  target.features.partBytes(sizeBytes, pace.pieceBytes(Number.POSITIVE_INFINITY))
+  target.capabilities.parts.sizeFor(sizeBytes, pace.pieceBytes(Number.POSITIVE_INFINITY))
 
 async function copyInParts(
   run: Run,
@@ -94,18 +92,20 @@ export async function copyOther(run: Run, path: StorePath, counts: Counts): Prom
   const { follow, extended } = readOptions(spec)
   if (found.type === 'symlink' && follow) return copyFile(run, path, counts)
   if (found.type === 'file') {
-    if (!goesWhole(run, found.sizeBytes) || found.sizeBytes > 0) return copyFile(run, path, counts)
+    if (found.sizeBytes > 0) return copyFile(run, path, counts)
     checkAccepted(run, path, 'file', 0)
     await run.pace.pay(0)
     const attributes = extended ? await source.attributesOf(path, { extended }) : found
     countLosses(
       counts,
-      await atTarget(target.put(targetPath(run, path), Buffer.alloc(0), carried(spec, attributes ?? found))),
+      await atTarget(
+        target.put(targetPath(run, path), Buffer.alloc(0), carried(spec, attributes ?? found), spec.id),
+      ),
     )
     return 0
   }
   if (found.type !== 'symlink' || source.readLink === undefined) throw unsupported()
-  if (!target.features.symlinks || target.makeLink === undefined) {
+  if (!target.capabilities.symlinks || target.makeLink === undefined) {
     counts.linksNotKept++
     throw new StoreError('unsupported', 'it cannot hold symbolic links', { side: 'target' })
   }

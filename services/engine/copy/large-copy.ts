@@ -11,8 +11,8 @@ export interface LargeCopy {
   readonly version: string
   readonly attributes: FileAttributes
   readonly nameCount: number
-  /** Whether the parts are copied synchronously, one at a time in a thread. */
-  readonly isLocal: boolean
+  /** Whether the parts are copied by `DirectCopy`: synchronously, one at a time in a thread. */
+  readonly isDirect: boolean
   /** Whether several processes may write its parts. */
   readonly isShared: boolean
 }

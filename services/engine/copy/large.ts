@@ -1,15 +1,11 @@
-import { closeSync, fstatSync } from 'node:fs'
-import type { SourceFile, StorePath } from '../../drivers/contract/driver.ts'
-import { locally } from '../../drivers/local/errors.ts'
-import { changed, chunkBytes, copyRange } from '../../drivers/local/file.ts'
-import { openSource } from '../../drivers/local/links.ts'
-import { markPart } from '../../drivers/local/write/parts.ts'
-import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
-import { type LocalRoot } from '../../drivers/local/root.ts'
+import {
+  changed,
+  type DirectCopy,
+  type SourceFile,
+  storeError,
+  type StorePath,
+} from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
-import { versionOf } from '../../drivers/local/source-file.ts'
-import { copySparseRange, isSparse } from '../../drivers/local/write/sparse.ts'
-import { fileDigest, openUpload, uploadOf } from '../../drivers/local/write/upload.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { checkAccepted } from './copy.ts'
 import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from '../run/counts.ts'
@@ -22,24 +18,14 @@ import { isDenied, matchAfterKill, matchFolder } from '../tree/match-folder.ts'
 import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
 import { unlessOvertaken } from '../tree/overtaken.ts'
 import { joinPath, relativePath } from '../items/paths.ts'
-import { Outcome, storeError, writingError } from '../run/outcome.ts'
+import { Outcome } from '../run/outcome.ts'
 import { isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
 import { isWorthSharing } from './spread.ts'
-import {
-  atTarget,
-  isLocal,
-  policyOf,
-  sourceRoot,
-  storePath,
-  sweep,
-  targetRoot,
-  type MoveSpec,
-  type Run,
-} from '../run/run.ts'
+import { atTarget, directCopy, policyOf, storePath, sweep, type MoveSpec, type Run } from '../run/run.ts'
 
 /** Less than what is read and written at once anyway would only be more steps. */
-const minPieceBytes = chunkBytes
+const minPieceBytes = 256 * 1024
 
 /** What is left of the item when the target has the content already: nothing. Undefined when it is to be copied. */
 export async function skipLarge(run: Run, item: Large): Promise<ItemResult | undefined> {
@@ -80,7 +66,7 @@ async function begin(
     // A part that is read now could be followed by a write that leaves no trace.
     if (isWatched(run) && isYoung(run, file.attributes, Date.now())) throw changed()
     checkAccepted(run, path, 'file', sizeBytes)
-    const partBytes = target.features.partBytes(sizeBytes)
+    const partBytes = target.capabilities.parts.sizeFor(sizeBytes)
     const isShared = mayShare && isWorthSharing(run, path, { sizeBytes, partBytes })
     const upload = await atTarget(
       target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
@@ -90,7 +76,7 @@ async function begin(
       }),
     )
     const attributes = carried(spec, file.attributes)
-    const kind = { isLocal: isLocal(run), isShared }
+    const kind = { isDirect: directCopy(run) !== undefined, isShared }
     return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, ...kind }
   } finally {
     await file.close()
@@ -103,7 +89,7 @@ async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
     return await run.source.open(path, readOptions(run.spec))
   } catch (error) {
     if (storeError(error).failure === 'gone')
-      sweep(run, parentOf(path), ({ file }) => file === fileDigest(targetPath(run, path)))
+      sweep(run, parentOf(path), (upload) => upload.isOf(targetPath(run, path)))
     throw error
   }
 }
@@ -120,13 +106,9 @@ function othersOf({ liveThreads }: Run, { attempt }: Large): readonly number[] |
 export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<void> {
   const offset = index * copy.partBytes
   const length = bytesOf(copy, index)
-  const from = sourceRoot(run)
-  const root = targetRoot(run)
   // What is shared is known to be of the version before it is written: whoever was thought dead may write after the commit.
-  if (from !== undefined && root !== undefined && !copy.isShared) {
-    await copyPartLocally(run, copy, [from, root], index)
-    return
-  }
+  const direct = copy.isShared ? undefined : directCopy(run)
+  if (direct !== undefined) return copyPartDirectly(run, copy, direct, index)
   await run.pace.pay(length)
   await withVersion(run, copy, async (file) => {
     const bytes = await file.read(offset, length)
@@ -226,54 +208,17 @@ async function withVersion(
   }
 }
 
-async function copyPartLocally(
-  run: Run,
-  copy: PartsOf,
-  [origin, root]: readonly [LocalRoot, LocalRoot],
-  index: number,
-): Promise<void> {
-  const path = Buffer.from(copy.path)
-  const { sizeBytes } = copy
+/** Copies one part with the calls of the driver. */
+async function copyPartDirectly(run: Run, copy: PartsOf, direct: DirectCopy, index: number): Promise<void> {
   const [offset, length] = [index * copy.partBytes, bytesOf(copy, index)]
-  const checkStop = () => run.stop.check()
-  const from = inSource(() => {
-    using folder = origin.open(parentOf(path))
-    return openSource(origin, path, folder.entry(nameOf(path)), readOptions(run.spec).follow)
-  })
-  try {
-    const { blocks } = inSource(() => statOfVersion(from, copy))
-    const { folder, pathsIn } = uploadOf(copy.upload)
-    using opened = withTemporaryAccess(root, [folder], () => permitted(() => root.open(folder)))
-    const { temporary } = pathsIn(opened)
-    const to = withTemporaryAccess(root, [folder], () => openUpload(temporary))
-    try {
-      for (let done = 0; done < length;) {
-        // All of it without a limit; one may be set, lifted or changed meanwhile.
-        const piece = Math.min(length - done, Math.max(minPieceBytes, run.pace.sliceBytes(length)))
-        await run.pace.pay(piece)
-        if (isSparse(sizeBytes, blocks))
-          copySparseRange(from, to, [offset + done, piece], sizeBytes, checkStop)
-        else copyRange(from, to, offset + done, piece, checkStop)
-        run.meter.bytes(piece)
-        done += piece
-      }
-    } finally {
-      closeSync(to)
-    }
-    inSource(() => statOfVersion(from, copy))
-    withTemporaryAccess(root, [folder], () => markPart(temporary, index))
-  } catch (error) {
-    throw writingError(error)
-  } finally {
-    closeSync(from)
+  using part = direct.part({ ...copy, path: Buffer.from(copy.path) })
+  for (let done = 0; done < length;) {
+    // All of it without a limit; one may be set, lifted or changed meanwhile.
+    const piece = Math.min(length - done, Math.max(minPieceBytes, run.pace.sliceBytes(length)))
+    await run.pace.pay(piece)
+    part.copy(offset + done, piece)
+    run.meter.bytes(piece)
+    done += piece
   }
-}
-
-const inSource = <T>(work: () => T): T => locally(work, 'source')
-
-/** Throws `changed` when the open file is another version. */
-function statOfVersion(fd: number, { version }: PartsOf): { readonly blocks: number } {
-  const stat = fstatSync(fd, { bigint: true })
-  if (versionOf(stat) !== version) throw changed()
-  return { blocks: Number(stat.blocks) }
+  part.finish(index)
 }

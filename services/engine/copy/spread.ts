@@ -1,18 +1,12 @@
-import { closeSync, fstatSync } from 'node:fs'
 import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { localError } from '../../drivers/local/errors.ts'
-import { openSource } from '../../drivers/local/links.ts'
-import { type LocalRoot } from '../../drivers/local/root.ts'
-import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
-import { isSparse } from '../../drivers/local/write/sparse.ts'
 import { noCounts, type ItemResult } from '../run/counts.ts'
 import { encodeItem, maxPartsInItem, type Large, type Parts } from '../items/items.ts'
 import type { LargeCopy, PartsOf } from './large-copy.ts'
-import { readOptions } from '../run/metadata.ts'
-import { Outcome, storeError } from '../run/outcome.ts'
+import { Outcome } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath } from '../items/paths.ts'
 import { isWorthRetry } from '../run/retry.ts'
-import { isLocal, sourceRoot, type MoveSpec, type Run } from '../run/run.ts'
+import { directCopy, type MoveSpec, type Run } from '../run/run.ts'
 
 /**
  * A large file that several workers copy. Its parts are items, so that any worker takes them and none is lost with one;
@@ -44,23 +38,7 @@ export function isWorthSharing(
   { sizeBytes, partBytes }: { readonly sizeBytes: number; readonly partBytes: number },
 ): boolean {
   if (sizeBytes <= minParts * partBytes) return false
-  const root = sourceRoot(run)
-  return !isLocal(run) || root === undefined || !hasHoles(run, root, path)
-}
-
-function hasHoles(run: Run, root: LocalRoot, path: StorePath): boolean {
-  try {
-    using folder = root.open(parentOf(path))
-    const fd = openSource(root, path, folder.entry(nameOf(path)), readOptions(run.spec).follow)
-    try {
-      const { size, blocks } = fstatSync(fd)
-      return isSparse(size, blocks)
-    } finally {
-      closeSync(fd)
-    }
-  } catch (error) {
-    throw localError(error, 'source')
-  }
+  return directCopy(run)?.hasHoles(path) !== true
 }
 
 /** The items of parts that are still to be copied. */
@@ -115,7 +93,7 @@ export const copyOf = (spec: MoveSpec, { token, path, ...rest }: Parts): PartsOf
   sizeBytes: rest.sizeBytes,
   partBytes: rest.partBytes,
   version: rest.version,
-  isLocal: false,
+  isDirect: false,
   isShared: true,
 })
 

@@ -1,24 +1,24 @@
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
-import { type LocalRoot } from '../../drivers/local/root.ts'
+import type { DirectCopy, Entry, FolderCopy, StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { sizeOfArrived } from '../tree/arrived.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { copyFile, copyOther } from './copy.ts'
-import { LocalCopy } from './copy-local.ts'
 import { type Counts, countCopied, type ItemResult } from '../run/counts.ts'
 import { makeFolders, makeRealFolders } from '../tree/folders.ts'
+import { targetPath } from '../run/mappings.ts'
+import { countLosses, countNames } from '../run/metadata.ts'
 import { largeFileBytes, type FileGroup, type Transfer } from '../items/items.ts'
 import { copyInTurn } from './large.ts'
 import { isUnchanged, isWatched, isYoung } from '../tree/live.ts'
 import { changedBy, isDenied, matchAfterKill, matchFolder } from '../tree/match-folder.ts'
-import { Outcome, storeError } from '../run/outcome.ts'
+import { Outcome } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { overtaken } from '../tree/overtaken.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { isOutage, isWorthRetry } from '../run/retry.ts'
 import { readsFirst, sizeOfSame } from '../tree/same-content.ts'
-import { concurrencyOf, policyOf, sourceRoot, storePath, sweep, targetRoot, type Run } from '../run/run.ts'
-import { FolderLook } from '../run/source-look.ts'
+import { concurrencyOf, directCopy, policyOf, storePath, sweep, type Run } from '../run/run.ts'
 import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entries.ts'
 
 /**
@@ -28,12 +28,10 @@ import { entriesOf, entriesOfGroup, type TransferEntry } from './transfer-entrie
  */
 export async function transfer(run: Run, item: Transfer, isInline = false): Promise<ItemResult> {
   const progress = new Progress(run, item, isInline)
-  const from = sourceRoot(run)
-  const root = targetRoot(run)
-  if (from !== undefined && root !== undefined) {
-    const roots = [from, root] as const
+  const direct = directCopy(run)
+  if (direct !== undefined) {
     for (const group of item.groups) {
-      if (await prepare(run, group, progress)) await copyGroupLocally(run, roots, group, progress)
+      if (await prepare(run, group, progress)) await copyGroupDirectly(run, direct, group, progress)
     }
   } else {
     for (const group of item.groups) await prepare(run, group, progress)
@@ -70,16 +68,19 @@ async function makeAgain(run: Run, folder: StorePath, progress: Progress): Promi
     progress.again(parentOf(made), nameOf(made), true)
 }
 
-async function copyGroupLocally(
+async function copyGroupDirectly(
   run: Run,
-  roots: readonly [LocalRoot, LocalRoot],
+  direct: DirectCopy,
   group: FileGroup,
   progress: Progress,
 ): Promise<void> {
   const folder = storePath(run, group.folder)
-  let copy: LocalCopy
+  let copy: FolderCopy
   try {
-    copy = new LocalCopy(run, roots, folder, progress.counts)
+    copy = direct.folder(folder, targetPath(run, folder), {
+      losses: (losses) => countLosses(progress.counts, losses),
+      names: (count) => countNames(progress.counts, count),
+    })
   } catch (error) {
     const look = () => run.source.stat(folder)
     const known = isWatched(run) ? await overtaken(run, folder, error, look) : error
@@ -87,12 +88,12 @@ async function copyGroupLocally(
     return
   }
   using _open = copy
-  const look = isWatched(run) ? new FolderLook(roots[0], folder) : undefined
+  const looks = isWatched(run)
   for (const entry of entriesOfGroup(group)) {
     run.stop.check()
     if (progress.isOver(entry)) continue
     const startedMs = Date.now()
-    const lookAt = look && (() => look.entry(entry.name))
+    const lookAt = looks ? () => copy.look(entry.name) : undefined
     try {
       const before = lookAt?.()
       if (progress.readsFirst && (await isSkipped(run, entry, progress))) continue
@@ -100,7 +101,7 @@ async function copyGroupLocally(
       progress.copied(
         run.pace.isLimited
           ? await copyPaced(run, copy, entry, progress.counts)
-          : copyLocally(run, copy, entry),
+          : copyDirectly(run, copy, entry),
       )
       if (lookAt !== undefined) progress.compare(entry, startedMs, before, seen(lookAt))
     } catch (error) {
@@ -117,7 +118,7 @@ function seen(look: () => Entry | undefined): Entry | undefined | 'unseen' {
   }
 }
 
-function copyLocally(run: Run, copy: LocalCopy, { isFile, name }: TransferEntry): number | undefined {
+function copyDirectly(run: Run, copy: FolderCopy, { isFile, name }: TransferEntry): number | undefined {
   const sizeBytes = isFile ? copy.file(name) : copy.other(name)
   run.meter.bytes(sizeBytes ?? 0)
   return sizeBytes
@@ -126,7 +127,7 @@ function copyLocally(run: Run, copy: LocalCopy, { isFile, name }: TransferEntry)
 /** The same under a limit: what takes longer than a second goes in parts. */
 async function copyPaced(
   run: Run,
-  copy: LocalCopy,
+  copy: FolderCopy,
   entry: TransferEntry,
   counts: Counts,
 ): Promise<number | undefined> {
@@ -135,7 +136,7 @@ async function copyPaced(
   const sizeBytes = found?.type === 'file' ? found.sizeBytes : 0
   if (sizeBytes > run.pace.pieceBytes(largeFileBytes)) return copyInTurn(run, path, counts)
   await run.pace.pay(sizeBytes)
-  const copied = copyLocally(run, copy, entry)
+  const copied = copyDirectly(run, copy, entry)
   // A link that is followed leads to a file of any size.
   if (copied !== undefined && copied > sizeBytes) await run.pace.pay(copied - sizeBytes)
   return copied

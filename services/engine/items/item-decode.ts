@@ -1,7 +1,6 @@
 import { type ActionPolicy, actionPolicyNames } from '../../../subjects/migrations/model/terms.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
 import {
-  changeScopes,
   encodeItem,
   malformed,
   maxItemTextBytes,
@@ -14,6 +13,7 @@ import {
   type Item,
   type Spread,
 } from './items.ts'
+import { changeScopes } from '../../drivers/feeds/dirty-folders.ts'
 import { bytesFromJson, isName, isPath } from './paths.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,3 +1,4 @@
+import type { ChangeScope } from '../../drivers/feeds/dirty-folders.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
@@ -140,16 +141,6 @@ export interface ChangedFolder {
   readonly trees: readonly Buffer[]
   readonly scope: ChangeScope
 }
-/**
- * What is compared besides the names: nothing, all entries of the folder, those and all that is below them, or that by
- * content, as another folder may stand there whose files have the same names, sizes and times. Each has the one before it.
- */
-export const changeScopes = ['names', 'folder', 'tree', 'content'] as const
-export type ChangeScope = (typeof changeScopes)[number]
-
-/** The scope that has both. */
-export const widerScope = (a: ChangeScope, b: ChangeScope): ChangeScope =>
-  changeScopes.indexOf(a) > changeScopes.indexOf(b) ? a : b
 
 /** Folders to compare. */
 export interface Reconcile extends Head {

@@ -71,7 +71,7 @@ export class Applying {
     let made: Promise<void> | undefined
     const make = () => (made ??= this.#makePlace(folder))
     // What is removed must not be removed through a link.
-    if (this.#run.target.features.symlinks && judge.isIncluded) await make()
+    if (this.#run.target.capabilities.symlinks && judge.isIncluded) await make()
     this.toMatch(folder)
     return { ...judge, folder, path, make }
   }
@@ -254,7 +254,7 @@ export class Applying {
   }
 
   #canHold({ type }: Entry): boolean {
-    return type !== 'other' && (type !== 'symlink' || this.#run.target.features.symlinks)
+    return type !== 'other' && (type !== 'symlink' || this.#run.target.capabilities.symlinks)
   }
 
   async #applyFolder(place: Place, entry: Entry, there: Entry | undefined, how: How): Promise<void> {

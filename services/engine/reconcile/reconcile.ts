@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError, type Entry } from '../../drivers/contract/driver.ts'
-import { isTemporaryName } from '../../drivers/local/write/temporary.ts'
+import { isTemporaryName } from '../../drivers/paths/temporary-names.ts'
 import { lookBeside, type Beside } from '../tree/beside.ts'
 import type { Children } from '../items/children.ts'
 import type { Place } from './compared.ts'
@@ -8,7 +8,7 @@ import { concurrently } from '../../../broker/common/concurrently.ts'
 import { addResult, type ItemResult } from '../run/counts.ts'
 import { isFolder } from '../tree/folders.ts'
 import { type ChangedFolder, encodeItem, type Reconcile } from '../items/items.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { isName } from '../items/paths.ts'
 import { Applying } from './apply.ts'
 import { concurrencyOf, storePath, type Run } from '../run/run.ts'
@@ -131,8 +131,8 @@ async function removeRest(
   applying: Applying,
   turn: () => Promise<void>,
 ): Promise<void> {
-  const isLocal = run.target.features.localRoot !== undefined
-  const mayGo = ({ name }: Entry) => isName(name) && !(isLocal && isTemporaryName(name))
+  const hasTemporary = run.target.leftovers !== undefined
+  const mayGo = ({ name }: Entry) => isName(name) && !(hasTemporary && isTemporaryName(name))
   for await (const batch of beside.rest()) {
     await applying.areOnly(place, batch.filter(mayGo))
     await turn()

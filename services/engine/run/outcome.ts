@@ -1,7 +1,6 @@
 import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
-import { saidOf, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { localError } from '../../drivers/local/errors.ts'
+import { saidOf, type StoreError, storeError, type StorePath } from '../../drivers/contract/driver.ts'
 import { noCounts, type Failure, type ItemResult } from './counts.ts'
 import { encodeItem, type Item } from '../items/items.ts'
 import { textFromPath } from '../items/paths.ts'
@@ -103,35 +102,3 @@ function reasonOf(error: StoreError): Deferral['reason'] {
   if (error.isTargets) return isAway ? 'TARGET_UNREACHABLE' : 'TARGET_REFUSES'
   return isAway ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSES'
 }
-
-/**
- * The failure class of any error: what a driver did not foresee counts as `io`, so that one odd file is given up after
- * some tries instead of bringing its item back for ever.
- */
-export function storeError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
-  return new StoreError('io', error instanceof Error ? error.message : String(error), { cause: error })
-}
-
-/**
- * An error of the target, marked as such. That something is gone there is no reason to forget a file of the source: the
- * folder is made again at the next try.
- */
-export function targetError(error: unknown): StoreError {
-  const { failure, message, retryAfterMs } = storeError(error)
-  const options = {
-    cause: error,
-    side: 'target',
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  } as const
-  return new StoreError(failure === 'gone' ? 'io' : failure, message, options)
-}
-
-/**
- * The error of work that reads a file of the source that is open, and writes it: what is read says that it is the source's,
- * and nobody but the source changes.
- */
-export const writingError = (error: unknown): StoreError =>
-  error instanceof StoreError && (error.side === 'source' || error.failure === 'changed')
-    ? error
-    : targetError(localError(error))

@@ -3,28 +3,26 @@ import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import { trashFolder } from '../../../subjects/migrations/model/plan-terms.ts'
 import {
   type Confinement,
+  type DirectCopy,
   type Driver,
+  type LeftUpload,
   StoreError,
+  storeError,
   type StoreIdentity,
   type StorePath,
+  targetError,
 } from '../../drivers/contract/driver.ts'
-import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
-import { LocalRoot } from '../../drivers/local/root.ts'
-import { sweepTemporaryFiles, type Construction } from '../../drivers/local/write/temporary.ts'
-import { isErrno, localError } from '../../drivers/local/errors.ts'
 import { type Item, localBounds, networkBounds, type ItemBounds } from '../items/items.ts'
 import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
-import { linksOf, type MetadataSettings } from './metadata.ts'
+import { carried, linksOf, type MetadataSettings, readOptions } from './metadata.ts'
 import type { Meter, MeterView } from './meter.ts'
-import { storeError, targetError } from './outcome.ts'
 import type { Bucket } from './bucket.ts'
 import type { Pace } from './pace.ts'
 import { joinPath } from '../items/paths.ts'
 import type { RemovalBudget } from './removal-budget.ts'
 import type { PackedRules, Rules } from './rules.ts'
-import { requireMark, type SourceMark } from './source-mark.ts'
-import type { TargetMark } from './target-mark.ts'
+import { sourcePlace } from './places.ts'
 import type { Stop } from './stop.ts'
 
 /** A migration that was started from the beginning once more has leftovers of before that no item knows of. */
@@ -64,10 +62,10 @@ export interface MoveSpec {
   readonly links?: MetadataSettings['links']
   /** Of a live migration. */
   readonly live?: Live
-  /** What the source is, where it is a folder of this host: nothing is done when it has been replaced. */
-  readonly sourceMark?: SourceMark
-  /** Which folder the target is, where it is one of this host: what is written into another one does not count. */
-  readonly targetMark?: TargetMark
+  /** What the source is, where something else can take its place (`PlaceNow.mark`): nothing is done when it has. */
+  readonly sourceMark?: string
+  /** The same of the target: what is written into another one does not count. */
+  readonly targetMark?: string
   /** Which store the source is, where that is no folder of this host: nothing is removed when it is another one. */
   readonly storeIdentity?: StoreIdentity
 }
@@ -113,7 +111,7 @@ export async function requireSource({
   stop,
 }: Pick<Run, 'spec' | 'source' | 'stop'>): Promise<void> {
   try {
-    requireMark(spec.sourceMark)
+    if (spec.sourceMark !== undefined) sourcePlace(source, spec)?.require(spec.sourceMark)
     if (spec.storeIdentity === undefined) return
     const found = await source.identify?.(spec.storeIdentity, stop.signal)
     if (found?.isOther === true)
@@ -130,10 +128,7 @@ export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.
 
 /** Operations that the pair of stores wants under way at once in one thread. */
 export const concurrencyOf = ({ source, target }: Run): number =>
-  Math.max(source.features.concurrency, target.features.concurrency)
-
-/** Whether a store is a folder of this host. */
-export const isFolderHere = ({ features }: Driver): boolean => features.localRoot !== undefined
+  Math.max(source.capabilities.concurrency, target.capabilities.concurrency)
 
 /** Where no link is followed at the source: below the migration's folder, or nowhere where links are followed by choice. */
 const sourceConfinement = (spec: OpenSpec): Confinement => ({
@@ -159,28 +154,20 @@ export const asSource = (source: Driver, spec: OpenSpec): Driver =>
 export const asTarget = (target: Driver, spec: OpenSpec): Driver =>
   target.confinedTo?.(targetConfinement(spec)) ?? target
 
-/** The source as a folder of this host, if it is one. */
-export function sourceRoot({ source, spec }: Run): LocalRoot | undefined {
-  return rootOf(source, false, sourceConfinement(spec))
+/** The shorter way from the source to the target, where there is one. */
+export function directCopy({ source, target, spec, stop }: Run): DirectCopy | undefined {
+  if (source.direct === undefined) return undefined
+  return target.copyFrom?.(source, {
+    tag: spec.id,
+    ...readOptions(spec),
+    carried: (attributes) => carried(spec, attributes),
+    checkStop: () => stop.check(),
+  })
 }
-
-/** The target as a folder of this host, if it is one. */
-export function targetRoot({ target, spec }: Run): LocalRoot | undefined {
-  return rootOf(target, true, targetConfinement(spec))
-}
-
-function rootOf(driver: Driver, mayGrantAccess: boolean, confinement: Confinement): LocalRoot | undefined {
-  const { localRoot } = driver.features
-  if (localRoot === undefined) return undefined
-  return new LocalRoot(localRoot, mayGrantAccess, confinement, (place) => driver.requireRootAt?.(place))
-}
-
-/** Whether files go from a folder of this host to another. */
-export const isLocal = ({ source, target }: Pick<Run, 'source' | 'target'>): boolean =>
-  isFolderHere(source) && isFolderHere(target)
 
 /** How much is in one item at most. */
-export const boundsOf = (run: Run): ItemBounds => (isLocal(run) ? localBounds : networkBounds)
+export const boundsOf = (run: Run): ItemBounds =>
+  directCopy(run) === undefined ? networkBounds : localBounds
 
 /** What is done with files of an item that are at the target already. */
 export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
@@ -188,7 +175,7 @@ export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolic
 
 /** Milliseconds that times of a file may differ by and still be the same, as the coarser store keeps them. */
 export const grainMsOf = ({ source, target }: Run): number =>
-  Math.max(exactMs, source.features.timeGrainMs ?? 0, target.features.timeGrainMs ?? 0)
+  Math.max(exactMs, source.capabilities.clock.grainMs ?? 0, target.capabilities.clock.grainMs ?? 0)
 
 /** The target's answer; its errors say that they are the target's. */
 export async function atTarget<T>(answer: Promise<T>): Promise<T> {
@@ -208,20 +195,14 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
 export function sweep(
   run: Run,
   folder: StorePath,
-  isOver: (construction: Construction) => boolean = ({ generation }) =>
+  isOver: (upload: LeftUpload) => boolean = ({ generation }) =>
     run.spec.generation > firstGeneration && generation !== run.spec.generation,
 ): void {
-  const root = targetRoot(run)
-  if (root === undefined || run.liveThreads === undefined) return
-  const { liveThreads, spec } = run
+  const { liveThreads, spec, target } = run
+  if (liveThreads === undefined || target.leftovers === undefined) return
   try {
-    const there = targetPath(run, folder)
-    withTemporaryAccess(root, [there], () => {
-      using opened = permitted(() => root.open(there))
-      sweepTemporaryFiles(opened.path, spec.id, liveThreads, isOver)
-    })
+    target.leftovers.sweep(targetPath(run, folder), spec.id, liveThreads, isOver)
   } catch (error) {
-    // A folder that is not there has no leftovers, and is made before it is needed.
-    if (!isErrno(error, 'ENOENT')) throw targetError(localError(error))
+    throw targetError(error)
   }
 }

@@ -1,11 +1,7 @@
-import { lstatSync, type Stats, statSync } from 'node:fs'
-import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { isNoFolder, localError } from '../../drivers/local/errors.ts'
-import { type LocalRoot } from '../../drivers/local/root.ts'
+import { type Driver, type Entry, storeError, type StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { linksOf } from './metadata.ts'
-import { storeError } from './outcome.ts'
-import { requireSource, sourceRoot, type Run } from './run.ts'
+import { requireSource, type Run } from './run.ts'
 
 /** A name of a folder of the source, and what was found under it; undefined for nothing. */
 export interface FoundName {
@@ -25,13 +21,12 @@ export async function confirmed<N extends FoundName>(
   folder: StorePath,
   found: readonly N[],
 ): Promise<readonly N[]> {
-  const root = sourceRoot(run)
-  if (root === undefined) {
+  if (run.source.hold === undefined) {
     await requireSource(run)
     return found
   }
   const names = found.map(({ name }) => name)
-  const types = await typesNow(run, root, folder, names)
+  const types = await typesNow(run, run.source, folder, names)
   if (types === undefined) return []
   const follows = linksOf(run.spec) === 'follow'
   return found.filter(({ type }, index) => types[index] === type || (follows && types[index] === 'symlink'))
@@ -40,31 +35,21 @@ export async function confirmed<N extends FoundName>(
 /** What stands under names of a folder; undefined where the folder is being replaced at this moment. Throws StoreErrors. */
 async function typesNow(
   run: Run,
-  root: LocalRoot,
+  source: Driver,
   folder: StorePath,
   names: readonly Buffer[],
 ): Promise<readonly (Entry['type'] | undefined)[] | undefined> {
   try {
-    using opened = root.open(folder)
+    using held = source.hold?.(folder)
     await requireSource(run)
-    const [held, now] = [statSync(opened.path), statSync(root.absolute(folder))]
-    if (held.dev !== now.dev || held.ino !== now.ino) return undefined
-    return names.map((name) => typeOf(lstatSync(opened.entry(name), { throwIfNoEntry: false })))
+    return held?.isThere() === true ? names.map((name) => held.typeOf(name)) : undefined
   } catch (error) {
-    const known = error instanceof StoreError ? error : localError(error, 'source')
-    if (storeError(known).failure !== 'gone' && !isNoFolder(error)) throw known
+    if (storeError(error).failure !== 'gone') throw error
   }
   // It is no folder any more, so nothing is below it, if the folder that it was in says the same.
   if (folder.length === 0) return undefined
-  const above = await typesNow(run, root, parentOf(folder), [nameOf(folder)])
+  const above = await typesNow(run, source, parentOf(folder), [nameOf(folder)])
   // Where a link leads that is followed may be there again.
   const mayBeThere = above?.[0] === 'folder' || (above?.[0] === 'symlink' && linksOf(run.spec) === 'follow')
   return above === undefined || mayBeThere ? undefined : names.map(() => undefined)
-}
-
-function typeOf(stat: Stats | undefined): Entry['type'] | undefined {
-  if (stat === undefined) return undefined
-  if (stat.isDirectory()) return 'folder'
-  if (stat.isSymbolicLink()) return 'symlink'
-  return stat.isFile() ? 'file' : 'other'
 }

@@ -14,7 +14,8 @@ import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { isKnown } from '../run/known.ts'
 import { isOwn, isWatched } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
-import { Outcome, storeError } from '../run/outcome.ts'
+import { Outcome } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { withLinks } from '../tree/links.ts'
 import { countLosses } from '../run/metadata.ts'
 import { readsFirst } from '../tree/same-content.ts'
@@ -66,7 +67,7 @@ export async function scan(run: Run, region: Region, children: Children): Promis
     const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, { children, descent, found, turn })
-      if (found.mayBeThere && run.target.features.folderTimesMove) toFinish(folder, children)
+      if (found.mayBeThere && run.target.capabilities.folderTimesMove) toFinish(folder, children)
     } catch (error) {
       await turn
       run.stop.check()

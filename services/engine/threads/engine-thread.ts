@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
-import { closeHeld, createHeld, usualNativeCallsAfter } from '../../drivers/local/folder-entries.ts'
-import { incarnation } from '../../drivers/local/write/temporary.ts'
+import { type DriverThreadData, driverThreadData, endDrivers } from '../../drivers/threads.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { ThreadJob, type Publish } from './thread-job.ts'
 
@@ -25,17 +24,13 @@ export interface EngineThreadOptions {
   readonly bounds?: StoreBounds | undefined
   /** Its old heap. */
   readonly threadMemoryMb?: number | undefined
-  /** Calls through paths before it loads system calls of its own (`folder-entries.ts`). */
+  /** As of `driverThreadData`. */
   readonly nativeCallsAfter?: number | undefined
 }
 
 /** What a thread is started with. */
-export interface ThreadData {
-  readonly incarnation: string
+export interface ThreadData extends DriverThreadData {
   readonly bounds: StoreBounds | undefined
-  /** See `createHeld`. */
-  readonly held: SharedArrayBuffer
-  readonly nativeCallsAfter: number
 }
 
 /** A worker thread and the jobs that it has. */
@@ -53,11 +48,10 @@ export class EngineThread {
    */
   constructor(
     entry: URL,
-    { bounds, threadMemoryMb = usualMemoryMb, nativeCallsAfter = usualNativeCallsAfter }: EngineThreadOptions,
+    { bounds, threadMemoryMb = usualMemoryMb, nativeCallsAfter }: EngineThreadOptions,
     onEnd: (error: unknown, isTerminated: boolean) => void,
   ) {
-    const held = createHeld()
-    const data: ThreadData = { incarnation, bounds, held, nativeCallsAfter }
+    const data: ThreadData = { ...driverThreadData(nativeCallsAfter), bounds }
     // No arguments of the process: a loader of its own would be one more in every thread.
     this.#worker = new Worker(entry, {
       name: 'engine',
@@ -70,7 +64,7 @@ export class EngineThread {
     this.#worker.on('message', (message: FromThread) => this.#jobs.get(message.id)?.receive(message))
     this.#worker.on('error', (error) => (failure = error))
     this.#worker.on('exit', () => {
-      closeHeld(held)
+      endDrivers(data)
       const message = 'the worker thread that had this job has ended'
       const error = this.#isTerminated ? new Error(message) : new ThreadEnded(message, { cause: failure })
       for (const job of this.#jobs.values()) job.end(error)

@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Driver } from '../../drivers/contract/driver.ts'
-import { useNativeCalls } from '../../drivers/local/folder-entries.ts'
-import { restoreModes } from '../../drivers/local/rights.ts'
+import { endDriversJob, startDrivers } from '../../drivers/threads.ts'
 import { type ChildBatch, Children } from '../items/children.ts'
 import { Credit } from './credit.ts'
 import { decodeItem } from '../items/item-decode.ts'
@@ -25,8 +24,7 @@ import {
   type MoveSpec,
   type Run,
 } from '../run/run.ts'
-import { requireMark } from '../run/source-mark.ts'
-import { requireTarget } from '../run/target-mark.ts'
+import { asksRules, sourcePlace } from '../run/places.ts'
 import { Stop } from '../run/stop.ts'
 import type { ThreadData } from './engine-thread.ts'
 import { scan } from '../scan/scan.ts'
@@ -49,8 +47,9 @@ interface RunningJob {
 const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
-const { bounds, held, nativeCallsAfter } = workerData as ThreadData
-useNativeCalls(held, nativeCallsAfter)
+const threadData = workerData as ThreadData
+const { bounds } = threadData
+startDrivers(threadData)
 const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
 
@@ -78,25 +77,32 @@ async function start(id: number, job: Job, flag: Int32Array): Promise<void> {
   const state = { id, stop, credit: new Credit(stop.signal) }
   running.set(id, state)
   try {
-    const mark = ofTargetAlone.has(job.kind) ? undefined : job.spec.sourceMark
-    if (mark?.rules !== undefined) await loadRules()
-    requireMark(mark)
-    const { targetMark } = job.spec
-    requireTarget(targetMark)
-    const done = drivers.use(job.spec.source, 'source', (source) =>
-      drivers.use(job.spec.target, 'target', (target) => work(job, state, source, target)),
+    const reply = await drivers.use(job.spec.source, 'source', (source) =>
+      drivers.use(job.spec.target, 'target', (target) => inPlace(job, state, source, target)),
     )
-    // Whoever hears of the end must find folders of the target with their own modes.
-    const reply = await done.finally(restoreModes)
-    // What was found or written in another folder is worth nothing.
-    requireMark(mark)
-    requireTarget(targetMark)
     send({ type: 'reply', id, reply })
   } catch (error) {
     send({ type: 'error', id, error: sendableError(error) })
   } finally {
     running.delete(id)
   }
+}
+
+/** Does the work of a job, if source and target are what they were: what was found or written in others is worth nothing. */
+async function inPlace(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {
+  const { spec } = job
+  const sourceMark = ofTargetAlone.has(job.kind) ? undefined : spec.sourceMark
+  if (sourceMark !== undefined && asksRules(spec)) await loadRules()
+  const [from, to] = [sourcePlace(source, spec), target.places?.asTarget()]
+  const check = () => {
+    if (sourceMark !== undefined) from?.require(sourceMark)
+    if (spec.targetMark !== undefined) to?.require(spec.targetMark)
+  }
+  check()
+  // Whoever hears of the end must find folders of the target with their own modes.
+  const reply = await work(job, state, source, target).finally(endDriversJob)
+  check()
+  return reply
 }
 
 async function work(job: Job, state: RunningJob, source: Driver, target: Driver): Promise<Reply> {

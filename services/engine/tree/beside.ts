@@ -2,7 +2,7 @@ import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { type EntryBudget, threadBudget } from './entry-budget.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { takenAt, targetPath } from '../run/mappings.ts'
-import { storeError, targetError } from '../run/outcome.ts'
+import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { joinPath } from '../items/paths.ts'
 import { atTarget, concurrencyOf, type Run } from '../run/run.ts'
 

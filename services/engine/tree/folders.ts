@@ -13,12 +13,12 @@ import { atTarget, requireSource, storePath, type Run } from '../run/run.ts'
  */
 export async function makeFolder(run: Run, path: StorePath, mode: number | undefined): Promise<Losses> {
   const { source, target, spec } = run
-  const attributes = target.features.folderTimesMove
+  const attributes = target.capabilities.folderTimesMove
     ? undefined
     : await source.attributesOf(path, readOptions(spec))
   const kept = carried(spec, { ...(mode !== undefined && { mode }), ...attributes })
   const { mode: itsMode, ...others } = kept
-  const keepsMode = itsMode !== undefined && target.features.modes
+  const keepsMode = itsMode !== undefined && target.capabilities.modes
   return atTarget(
     target.makeFolder(targetPath(run, path), { ...others, ...(keepsMode && { mode: itsMode }) }),
   )
@@ -79,7 +79,7 @@ export async function makeRealFolders(
   }
   const there = targetPath(run, whole)
   // Without links there is nothing to be found above a folder that is there.
-  if (!run.target.features.symlinks && (await isThere(run, there))) {
+  if (!run.target.capabilities.symlinks && (await isThere(run, there))) {
     known.add(key)
     return undefined
   }

@@ -1,7 +1,7 @@
 import { StoreError, type Entry } from '../../drivers/contract/driver.ts'
 import { isOwn } from './live.ts'
 import { takenAt } from '../run/mappings.ts'
-import { targetError } from '../run/outcome.ts'
+import { targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath } from '../items/paths.ts'
 import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
 import type { Run } from '../run/run.ts'

@@ -1,7 +1,7 @@
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
 import type { Counts } from '../run/counts.ts'
 import { linksOf } from '../run/metadata.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath } from '../items/paths.ts'
 import type { Run } from '../run/run.ts'
 

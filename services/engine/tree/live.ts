@@ -2,23 +2,22 @@ import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
 import { isSameTime } from '../run/known.ts'
 import { targetPath } from '../run/mappings.ts'
 import { linksOf } from '../run/metadata.ts'
-import { atTarget, grainMsOf, isFolderHere, type Run } from '../run/run.ts'
+import { atTarget, grainMsOf, type Run } from '../run/run.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
 
 /**
  * Whether every change at the source is told, or can be had at the price of a system call: then what was just written is
  * looked at once more.
  */
-export const isWatched = ({ spec, source }: Run): boolean => spec.live !== undefined && isFolderHere(source)
-
-/** Object stores give times of creation in whole seconds. */
-const secondMs = 1_000
+export const isWatched = ({ spec, source }: Run): boolean =>
+  spec.live !== undefined && source.changes !== undefined
 
 /** Whether an entry of the target came there after the migration was started. */
 export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): boolean => {
   if (live === undefined || createdMs === undefined) return false
+  const { ownGrainMs } = target.capabilities.clock
   const { startedMs } = live
-  return createdMs >= (isFolderHere(target) ? startedMs : Math.floor(startedMs / secondMs) * secondMs)
+  return createdMs >= (ownGrainMs === undefined ? startedMs : Math.floor(startedMs / ownGrainMs) * ownGrainMs)
 }
 
 /** Whether two looks at the source saw the same. */
@@ -31,13 +30,9 @@ export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean
   a?.owner?.gid === b?.owner?.gid &&
   a?.createdMs === b?.createdMs
 
-/**
- * Within so long of a write another may leave the same time: a tick of the kernel's clock; through a driver, the second
- * that object stores count in, and the time between reading and writing.
- */
-const tickMs = { local: 10, remote: 2_000 } as const
+/** Within so long of a write another may leave the same time, at either side of a copy. */
 const tickOf = (source: Run['source'], target: Run['target']): number =>
-  isFolderHere(source) && isFolderHere(target) ? tickMs.local : tickMs.remote
+  Math.max(source.capabilities.clock.tickMs, target.capabilities.clock.tickMs)
 
 /** Whether a file of the source was written to so lately that another write may not have changed its time. */
 export const isYoung = (
@@ -124,7 +119,7 @@ export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: bo
   const [mode, itsMode] = [source.mode, target.mode]
   const hasMode =
     !modes ||
-    !run.target.features.modes ||
+    !run.target.capabilities.modes ||
     mode === undefined ||
     itsMode === undefined ||
     (mode & bits) === (itsMode & bits)

@@ -4,7 +4,7 @@ import { type Counts, noCounts } from '../run/counts.ts'
 import { hasAttributes, hasTime, isWatched } from './live.ts'
 import { targetPath } from '../run/mappings.ts'
 import { carried, countLosses, readOptions } from '../run/metadata.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { atTarget, type Run } from '../run/run.ts'
 
 /** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
@@ -35,7 +35,7 @@ export async function matchFolder(
   counts: Counts,
 ): Promise<StoreError | undefined> {
   const { source, target } = run
-  if (!target.features.folderTimesMove || path.length === 0) return undefined
+  if (!target.capabilities.folderTimesMove || path.length === 0) return undefined
   try {
     const there = targetPath(run, path)
     const [entry, its] = [await source.stat(path), await atTarget(target.stat(there))]

@@ -2,7 +2,7 @@ import { StoreError, type Entry, type StorePath } from '../../drivers/contract/d
 import { mayReplace } from './in-the-way.ts'
 import { isWatched } from './live.ts'
 import { comingFrom } from './remove-tree.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import type { Run } from '../run/run.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function overtaken(
     if (known.failure !== 'unsupported' || now.type === 'other') return known
     const isOther =
       now.type === 'folder' ||
-      ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.features.symlinks))
+      ((await hasOwnFolder(run, path)) ?? (now.type === 'symlink' && run.target.capabilities.symlinks))
     return isOther
       ? new StoreError('changed', 'it became another type', { cause: error, side: 'source' })
       : known

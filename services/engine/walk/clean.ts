@@ -4,10 +4,10 @@ import {
   type CleanupResult,
 } from '../../../subjects/migrations/model/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
-import { temporaryName } from '../../drivers/local/write/temporary.ts'
+import { temporaryName } from '../../drivers/paths/temporary-names.ts'
 import { csvLine } from '../../../subjects/kit/csv.ts'
 import { targetPath } from '../run/mappings.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run/run.ts'
@@ -123,7 +123,8 @@ export class Cleaner implements Judge {
         throw new StoreError('unsupported', 'source and target are one folder')
     } finally {
       await atTarget(to.remove(probe))
-      if (to.features.folderTimesMove && before !== undefined) await atTarget(to.setAttributes(there, before))
+      if (to.capabilities.folderTimesMove && before !== undefined)
+        await atTarget(to.setAttributes(there, before))
     }
   }
 

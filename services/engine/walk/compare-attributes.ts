@@ -81,7 +81,7 @@ export async function attributesDifference(run: Run, both: Both): Promise<string
 
 /** The time of a folder moves at the source with all that is made in it; a store where it does not is not told each time. */
 const keepsFolderTimes = ({ spec, target }: Run): boolean =>
-  spec.live === undefined || target.features.folderTimesMove
+  spec.live === undefined || target.capabilities.folderTimesMove
 
 /** A listing tells no more of a link than that it is one. */
 async function linkDifference(run: Run, { at, there }: Both): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import type { Entry } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
-import { isTemporaryName } from '../../drivers/local/write/temporary.ts'
+import { isTemporaryName } from '../../drivers/paths/temporary-names.ts'
 import { mayRemoveAll, type Removable, type Removed } from '../tree/remove-tree.ts'
 import type { Verdict } from '../run/rules.ts'
 import type { Run } from '../run/run.ts'

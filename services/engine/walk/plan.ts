@@ -4,7 +4,7 @@ import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { isKnown } from '../run/known.ts'
 import { targetPath } from '../run/mappings.ts'
-import { storeError, targetError } from '../run/outcome.ts'
+import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath, relativePath, textFromPath } from '../items/paths.ts'
 import { isOutage } from '../run/retry.ts'
 import { atTarget, concurrencyOf, grainMsOf, storePath, type Run } from '../run/run.ts'

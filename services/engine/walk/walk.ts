@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
-import { storeError } from '../run/outcome.ts'
+import { storeError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath } from '../items/paths.ts'
 import { backoffMs, isOutage } from '../run/retry.ts'
 import { concurrencyOf, type Run } from '../run/run.ts'

@@ -7,21 +7,18 @@ import { lifeOf } from '../../../broker/common/reconnects.ts'
 import type { SealedBox } from '../../../broker/common/sealed-box.ts'
 import { type Assignment, agentWork } from '../../../subjects/migrations/agent-work.ts'
 import type { Bucket } from '../../engine/run/bucket.ts'
+import { isSameFolder, shareOf } from '../../drivers/shared-folders.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
 import { flushTarget } from '../work/flush-target.ts'
 import { failureNotes } from '../failures/failures.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
-import { markOf, requireMark } from '../../engine/run/source-mark.ts'
-import { requireTarget } from '../../engine/run/target-mark.ts'
 import { ItemLoop } from '../work/item-loop.ts'
 import { firstLanesOf } from '../work/lanes.ts'
 import { Poller } from '../lifecycle/poller.ts'
-import { sourceFolder, targetFolder } from '../work/roots.ts'
-import { lookAtTarget } from '../lifecycle/source-identity.ts'
+import { placeOfSource, placeOfTarget } from '../work/roots.ts'
 import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
 import type { AgentApiClient } from './agent-api-client.ts'
-import { isSameFolder } from '../assignments/same-folder.ts'
-import { isShared, shareOf } from '../assignments/shares.ts'
+import { isShared } from '../assignments/shares.ts'
 import { migrationOfBytes, type SentMigration } from '../assignments/spec-bytes.ts'
 
 export interface AgentMigrationOptions {
@@ -120,9 +117,9 @@ export class AgentMigration {
     const { signal } = this.#end
     const { spec, queueCreated } = await this.#open()
     this.#spec = spec
-    const marks = await marksOf(spec)
+    const { marks, require } = await placesOf(spec)
     const changed = new AbortController()
-    await using _looks = looking(marks, (reason) => changed.abort(reason))
+    await using _looks = looking(require, (reason) => changed.abort(reason))
     const work = { migration, queueCreated }
     const office = desk.officeOf(work, signal)
     const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
@@ -178,25 +175,25 @@ export class AgentMigration {
   }
 }
 
-type Marks = Pick<MoveSpec, 'sourceMark' | 'targetMark'>
-
-/** What source and target are on this host. Throws system errors. */
-async function marksOf(spec: MoveSpec): Promise<Marks> {
-  const [source, target] = await Promise.all([sourceFolder(spec), targetFolder(spec)])
-  const targetNow = target && (await lookAtTarget(target))
-  return {
-    ...(source === undefined ? {} : { sourceMark: markOf(source) }),
-    ...(targetNow === undefined ? {} : { targetMark: targetNow.mark }),
+/** What source and target are on this host, and what throws when they are others by now. Throws system errors. */
+async function placesOf(spec: MoveSpec) {
+  const [source, target] = await Promise.all([placeOfSource(spec), placeOfTarget(spec)])
+  const [from, to] = await Promise.all([source?.look(), target?.look()])
+  if (source !== undefined && from === undefined) throw new Error(`the folder ${source.name} is not there`)
+  const marks: Pick<MoveSpec, 'sourceMark' | 'targetMark'> = {
+    ...(from === undefined ? {} : { sourceMark: from.mark }),
+    ...(to === undefined ? {} : { targetMark: to.mark }),
   }
+  const require = () => {
+    if (from !== undefined) source?.require(from.mark)
+    if (to !== undefined) target?.require(to.mark)
+  }
+  return { marks, require }
 }
 
 /** Looks once a second whether source and target are what they were when the work began: if not, it is to be opened anew. */
-function looking({ sourceMark, targetMark }: Marks, onChange: (reason: unknown) => void): AsyncDisposable {
-  const look = async () => {
-    requireMark(sourceMark)
-    requireTarget(targetMark)
-  }
-  const looks = new Poller('migrations.roots', look, onChange)
+function looking(require: () => void, onChange: (reason: unknown) => void): AsyncDisposable {
+  const looks = new Poller('migrations.roots', async () => require(), onChange)
   looks.start()
   return { [Symbol.asyncDispose]: () => looks.stop() }
 }

@@ -9,14 +9,13 @@ import { agentProtocol, agentWork, type Assignment } from '../../../subjects/mig
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { allow, createBounds, type OwnFolder, type StoreBounds } from '../../drivers/contract/bounds.ts'
-import { LocalGuard } from '../../drivers/local/guard.ts'
+import { requireShareable, shareOf } from '../../drivers/shared-folders.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
 import { movedOf } from '../../engine/run/counts.ts'
 import { Mover } from '../../engine/mover.ts'
 import { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { AgentApiClient } from './agent-api-client.ts'
 import { AgentMigration } from './agent-migration.ts'
-import { shareOf } from '../assignments/shares.ts'
 import { MovedSoFar } from '../assignments/throughput.ts'
 
 /** What an agent that ends has in hand may take so long; then it is handed back. */
@@ -71,7 +70,7 @@ export class Agent {
     this.#desk = new AgentApiClient(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
     const anywhere = createBounds(ownFolders)
-    for (const share of shares) new LocalGuard(Buffer.from(share), anywhere, '--share').requireRoot()
+    for (const share of shares) requireShareable(share, anywhere, '--share')
     this.#bounds = createBounds(ownFolders, { roots: this.#shares, hosts: undefined })
     this.#mover = new Mover({ threads, bounds: this.#bounds, log })
     this.#buckets.set(ownLimit, { bytesPerSecond, requestsPerSecond: undefined })

@@ -7,7 +7,7 @@ import type { Planned } from '../lifecycle/creations.ts'
 import type { Figures } from '../reporting/figures.ts'
 import type { MigrationDependencies } from './dependencies.ts'
 import { engineMappings, targetsOf } from '../rules/mappings/frozen.ts'
-import { areNested, storePlace } from '../places/overlap.ts'
+import { areNested } from '../places/overlap.ts'
 import { factOf, type MigrationRecord } from '../lifecycle/record.ts'
 import type { MigrationKind } from '../lifecycle/states.ts'
 import { command, entryFacts } from '../lifecycle/transition.ts'
@@ -37,15 +37,15 @@ export function deletionsOf(
 
 /** @throws GantryError NOT_ACCEPTED when a target cannot keep what is deleted */
 export async function requireTrash(
-  { localFolder }: Pick<MigrationDependencies, 'localFolder'>,
+  { canRename }: Pick<MigrationDependencies, 'canRename'>,
   target: string,
   { trash = false }: Settings,
 ): Promise<void> {
-  if (trash && (await localFolder(target, '/')) === undefined)
+  if (trash && !(await canRename(target)))
     throw notAccepted('trash', `needs a target that is a folder of a host; ${target} would have to copy`)
 }
 
-type Matching = Pick<MigrationDependencies, 'records' | 'localFolder' | 'storeName'>
+type Matching = Pick<MigrationDependencies, 'records' | 'locate'>
 
 /** Whether a migration removes what came to the target since it began, and its source has not. */
 const removes = ({ kind, targetMatch }: Planned): boolean => kind === 'live' || targetMatch !== undefined
@@ -55,12 +55,12 @@ const removes = ({ kind, targetMatch }: Planned): boolean => kind === 'live' || 
  * @throws GantryError NOT_ACCEPTED when a live migration, or one with `targetMatch`, and another one write to the same place
  */
 export async function requireOwnTarget(
-  dependencies: Pick<MigrationDependencies, 'localFolder' | 'storeName'>,
+  dependencies: Pick<MigrationDependencies, 'locate'>,
   all: readonly Planned[],
   asked: Planned,
 ): Promise<void> {
   const placesOf = async (migration: Planned) =>
-    Promise.all(targetsOf(migration).map((path) => storePlace(dependencies, migration.target, path)))
+    Promise.all(targetsOf(migration).map((path) => dependencies.locate(migration.target, path)))
   const others = all.filter(
     (other) =>
       other.migrationId !== asked.migrationId &&

@@ -4,16 +4,14 @@ import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import type { Assignment } from '../../../subjects/migrations/agent-work.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import { AllowedView, type StoreBounds } from '../../drivers/contract/bounds.ts'
-import { LocalGuard } from '../../drivers/local/guard.ts'
+import { seenFolder } from '../../drivers/shared-folders.ts'
 import type { Limits } from '../bandwidth/limits.ts'
 import type { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
 import type { Room } from './room.ts'
 import type { LiveAgent, AgentRegistry } from './agent-registry.ts'
-import { witnessOf } from './same-folder.ts'
-import { mountedBelow } from '../../engine/run/source-mark.ts'
-import { isShared, localRootOf, textOf } from './shares.ts'
+import { hostFoldersOf, isShared, type HostFolders } from './shares.ts'
 import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
 
 /** What of a migration agents need that work on it. */
@@ -33,8 +31,7 @@ export interface AssignableWork {
 
 interface OpenWork extends AssignableWork {
   readonly fingerprint: string
-  /** Folders of hosts that its stores are. */
-  readonly localRoots: readonly string[]
+  readonly hostFolders: HostFolders
   /** It is being withdrawn: nobody begins with it, and who has it may say what it has done. */
   isClosing: boolean
 }
@@ -83,13 +80,11 @@ export class Assignments {
   }
 
   async offer(offer: AssignableWork): Promise<void> {
-    const roots = await Promise.all(
-      [offer.spec.source, offer.spec.target].map((spec) => localRootOf(spec, this.#bounds)),
-    )
+    const hostFolders = await hostFoldersOf(offer.spec, this.#bounds)
     const open = {
       ...offer,
       fingerprint: fingerprintOf(offer.spec, offer.queue.created),
-      localRoots: roots.filter((root) => root !== undefined),
+      hostFolders,
       isClosing: false,
     }
     this.#assignments.set(offer.workId, open)
@@ -132,13 +127,11 @@ export class Assignments {
     const offer = this.#assignments.get(workId)
     if (offer === undefined || !this.#canDo(agent, offer)) return undefined
     const { spec, queue } = offer
-    const { sourceMark } = spec
-    const mounted = sourceMark === undefined ? [] : mountedBelow(sourceMark).map(textOf)
-    const folders = [...offer.localRoots, ...mounted].map((path) => {
-      // The path may lead elsewhere since the migration was offered.
-      if (this.#bounds !== undefined) new LocalGuard(Buffer.from(path), this.#bounds).requireRoot()
-      return { path, witness: witnessOf(path) }
-    })
+    const { roots, source } = offer.hostFolders
+    // One that was never there has nothing mounted in it.
+    const mounted = spec.sourceMark === undefined ? [] : (source?.mountedBelow() ?? [])
+    // The paths may lead elsewhere since the migration was offered.
+    const folders = [...roots, ...mounted].map((path) => seenFolder(path, this.#bounds))
     const storeHosts = this.#allowed?.allowed.hosts
     return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, storeHosts, folders })
   }
@@ -210,7 +203,7 @@ export class Assignments {
     for (const offer of this.#assignments.values()) {
       if (!this.#isWaiting(offer)) continue
       this.#log.warn(
-        { migration: offer.migrationId, folders: offer.localRoots },
+        { migration: offer.migrationId, folders: offer.hostFolders.roots },
         'A migration waits for a transfer agent: none is there that can reach both stores.',
       )
     }
@@ -218,8 +211,8 @@ export class Assignments {
 }
 
 /** Whether a migration is one that agents move, and an agent reaches both of its stores. */
-const isFor = (agent: LiveAgent, { movedBy, localRoots }: OpenWork): boolean =>
-  movedBy !== 'SERVER' && localRoots.every((root) => isShared(root, agent.report.shares))
+const isFor = (agent: LiveAgent, { movedBy, hostFolders }: OpenWork): boolean =>
+  movedBy !== 'SERVER' && hostFolders.roots.every((root) => isShared(root, agent.report.shares))
 
 /** Whoever holds a migration was told to work on it before the platform started, or before it was lost sight of. */
 function takeUp(agent: LiveAgent, offer: OpenWork): void {

@@ -1,25 +1,28 @@
-import { realpathSync } from 'node:fs'
-import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
-import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import { openDriver } from '../../drivers/index.ts'
-import { textFromPath } from '../../drivers/paths/path-text.ts'
+import type { StoreBounds } from '../../drivers/contract/bounds.ts'
+import type { Place } from '../../drivers/contract/driver.ts'
+import type { MoveSpec } from '../../engine/mover.ts'
+import { sourcePlace } from '../../engine/run/places.ts'
 
-/** The folder of a host that a store is, as text; undefined for a store that any host reaches. */
-export async function localRootOf(spec: FilesystemSpec, bounds?: StoreBounds): Promise<string | undefined> {
-  const driver = await openDriver(spec, 'source', bounds)
-  try {
-    const { localRoot } = driver.features
-    return localRoot === undefined ? undefined : textOf(localRoot)
-  } finally {
-    await driver.close()
-  }
+/** What of a migration only those hosts reach that have the same folders. */
+export interface HostFolders {
+  /** Absolute paths of the folders that its stores are, as text. */
+  readonly roots: readonly string[]
+  /** Where its source is, if something else can take its place. */
+  readonly source: Place | undefined
 }
 
-/** An absolute path of a host as text. */
-export const textOf = (absolute: Buffer): string => textFromPath(absolute.subarray(1))
-
-/** A folder of this host as an agent assignments it, symbolic links resolved. Throws system errors when it is not there. */
-export const shareOf = (path: string): string => textOf(realpathSync.native(path, { encoding: 'buffer' }))
+export async function hostFoldersOf(spec: MoveSpec, bounds?: StoreBounds): Promise<HostFolders> {
+  const source = await openDriver(spec.source, 'source', bounds)
+  try {
+    const target = await openDriver(spec.target, 'source', bounds)
+    const roots = [source, target].map(({ hostFolder }) => hostFolder).filter((path) => path !== undefined)
+    await target.close()
+    return { roots, source: sourcePlace(source, spec) }
+  } finally {
+    await source.close()
+  }
+}
 
 /** Whether a folder is one of those that are shared, or in one of them. */
 export const isShared = (folder: string, shares: readonly string[]): boolean =>

@@ -1,31 +1,9 @@
-import type { BigIntStats } from 'node:fs'
-import { readdir, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { GantryError } from '../../../subjects/kit/errors.ts'
 import { list, maxTextLength, Path, strict } from '../../../subjects/kit/schemas.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
-import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
-import { isErrno } from '../../drivers/local/errors.ts'
-import { relativePath } from '../../engine/items/paths.ts'
-import { type Mount, mountTable } from '../../drivers/local/mounts.ts'
-import { type TargetMark, targetMarkOf } from '../../engine/run/target-mark.ts'
-import {
-  bornAt,
-  hasSteadyInodes,
-  mountsAt,
-  markText,
-  type SourceFolder,
-  type SourceMark,
-} from '../../engine/run/source-mark.ts'
+import { maxMounts } from '../../drivers/contract/place.ts'
 
-/** More file systems below one source than this are no data: a host with a thousand containers is migrated in parts. */
-export const maxMounts = 1_000
-
-/**
- * Which folder of which file system a folder is. Nothing of it changes when a file system is mounted again or the host is
- * started again, as the number of its device does; what a file system does not have is missing.
- */
+/** Which folder of which file system a folder is; as drivers have it (`FolderIdentity`). */
 export const FolderIdentity = strict({
   /** Kind of file system, as the system calls it; empty where it does not tell. */
   type: Type.String({ maxLength: 100 }),
@@ -37,7 +15,7 @@ export const FolderIdentity = strict({
 })
 export type FolderIdentity = Static<typeof FolderIdentity>
 
-/** Which folder a source is, and which file systems are mounted below it. */
+/** Which folder a source is, and which file systems are mounted below it; as drivers have it (`PlaceIdentity`). */
 export const SourceIdentity = strict({
   root: FolderIdentity,
   mounts: list(
@@ -63,127 +41,6 @@ export interface SourceIs {
   readonly storeIdentity?: Static<typeof StoredIdentity>
 }
 
-/** What a source is now. */
-export interface SourceNow {
-  readonly identity: SourceIdentity
-  readonly mark: SourceMark
-  /** Paths of mounts that the system makes by itself when somebody looks. */
-  readonly automatic: ReadonlySet<string>
-}
-
-/**
- * Looks at a source; undefined when there is no such folder. Throws system errors.
- * @param known paths of mounts below it, which are looked at first: some are there only while somebody looks
- */
-export async function lookAtSource(
-  { folder: at, tree: treeAt, rules }: SourceFolder,
-  known: readonly string[] = [],
-): Promise<SourceNow | undefined> {
-  const [folder, tree] = [Buffer.from(at), Buffer.from(treeAt)]
-  // A slash at the end has the system mount what it mounts by itself. What is wrong there is seen below.
-  for (const path of known)
-    await stat(Buffer.concat([tree, Buffer.from('/'), pathFromText(path), Buffer.from('/')])).catch(
-      () => undefined,
-    )
-  const root = await found(stat(folder, { bigint: true }))
-  if (root === undefined) return undefined
-  const [real, realTree] = await Promise.all([
-    realpath(folder, { encoding: 'buffer' }),
-    realpath(tree, { encoding: 'buffer' }),
-  ])
-  const mounts = mountsAt(real, realTree, mountTable(), rules)
-  const { own, below } = mounts
-  if (below.length > maxMounts)
-    throw new GantryError(
-      'UNSUPPORTED',
-      `source: more than ${maxMounts} file systems are mounted below it; migrate its folders one by one`,
-    )
-  const uuids = await deviceUuids([own, ...below])
-  const identified = []
-  for (const mount of below) {
-    // What cannot be looked at, as a mount of another user, is known by its file system alone.
-    const its = await stat(Buffer.concat([Buffer.from('/'), mount.at]), { bigint: true }).catch(
-      () => undefined,
-    )
-    identified.push({ path: pathIn(realTree, mount), is: identityOf(its, mount, uuids) })
-  }
-  return {
-    identity: { root: identityOf(root, own, uuids), mounts: identified },
-    mark: { folder, tree, ...(rules === undefined ? {} : { rules }), is: markText(root, mounts) },
-    automatic: new Set(below.filter((one) => one.isAutomatic).map((one) => pathIn(realTree, one))),
-  }
-}
-
-/** What a target on this host is now: for the record, and for the threads. */
-export interface TargetNow {
-  readonly identity: FolderIdentity
-  readonly mark: TargetMark
-}
-
-/** Which folder a target on this host is; undefined when there is none. Throws system errors. */
-export async function lookAtTarget(folder: Buffer): Promise<TargetNow | undefined> {
-  const stats = await found(stat(folder, { bigint: true }))
-  if (stats === undefined) return undefined
-  const real = await realpath(folder, { encoding: 'buffer' })
-  const { own } = mountsAt(real, real, mountTable())
-  const identity = identityOf(stats, own, await deviceUuids([own]))
-  return { identity, mark: targetMarkOf(folder, stats, own) }
-}
-
-async function found<T>(looked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await looked
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
-    throw error
-  }
-}
-
-const pathIn = (tree: Buffer, { at }: Mount): string => textFromPath(relativePath(tree.subarray(1), at))
-
-function identityOf(
-  stats: BigIntStats | undefined,
-  mount: Mount | undefined,
-  uuids: ReadonlyMap<string, string>,
-): FolderIdentity {
-  const type = mount?.area.type ?? ''
-  const source = mount?.source ?? ''
-  const fileSystem = isShare(source) ? source : uuids.get(source)
-  const born = stats && bornAt(stats)
-  const hasInode = stats !== undefined && hasSteadyInodes(mount)
-  return {
-    type,
-    ...(fileSystem === undefined ? {} : { fileSystem }),
-    ...(hasInode ? { inode: `${stats.ino}` } : {}),
-    ...(born === undefined ? {} : { born: `${born}` }),
-  }
-}
-
-/** Whether it is a share of another host, as `server:/export` and `//server/share` are. */
-const isShare = (source: string): boolean => source.startsWith('//') || /^[^/].*:/.test(source)
-
-const byUuid = '/dev/disk/by-uuid'
-
-/** UUIDs of the file systems of devices, by their names; empty where the system does not list them, as in a container. */
-async function deviceUuids(mounts: readonly (Mount | undefined)[]): Promise<ReadonlyMap<string, string>> {
-  const devices = new Set(
-    mounts.map((mount) => mount?.source ?? '').filter((source) => source.startsWith('/dev/')),
-  )
-  const uuids = new Map<string, string>()
-  if (devices.size === 0) return uuids
-  const names = await readdir(byUuid).catch(() => [])
-  const listed = new Map<string, string>()
-  for (const uuid of names) {
-    const device = await realpath(join(byUuid, uuid)).catch(() => undefined)
-    if (device !== undefined) listed.set(device, uuid)
-  }
-  for (const device of devices) {
-    const uuid = listed.get(await realpath(device).catch(() => device))
-    if (uuid !== undefined) uuids.set(device, uuid)
-  }
-  return uuids
-}
-
 /** Whether they can be the same folder: what one of them does not know says nothing. */
 export const isSame = (was: FolderIdentity, is: FolderIdentity): boolean =>
   (was.type === '' || is.type === '' || was.type === is.type) &&
@@ -191,13 +48,16 @@ export const isSame = (was: FolderIdentity, is: FolderIdentity): boolean =>
     (name) => was[name] === undefined || is[name] === undefined || was[name] === is[name],
   )
 
-/** What has been replaced at a source, in words; undefined when all that was there is there. */
+/**
+ * What has been replaced at a source, in words; undefined when all that was there is there.
+ * @param folder its name
+ */
 export function differenceOf(
-  folder: Buffer,
+  folder: string,
   was: SourceIdentity,
   is: SourceIdentity | undefined,
 ): string | undefined {
-  const its = `its folder ${textFromPath(folder.subarray(1))}`
+  const its = `its folder ${folder}`
   if (is === undefined) return `${its} is not there`
   if (!isSame(was.root, is.root)) return `${its} is a different folder: ${wasAndIs(was.root, is.root)}`
   const now = new Map(is.mounts.map((mount) => [mount.path, mount.is]))

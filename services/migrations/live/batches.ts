@@ -1,4 +1,4 @@
-import { monotonicMs } from './watch/monotonic.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** What the queue tells of an item. */
 interface QueuedItem {

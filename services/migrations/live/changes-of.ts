@@ -1,13 +1,11 @@
 import type { Log } from '../../../broker/common/log.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
 import { openDriver } from '../../drivers/index.ts'
-import { LocalRoot } from '../../drivers/local/root.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import { Changes } from './changes.ts'
 import { Comparison } from './comparison.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
-import { LocalWatch, unwatchable } from './watch/local-watch.ts'
 
 export interface FollowOptions {
   /** Name of the migration, for the log. */
@@ -19,7 +17,7 @@ export interface FollowOptions {
   /** Changes after the scan are not applied. */
   readonly endsWithScan: boolean
   readonly failures: KnownFailures
-  /** For a source that is no folder of this host. */
+  /** For a source that does not tell of its changes. */
   readonly countedFirst?: CountedFirst
   /** Folders that may be watched; undefined for as many as usual. */
   readonly maxWatches?: number | undefined
@@ -28,27 +26,23 @@ export interface FollowOptions {
   readonly log: Log
 }
 
-/** What follows the changes of a live migration: told of them where the source is a folder of this host. */
+/** What follows the changes of a live migration: told of them where the source tells. */
 export async function changesOf(
   spec: Pick<MoveSpec, 'source' | 'root'>,
   { comparisonSeconds, maxWatches, bounds, countedFirst, ...options }: FollowOptions,
 ): Promise<Changes> {
-  const folder = await folderOf(spec, bounds)
-  const reason = folder === undefined ? 'the source does not tell of its changes' : unwatchable(folder)
-  const comparison = () => new Comparison(comparisonSeconds)
-  const feed =
-    folder === undefined || reason !== undefined ? comparison() : new LocalWatch(folder, maxWatches, bounds)
-  const counting = folder === undefined ? { countedFirst } : {}
-  return new Changes({ ...options, ...counting, feed, reason, fallback: comparison })
-}
-
-/** The folder of the host that a migration begins at; undefined where the source is none. */
-async function folderOf(
-  { source, root }: Pick<MoveSpec, 'source' | 'root'>,
-  bounds: StoreBounds | undefined,
-): Promise<Buffer | undefined> {
-  const driver = await openDriver(source, 'source', bounds)
-  const { localRoot } = driver.features
+  const driver = await openDriver(spec.source, 'source', bounds)
+  const { changes } = driver
   await driver.close()
-  return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(Buffer.from(root))
+  const told = await changes?.feed(Buffer.from(spec.root), maxWatches)
+  const comparison = () => new Comparison(comparisonSeconds)
+  const counting = changes === undefined ? { countedFirst } : {}
+  const all = { ...options, ...counting, fallback: comparison }
+  if (told !== undefined && !('refusal' in told))
+    return new Changes({ ...all, feed: told, reason: undefined })
+  return new Changes({
+    ...all,
+    feed: comparison(),
+    reason: told?.refusal ?? 'the source does not tell of its changes',
+  })
 }

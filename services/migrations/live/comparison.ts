@@ -1,8 +1,8 @@
 import { every, type Task } from '../../../broker/tasks/tasks.ts'
 import { defaultComparisonSeconds } from '../../../subjects/migrations/model/changes.ts'
-import type { DirtyFolder } from './dirty-folders.ts'
-import type { ChangeFeed } from './watch/feed.ts'
-import { monotonicMs } from './watch/monotonic.ts'
+import type { DirtyFolder } from '../../drivers/feeds/dirty-folders.ts'
+import type { ChangeFeed } from '../../drivers/feeds/feed.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** Says from time to time that everything may have changed: for stores that tell nothing. */
 export class Comparison implements ChangeFeed {

@@ -1,4 +1,4 @@
-import { monotonicMs } from './watch/monotonic.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** What is known of a source by comparing everything with the target. All moments are those of `monotonicMs`. */
 export class Comparisons {

@@ -1,8 +1,8 @@
 import type { Log } from '../../../broker/common/log.ts'
-import type { ChangeDetection, ChangeFeed } from './watch/feed.ts'
+import type { ChangeDetection, ChangeFeed } from '../../drivers/feeds/feed.ts'
 import type { KnownFailures } from './known-failures.ts'
 import type { CountedFirst } from './on-hold.ts'
-import { monotonicMs } from './watch/monotonic.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** What changes need of the migration that is worked on. */
 export interface ChangesPort {

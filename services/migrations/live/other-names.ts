@@ -1,4 +1,4 @@
-import { longMs, monotonicMs } from './watch/monotonic.ts'
+import { longMs, monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** What is written within so long needs one comparison. */
 const minPauseMs = 1_000

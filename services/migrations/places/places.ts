@@ -1,7 +1,7 @@
 import { GantryError, isGantryError, notAccepted } from '../../../subjects/kit/errors.ts'
 import { product } from '../../../subjects/kit/names.ts'
 import { asInOrder } from './as-in-order.ts'
-import type { HostFolder } from '../../drivers/local/host-folder.ts'
+import type { Location } from '../../drivers/contract/driver.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 
@@ -20,10 +20,10 @@ export interface PlaceDependencies {
   readonly sources: () => Promise<string[]>
   /** @throws GantryError NOT_FOUND when there is no such folder, STORE_REFUSED, STORE_UNREACHABLE */
   readonly requireFolder: (fileSystemId: string, path: string) => Promise<void>
-  /** The folder of this host that a path of a filesystem is, whatever leads to it; undefined where it is none. */
-  readonly localFolder: (fileSystemId: string, path: string) => Promise<HostFolder | undefined>
-  /** What the store of a filesystem is called, whatever the filesystem is; undefined for a folder of a host. */
-  readonly storeName: (fileSystemId: string) => Promise<string | undefined>
+  /** Where a path of a filesystem is, whatever leads to it and whatever the filesystem is called. */
+  readonly locate: (fileSystemId: string, path: string) => Promise<Location>
+  /** Whether what is in a filesystem can be given another path there, without being copied. */
+  readonly canRename: (fileSystemId: string) => Promise<boolean>
 }
 
 /** The source when there is just one. @throws GantryError NOT_ACCEPTED */

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import { maxTextLength } from '../../../subjects/kit/schemas.ts'
@@ -6,34 +5,34 @@ import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { openDriver } from '../../drivers/index.ts'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
-import type { Driver, StoreIdentity, StorePath, StoreSide } from '../../drivers/contract/driver.ts'
-import { isErrno } from '../../drivers/local/errors.ts'
-import { LocalRoot } from '../../drivers/local/root.ts'
+import {
+  type Driver,
+  type Place,
+  type PlaceNow,
+  storeError,
+  type StoreIdentity,
+  type StorePath,
+  type StoreSide,
+} from '../../drivers/contract/driver.ts'
 import { pathFromText } from '../../drivers/paths/path-text.ts'
 import { isWithin, joinPath } from '../../engine/items/paths.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import { targetPath } from '../../engine/run/mappings.ts'
 import { linksOf } from '../../engine/run/metadata.ts'
-import { mountTable } from '../../drivers/local/mounts.ts'
-import { storeError } from '../../engine/run/outcome.ts'
+import { sourcePlace } from '../../engine/run/places.ts'
 import { openSpec } from '../../engine/run/run.ts'
 import { isLeftOut } from '../../engine/run/left-out.ts'
 // So that it is known how rules are compiled.
 import '../../engine/run/rules.ts'
-import { bornAt, type SourceFolder, type SourceMark } from '../../engine/run/source-mark.ts'
-import type { TargetMark } from '../../engine/run/target-mark.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { Poller } from '../lifecycle/poller.ts'
 import {
   differenceOf,
   inWords,
   isSame,
-  lookAtSource,
-  lookAtTarget,
   newMounts,
   type SourceIs,
   type SourceIdentity,
-  type SourceNow,
 } from '../lifecycle/source-identity.ts'
 
 /**
@@ -82,18 +81,18 @@ export class SourceChanged extends GantryError {
  * Looks whether source and target are what they were: where a volume was is the folder below it once it is unmounted, be it
  * the root or somewhere below, and who moves a folder may put another in its place. What is found or written there would be
  * taken for what was meant. The threads ask the same themselves before and after each item, and before they remove anything
- * (`source-mark.ts`, `target-mark.ts`).
+ * (`Place.require`).
  */
 export class Roots implements Disposable {
   readonly #spec: MoveSpec
   readonly #known: KnownRoots
-  readonly #source: SourceFolder | undefined
-  readonly #target: Buffer | undefined
+  readonly #source: Place | undefined
+  readonly #target: Place | undefined
   /** The source, where it is no folder of this host but can be told from another one. */
   readonly #store: IdentifiedStore | undefined
   #identities: Identities
-  #mark: SourceMark | undefined
-  #targetMark: TargetMark | undefined
+  #mark: string | undefined
+  #targetMark: string | undefined
   /** Whether the work has begun, by what was found first. */
   #hasBegun = false
   /** What the last whole look went by. */
@@ -106,9 +105,9 @@ export class Roots implements Disposable {
     { sourceIdentity, storeIdentity, targetIdentity }: Identities,
     known: KnownRoots,
     folders: {
-      readonly source: SourceFolder | undefined
+      readonly source: Place | undefined
       readonly store: IdentifiedStore | undefined
-      readonly target: Buffer | undefined
+      readonly target: Place | undefined
     },
   ) {
     this.#spec = spec
@@ -136,7 +135,7 @@ export class Roots implements Disposable {
     onChange: (reason: unknown) => void,
     bounds?: StoreBounds,
   ): Promise<Roots> {
-    const [source, target] = await Promise.all([sourceFolder(spec), targetFolder(spec)])
+    const [source, target] = await Promise.all([placeOfSource(spec), placeOfTarget(spec)])
     const store = await identifiedStore(spec, bounds)
     const roots = new Roots(spec, identities, known, { source, store, target })
     try {
@@ -184,7 +183,7 @@ export class Roots implements Disposable {
   async #lookAtSource(): Promise<void> {
     const source = this.#source
     if (source !== undefined) {
-      const sign = await answered('source', Buffer.from(source.folder), () => signOf(source))
+      const sign = await answered('source', source, () => source.sign())
       if (sign !== this.#seen) await this.#requireSource()
     }
     if (performance.now() >= this.#storeSeenMs + storeLookMs) await this.#requireStore()
@@ -196,7 +195,7 @@ export class Roots implements Disposable {
     if (store === undefined) return
     this.#storeSeenMs = performance.now()
     const was = this.#identities.storeIdentity
-    const name = store.features.storeName ?? 'its store'
+    const name = store.capabilities.storeName ?? 'its store'
     const found = await identify(store, was)
     if (found === 'gone' && was !== undefined)
       throw this.#torn(new SourceChanged(`${name} is not there`, { isGone: true }))
@@ -224,21 +223,20 @@ export class Roots implements Disposable {
   async #requireSource(): Promise<void> {
     const source = this.#source
     if (source === undefined) return
-    const was = this.#wasAtSource(source)
+    const was = this.#wasAtSource()
     const paths = was?.mounts.map(({ path }) => path)
-    const { sign, now } = await answered('source', Buffer.from(source.folder), async () => ({
+    const { sign, now } = await answered('source', source, async () => ({
       // Before the look: what changes during it is looked at again.
-      sign: await signOf(source),
-      now: await lookAtSource(source, paths),
+      sign: await source.sign(),
+      now: await source.look(paths),
     }))
-    const difference =
-      was === undefined ? undefined : differenceOf(Buffer.from(source.folder), was, now?.identity)
+    const difference = was === undefined ? undefined : differenceOf(source.name, was, now?.identity)
     if (difference !== undefined)
       throw this.#torn(new SourceChanged(difference, { isGone: now === undefined }))
     // One that was never there is missed by whoever lists it.
     if (now === undefined) return
     if (was !== undefined) await this.#requireEmptyBelow(was, now)
-    const isOther = this.#hasBegun && this.#mark?.is !== now.mark.is
+    const isOther = this.#hasBegun && this.#mark !== now.mark
     this.#identities = { ...this.#identities, sourceIdentity: now.identity }
     this.#mark = now.mark
     this.#seen = sign
@@ -251,13 +249,15 @@ export class Roots implements Disposable {
   }
 
   /** What it was, without mounts that a rule leaves out by now. */
-  #wasAtSource({ rules }: SourceFolder): SourceIdentity | undefined {
+  #wasAtSource(): SourceIdentity | undefined {
     const was = this.#identities.sourceIdentity
+    const { rules: packed, root } = this.#spec
+    const rules = packed === undefined || linksOf(this.#spec) === 'follow' ? undefined : { packed, root }
     return was && { ...was, mounts: was.mounts.filter(({ path }) => !isLeftOut(rules, pathFromText(path))) }
   }
 
   /** A mount that is new hides what was below it. Where nothing of that is at the target, nothing can be lost. */
-  async #requireEmptyBelow(was: SourceIdentity, { identity, automatic }: SourceNow): Promise<void> {
+  async #requireEmptyBelow(was: SourceIdentity, { identity, automatic }: PlaceNow): Promise<void> {
     for (const { path, is } of newMounts(was, identity)) {
       if (automatic.has(path) || !(await this.#hasCopies(pathFromText(path)))) continue
       throw this.#torn(
@@ -288,12 +288,11 @@ export class Roots implements Disposable {
     const target = this.#target
     if (target === undefined) return
     const was = this.#identities.targetIdentity
-    const now = await answered('target', target, () => lookAtTarget(target))
+    const now = await answered('target', target, () => target.look())
     if (was === undefined && now === undefined) return
-    if (now !== undefined && (was === undefined || isSame(was, now.identity))) {
-      const isMountedAnew =
-        this.#hasBegun && this.#targetMark !== undefined && this.#targetMark.is !== now.mark.is
-      this.#identities = { ...this.#identities, targetIdentity: was ?? now.identity }
+    if (now !== undefined && (was === undefined || isSame(was, now.identity.root))) {
+      const isMountedAnew = this.#hasBegun && this.#targetMark !== undefined && this.#targetMark !== now.mark
+      this.#identities = { ...this.#identities, targetIdentity: was ?? now.identity.root }
       this.#targetMark = now.mark
       if (!isMountedAnew) return
       throw new GantryError(
@@ -332,19 +331,18 @@ export async function sourceIdentityNow(
   was: SourceIs,
   bounds?: StoreBounds,
 ): Promise<{ readonly is: SourceIs; readonly isOther: boolean }> {
-  const source = await sourceFolder(spec)
+  const source = await placeOfSource(spec)
   if (source !== undefined) {
-    const folder = Buffer.from(source.folder)
     // Some are there only while somebody looks.
     const paths = was.sourceIdentity?.mounts.map(({ path }) => path)
-    const now = await answered('source', folder, () => lookAtSource(source, paths))
+    const now = await answered('source', source, () => source.look(paths))
     if (now === undefined)
       throw new GantryError(
         'STORE_UNREACHABLE',
         'source: its folder is not there; make it or mount it before it is accepted',
       )
     const { sourceIdentity: before } = was
-    const isOther = before !== undefined && differenceOf(folder, before, now.identity) !== undefined
+    const isOther = before !== undefined && differenceOf(source.name, before, now.identity) !== undefined
     return { is: { sourceIdentity: now.identity }, isOther }
   }
   const store = await identifiedStore(spec, bounds)
@@ -358,7 +356,7 @@ export async function sourceIdentityNow(
   }
   throw new GantryError(
     'STORE_UNREACHABLE',
-    `source: ${store.features.storeName} cannot be looked at; make it, or see that it answers, before it is accepted`,
+    `source: ${store.capabilities.storeName} cannot be looked at; make it, or see that it answers, before it is accepted`,
   )
 }
 
@@ -395,53 +393,27 @@ async function unlessNotSeen(look: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Where a source is on this host; undefined for one that is not. Where links are followed, they lead to all of its store. */
-export async function sourceFolder({
-  source,
-  root,
-  links,
-  rules,
-}: Pick<MoveSpec, 'source' | 'root' | 'links' | 'rules'>): Promise<SourceFolder | undefined> {
-  const [folder, all] = await Promise.all([
-    localFolder(source, Buffer.from(root)),
-    localFolder(source, Buffer.alloc(0)),
-  ])
-  if (folder === undefined || all === undefined) return undefined
-  // A link may lead to what a rule leaves out elsewhere.
-  if (linksOf({ links }) === 'follow') return { folder, tree: all }
-  return { folder, tree: folder, ...(rules === undefined ? {} : { rules: { packed: rules, root } }) }
-}
+/** Where the source of a migration is, if something else can take its place. */
+export const placeOfSource = (
+  spec: Pick<MoveSpec, 'source' | 'root' | 'links' | 'rules'>,
+): Promise<Place | undefined> => asking(spec.source, (driver) => sourcePlace(driver, spec))
 
-/** The folder of this host that the target is; undefined for one that is none. */
-export const targetFolder = ({ target }: Pick<MoveSpec, 'target'>): Promise<Buffer | undefined> =>
-  localFolder(target, Buffer.alloc(0))
+/** The same of its target. */
+export const placeOfTarget = ({ target }: Pick<MoveSpec, 'target'>): Promise<Place | undefined> =>
+  asking(target, ({ places }) => places?.asTarget())
 
-/** Absolute path of a path of a store; undefined for a store that is none of this host. */
-async function localFolder(spec: FilesystemSpec, path: StorePath): Promise<Buffer | undefined> {
+/** What a driver says of itself; a place needs nothing of it any longer. */
+async function asking<T>(spec: FilesystemSpec, ask: (driver: Driver) => T): Promise<T> {
   const driver = await openDriver(spec)
   try {
-    const { localRoot } = driver.features
-    return localRoot === undefined ? undefined : new LocalRoot(localRoot).absolute(path)
+    return ask(driver)
   } finally {
     await driver.close()
   }
 }
 
-/** Another text when a source may be another one than at the last look. Throws system errors. */
-async function signOf({ folder }: Pick<SourceFolder, 'folder'>): Promise<string> {
-  const table = mountTable()
-  try {
-    const stats = await stat(Buffer.from(folder), { bigint: true })
-    return `${stats.dev} ${stats.ino} ${bornAt(stats) ?? ''}\n${table}`
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return ''
-    throw error
-  }
-}
-
 /** What a look at a folder comes to. @throws NotSeen when it fails, or takes too long */
-async function answered<T>(side: StoreSide, folder: Buffer, look: () => Promise<T>): Promise<T> {
-  const key = folder.toString('latin1')
+async function answered<T>(side: StoreSide, { name: key }: Place, look: () => Promise<T>): Promise<T> {
   const timeout = new AbortController()
   const late = delay(answerMs, undefined, { signal: timeout.signal }).then(() => {
     throw new NotSeen('STORE_UNREACHABLE', `${side}: its folder does not answer`)

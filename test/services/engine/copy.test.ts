@@ -15,9 +15,7 @@ import {
   type StorePath,
 } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
-import { LocalRoot } from '../../../services/drivers/local/root.ts'
 import { Children, type ChildBatch } from '../../../services/engine/items/children.ts'
-import { LocalCopy } from '../../../services/engine/copy/copy-local.ts'
 import {
   add,
   noCounts,
@@ -36,7 +34,7 @@ import {
 } from '../../../services/engine/items/items.ts'
 import { lookBeside } from '../../../services/engine/tree/beside.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
-import { boundsOf, type Run } from '../../../services/engine/run/run.ts'
+import { boundsOf, directCopy, type Run } from '../../../services/engine/run/run.ts'
 import { Stop } from '../../../services/engine/run/stop.ts'
 import { scan } from '../../../services/engine/scan/scan.ts'
 import { transfer } from '../../../services/engine/copy/transfer.ts'
@@ -45,7 +43,7 @@ import { compareTrees } from '../../support/compare-trees.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { makeTree } from '../../support/tree.ts'
 import { RemoteFolder } from './remote-folder.ts'
-import { createRun } from './runs.ts'
+import { createRun, untold } from './runs.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 const noPath = Buffer.alloc(0)
@@ -122,7 +120,10 @@ describe('through the drivers', () => {
     ],
     'remote to one with small parts': (from: string, to: string) => [
       new RemoteFolder(from),
-      new RemoteFolder(to, { maxPutBytes: 1_000, partBytes: () => 300_000 }),
+      new RemoteFolder(to, {
+        maxPutBytes: 1_000,
+        parts: { order: 'any', sizeFor: () => 300_000 },
+      }),
     ],
   } as const
 
@@ -232,8 +233,7 @@ describe('a source that changes while it is copied', () => {
     const run = createRun(new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to }), {
       stop,
     })
-    const roots = [new LocalRoot(bytes(folder.from)), new LocalRoot(bytes(folder.to))] as const
-    const copy = new LocalCopy(run, roots, noPath, noCounts())
+    using copy = directCopy(run)!.folder(noPath, noPath, untold)
     expect(() => copy.file(bytes('file'))).toThrow(expect.objectContaining({ failure: 'changed' }))
     expect(readFileSync(`${folder.to}/file`, 'utf8')).toBe('before')
     expect(readdirSync(folder.to)).toEqual(['file'])

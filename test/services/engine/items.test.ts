@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { Children, type ChildBatch } from '../../../services/engine/items/children.ts'
 import { decodeItem } from '../../../services/engine/items/item-decode.ts'
 import {
-  changeScopes,
   encodeItem,
   kindOf,
   largeFileBytes,
@@ -16,6 +15,7 @@ import {
   startRegion,
   type Item,
 } from '../../../services/engine/items/items.ts'
+import { changeScopes } from '../../../services/drivers/feeds/dirty-folders.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 
 const name = fc

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryName } from '../../../services/drivers/local/write/temporary.ts'
+import { temporaryName } from '../../../services/drivers/paths/temporary-names.ts'
 import { decodeItem } from '../../../services/engine/items/item-decode.ts'
 import { encodeItem } from '../../../services/engine/items/items.ts'
 import { compareTrees } from '../../support/compare-trees.ts'

@@ -2,14 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFil
 import { expect, test } from 'vitest'
 import { createHeld, useNativeCalls } from '../../../services/drivers/local/folder-entries.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
-import { LocalRoot } from '../../../services/drivers/local/root.ts'
-import { LocalCopy } from '../../../services/engine/copy/copy-local.ts'
 import { beginLarge, commitLarge, copyPart } from '../../../services/engine/copy/large.ts'
-import { noCounts } from '../../../services/engine/run/counts.ts'
+import { directCopy } from '../../../services/engine/run/run.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { failureOf } from '../../conformance/driver-store.ts'
 import { sharedMoves } from './move-folder.ts'
-import { createRun } from './runs.ts'
+import { createRun, untold } from './runs.ts'
 
 /** Folders that somebody replaces by links to what is elsewhere while a migration works in them. */
 
@@ -73,8 +71,7 @@ test.each([
     writeFileSync(`${folder.outside}/${name}`, 'secret')
   }
   const run = createRun(new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to }))
-  const roots = [new LocalRoot(bytes(folder.from)), new LocalRoot(bytes(folder.to))] as const
-  using copy = new LocalCopy(run, roots, bytes('sub'), noCounts())
+  using copy = directCopy(run)!.folder(bytes('sub'), bytes('sub'), untold)
   copy.file(bytes('1'))
   for (const side of [folder.from, folder.to]) {
     renameSync(`${side}/sub`, `${side}/away`)

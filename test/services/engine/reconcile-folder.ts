@@ -1,12 +1,8 @@
 import { decodeItem, deepItem } from '../../../services/engine/items/item-decode.ts'
 import { reconcileItems } from '../../../services/engine/items/changed-folders.ts'
 import { add, noCounts, type Counts, type Failure } from '../../../services/engine/run/counts.ts'
-import {
-  kindOf,
-  type ChangedFolder,
-  type ChangeScope,
-  type Item,
-} from '../../../services/engine/items/items.ts'
+import { kindOf, type ChangedFolder, type Item } from '../../../services/engine/items/items.ts'
+import type { ChangeScope } from '../../../services/drivers/feeds/dirty-folders.ts'
 import { joinPath } from '../../../services/engine/items/paths.ts'
 import type { Mover, MoveSpec } from '../../../services/engine/mover.ts'
 

@@ -1,20 +1,25 @@
-import type { Entry, Features, Losses, StorePath } from '../../../services/drivers/contract/driver.ts'
+import type { Capabilities, Entry, Losses, StorePath } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 
 /**
  * A store that is a folder, but does not say so: the engine goes through the driver as it does with a remote one, many
- * operations at once. Features can be taken away.
+ * operations at once. Capabilities can be taken away.
  */
 export class RemoteFolder extends LocalDriver {
-  override readonly features: Features
+  override readonly capabilities: Capabilities
+  override readonly direct = undefined
   /** Most operations on files that were under way at once. */
   most = 0
   #underWay = 0
 
-  constructor(fsRoot: string, features: Partial<Features> = {}) {
+  constructor(fsRoot: string, changes: Partial<Capabilities> = {}) {
     super({ fsRoot })
-    const { localRoot: _, ...own } = new LocalDriver({ fsRoot }).features
-    this.features = { ...own, concurrency: 8, ...features }
+    const own = new LocalDriver({ fsRoot }).capabilities
+    this.capabilities = { ...own, clock: { ownGrainMs: 1_000, tickMs: 2_000 }, concurrency: 8, ...changes }
+  }
+
+  override copyFrom(): undefined {
+    return undefined
   }
 
   override async put(...args: Parameters<LocalDriver['put']>): Promise<Losses> {

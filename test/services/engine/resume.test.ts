@@ -59,7 +59,7 @@ describe('a large file whose first worker was killed', () => {
   const sizeBytes = 100 * MiB + 17
   const targets = {
     local: (to: string) => new LocalDriver({ fsRoot: to }),
-    remote: (to: string) => new RemoteFolder(to, { partBytes: () => 7 * MiB }),
+    remote: (to: string) => new RemoteFolder(to, { parts: { order: 'any', sizeFor: () => 7 * MiB } }),
   }
 
   test.each(Object.entries(targets))(

@@ -4,6 +4,9 @@ import { Pace } from '../../../services/engine/run/pace.ts'
 import type { Run } from '../../../services/engine/run/run.ts'
 import { Stop } from '../../../services/engine/run/stop.ts'
 
+/** For copies of which nobody wants to know what was not kept. */
+export const untold = { losses: () => undefined, names: () => undefined }
+
 /** What a job in a thread has, for jobs in the test's own. */
 export function createRun(source: Driver, target: Driver, changes: Partial<Run> = {}): Run {
   const kind = { kind: 'local', options: {} } as const

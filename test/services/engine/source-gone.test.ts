@@ -7,11 +7,11 @@ import { Children } from '../../../services/engine/items/children.ts'
 import { Mover } from '../../../services/engine/mover.ts'
 import { reconcile } from '../../../services/engine/reconcile/reconcile.ts'
 import { boundsOf, openSpec } from '../../../services/engine/run/run.ts'
-import { markOf } from '../../../services/engine/run/source-mark.ts'
 import { Matcher } from '../../../services/engine/walk/match.ts'
 import { walk } from '../../../services/engine/walk/walk.ts'
 import { encodeFolder } from '../../../services/engine/walk/walk-folder.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { sourceAt } from '../../support/source-at.ts'
 import { liveSpec } from './local-spec.ts'
 import { changed, reconcile as reconcileBy } from './reconcile-folder.ts'
 import { createRun } from './runs.ts'
@@ -19,15 +19,15 @@ import { createRun } from './runs.ts'
 const names = ['a', 'b', 'c']
 
 /** A migration whose target has what the source has. */
-function createCopied() {
+async function createCopied() {
   const folder = createFolder('from', 'to')
   for (const side of [folder.from, folder.to])
     for (const name of names) {
       mkdirSync(join(side, name))
       writeFileSync(join(side, name, 'file'), name)
     }
-  const path = Buffer.from(folder.from)
-  const spec = liveSpec(folder, { sourceMark: markOf({ folder: path, tree: path }) })
+  const { mark } = (await sourceAt(folder.from).look())!
+  const spec = liveSpec(folder, { sourceMark: mark })
   return {
     ...folder,
     spec,
@@ -47,7 +47,7 @@ function createCopied() {
 }
 
 /** A job of the test's own, at whose first look at the source this happens. */
-function createJob({ spec, from, to }: ReturnType<typeof createCopied>, happens: () => void) {
+function createJob({ spec, from, to }: Awaited<ReturnType<typeof createCopied>>, happens: () => void) {
   let hasHappened = false
   const source = new Proxy<Driver>(new LocalDriver({ fsRoot: from }), {
     get: (driver, name) => {
@@ -66,7 +66,7 @@ function createJob({ spec, from, to }: ReturnType<typeof createCopied>, happens:
 }
 
 /** A job whose source is another folder from its first look on, until so many of the names were looked for in it. */
-function createJobWhileAway(copied: ReturnType<typeof createCopied>, looks: number) {
+function createJobWhileAway(copied: Awaited<ReturnType<typeof createCopied>>, looks: number) {
   let left = looks
   let isAway = false
   const source = new Proxy<Driver>(new LocalDriver({ fsRoot: copied.from }), {
@@ -97,7 +97,7 @@ test.each([
 ])(
   '%s: what is missing in a folder that took the place of the source stays at the target',
   async (_, group) => {
-    using copied = createCopied()
+    using copied = await createCopied()
     const before = copied.there()
     const run = createJob(copied, copied.replace)
     const children = new Children(() => Promise.resolve(), boundsOf(run), 'Overwrite')
@@ -108,7 +108,7 @@ test.each([
 )
 
 test('a match of the target: the same, and nothing of it is a failure', async () => {
-  using copied = createCopied()
+  using copied = await createCopied()
   const before = copied.there()
   const run = createJob(copied, copied.replace)
   const found: unknown[] = []
@@ -122,7 +122,7 @@ test('a match of the target: the same, and nothing of it is a failure', async ()
 })
 
 test('an item that begins when the source has been replaced does nothing, and comes again', async () => {
-  using copied = createCopied()
+  using copied = await createCopied()
   await using mover = new Mover({ threads: 1, log: { error: () => undefined } })
   const before = copied.there()
   copied.replace()
@@ -135,7 +135,7 @@ test.each([
   ['told names', changed('', { trees: names })],
   ['a comparison', changed('', { scope: 'tree' })],
 ])('%s: what was missing while the source was away stays, though it is back in time', async (_, group) => {
-  using copied = createCopied()
+  using copied = await createCopied()
   const before = copied.there()
   const run = createJobWhileAway(copied, names.length)
   const children = new Children(() => Promise.resolve(), boundsOf(run), 'Overwrite')
@@ -144,7 +144,7 @@ test.each([
 })
 
 test('a match: what was missing while the source was away stays, though it is back in time', async () => {
-  using copied = createCopied()
+  using copied = await createCopied()
   const before = copied.there()
   // One is removed before the next is looked for.
   const run = createJobWhileAway(copied, 1)

@@ -3,7 +3,7 @@ import { isErrno } from '../errors.ts'
 import { removeFile } from '../file.ts'
 import { permitted } from '../rights.ts'
 import { nameOf } from '../../paths/path-text.ts'
-import { bootId, constructionOf, partsName } from './temporary.ts'
+import { bootId, constructionOf, partsName } from '../../paths/temporary-names.ts'
 
 /**
  * Which parts of a file under construction are written and verified, in a file beside it: the boot of the host, then a

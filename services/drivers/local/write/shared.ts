@@ -4,7 +4,8 @@ import { openForRewriting, removeFile } from '../file.ts'
 import { readParts } from './parts.ts'
 import { FolderPaths } from '../root.ts'
 import { parentOf } from '../../paths/path-text.ts'
-import { constructionOf, partsName, sharedName, temporaryNames } from './temporary.ts'
+import { temporaryNames } from './temporary.ts'
+import { constructionOf, partsName, sharedName } from '../../paths/temporary-names.ts'
 import {
   constructionFor,
   createConstruction,

@@ -1,7 +1,8 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { localError } from '../errors.ts'
-import { changed, copyRange, readFully } from '../file.ts'
+import { copyRange, readFully } from '../file.ts'
+import { changed } from '../../contract/store-error.ts'
 import { systemCalls, type SystemCalls } from '../system-calls.ts'
 
 /** Holes of smaller files are not worth the questions: file systems keep a block or two anyway. */

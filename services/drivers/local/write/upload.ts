@@ -15,13 +15,13 @@ import { createFile, openForRewriting, removeFile, writeVerified } from '../file
 import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './parts.ts'
 import { permitted } from '../rights.ts'
 import { FolderPaths, type Pinned } from '../root.ts'
+import { abandonedNames } from './temporary.ts'
 import {
-  abandonedNames,
   constructionOf,
   isTemporaryName,
   temporaryName,
   type Construction,
-} from './temporary.ts'
+} from '../../paths/temporary-names.ts'
 import { problemOfPath, nameOf, parentOf } from '../../paths/path-text.ts'
 
 /**

@@ -1,11 +1,11 @@
 import type { Collection } from '../../../../broker/state/collection.ts'
 import { GantryError, notAccepted } from '../../../../subjects/kit/errors.ts'
 import { targetsOf } from '../../rules/mappings/frozen.ts'
-import { areNested, storePlace } from '../../places/overlap.ts'
+import { areNested } from '../../places/overlap.ts'
 import type { PlaceDependencies } from '../../places/places.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
 
-export interface CleanablesDependencies extends Pick<PlaceDependencies, 'localFolder' | 'storeName'> {
+export interface CleanablesDependencies extends Pick<PlaceDependencies, 'locate'> {
   readonly records: Collection<typeof MigrationRecord>
 }
 
@@ -37,15 +37,15 @@ export async function requireCleanable(
   if (reason !== undefined) throw notAccepted('migrationId', `is ${migrationId}; a cleanup ${reason}`)
   if (state !== 'COMPLETED')
     throw refused(`${migrationId} is ${state}: its source is cleaned up when it is COMPLETED`)
-  const from = await storePlace(dependencies, source, path)
+  const from = await dependencies.locate(source, path)
   for (const there of targetsOf(record)) {
-    if (areNested(from, await storePlace(dependencies, target, there)))
+    if (areNested(from, await dependencies.locate(target, there)))
       throw refused(`${there} of ${target} and ${path} of ${source} are one folder, or one is in the other`)
   }
   const others = await dependencies.records.all()
   for (const other of others) {
     if (other.migrationId === migrationId) continue
-    if (!areNested(from, await storePlace(dependencies, other.source, other.path))) continue
+    if (!areNested(from, await dependencies.locate(other.source, other.path))) continue
     throw refused(`${other.migrationId} reads the same source: delete that migration first`)
   }
 }

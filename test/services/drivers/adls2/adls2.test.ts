@@ -89,15 +89,15 @@ test('a property that is not honoured, or has no lawful value, is named', () => 
 test('a property has its effect', async () => {
   const properties = { 'fs.azure.write.request.size': '65536', 'fs.azure.concurrentRequestCount.out': '3' }
   await using driver = openAzure(options(), properties)
-  expect(driver.features).toMatchObject({ maxPutBytes: 65_536, concurrency: 3 })
-  expect(driver.features.partBytes(65_537)).toBe(65_536)
+  expect(driver.capabilities).toMatchObject({ maxPutBytes: 65_536, concurrency: 3 })
+  expect(driver.capabilities.parts.sizeFor(65_537)).toBe(65_536)
 })
 
 test('a file within the limit of 50,000 parts has parts that are large enough', async () => {
   await using driver = openAzure(options())
   for (const sizeBytes of [1, 2 ** 39, 2 ** 40, 2 ** 45, maxBlobBytes]) {
-    expect(Math.ceil(sizeBytes / driver.features.partBytes(sizeBytes))).toBeLessThanOrEqual(50_000)
-    expect(driver.features.partBytes(sizeBytes)).toBeLessThanOrEqual(4_000 * 2 ** 20)
+    expect(Math.ceil(sizeBytes / driver.capabilities.parts.sizeFor(sizeBytes))).toBeLessThanOrEqual(50_000)
+    expect(driver.capabilities.parts.sizeFor(sizeBytes)).toBeLessThanOrEqual(4_000 * 2 ** 20)
     expect(driver.refuses(Buffer.from('big'), { type: 'file', sizeBytes })).toBeUndefined()
   }
   const tooLarge = maxBlobBytes + 1
@@ -159,7 +159,7 @@ test('a listing of more than 5,000 blobs comes whole, page by page', { timeout: 
   const lane = async () => {
     for (const i of numbers) await driver.put(Buffer.from(`many/${i}`), Buffer.alloc(0), {})
   }
-  await Promise.all(Array.from({ length: driver.features.concurrency }, lane))
+  await Promise.all(Array.from({ length: driver.capabilities.concurrency }, lane))
   const names = (await listAll(driver, Buffer.from('many'))).map(({ name }) => Number(name.toString()))
   expect(new Set(names).size).toBe(count)
   expect(names).toHaveLength(count)

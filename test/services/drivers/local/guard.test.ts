@@ -7,11 +7,11 @@ import { allow, AllowedView, createBounds } from '../../../../services/drivers/c
 import { openDriver } from '../../../../services/drivers/index.ts'
 import { LocalGuard } from '../../../../services/drivers/local/guard.ts'
 import { StoreError } from '../../../../services/drivers/index.ts'
-import { sourceRoot, targetRoot } from '../../../../services/engine/run/run.ts'
+import { directCopy } from '../../../../services/engine/run/run.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { mountAgain, whyNoMount } from '../../../support/mounts.ts'
 import { testUnless } from '../../../support/unless.ts'
-import { createRun } from '../../engine/runs.ts'
+import { createRun, untold } from '../../engine/runs.ts'
 
 const own = (path: string) => ({ name: 'the configuration folder', path, fix: 'move it' })
 const open = (fsRoot: string, bounds: ReturnType<typeof createBounds>) =>
@@ -65,12 +65,11 @@ test('an open filesystem whose path is turned to a folder of Gantry does not fol
   symlinkSync(folder['data/real'], link)
   const driver = await open(link, createBounds([own(folder.own)]))
   const confined = driver.confinedTo!({ below: [bytes('')], links: 'refused' })
-  const roots = () => {
-    const run = createRun(confined, confined)
-    return [sourceRoot(run)!, targetRoot(run)!]
-  }
-  const before = roots()
-  for (const root of before) root.open(bytes('')).close()
+  const copies = () => directCopy(createRun(confined, confined))!
+  const copy = (copier: ReturnType<typeof copies>, path: string) =>
+    copier.folder(bytes(path), bytes(path), untold)[Symbol.dispose]()
+  const before = copies()
+  copy(before, '')
   await driver.put(bytes('file'), bytes('ours'), {})
   rmSync(link)
   symlinkSync(folder.own, link)
@@ -82,9 +81,8 @@ test('an open filesystem whose path is turned to a folder of Gantry does not fol
     await expect(one.put(bytes('new'), bytes('theirs'), {})).rejects.toMatchObject(refused)
     await expect(listed(one, 'journal')).rejects.toMatchObject(refused)
   }
-  for (const root of [...before, ...roots()]) {
-    for (const path of ['', 'journal'])
-      expect(() => root.open(bytes(path))).toThrow('the configuration folder')
+  for (const copier of [before, copies()]) {
+    for (const path of ['', 'journal']) expect(() => copy(copier, path)).toThrow('the configuration folder')
   }
   expect(readdirSync(folder.own).toSorted()).toEqual(['credentials', 'journal'])
 })

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { holds, hostFolder } from '../../../../services/drivers/local/host-folder.ts'
+import { hostFolder } from '../../../../services/drivers/local/host-folder.ts'
+import { holds } from '../../../../services/drivers/contract/location.ts'
 import { kernelInterfaceIn, parseMounts } from '../../../../services/drivers/local/mounts.ts'
-import { localFolder } from '../../../../services/migrations/places/local-folder.ts'
+import { locate } from '../../../../services/migrations/places/asked-drivers.ts'
 import { areNested, requireApart } from '../../../../services/migrations/places/overlap.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { mountAgain, whyNoMount } from '../../../support/mounts.ts'
@@ -73,10 +74,9 @@ testUnless(whyNoMount(), 'a migration into its own source is refused, wherever t
   using _whole = mountAgain(folder.source, folder.again)
   using _part = mountAgain(`${folder.source}/in`, folder['part of it'])
   using _door = mountAgain(`${folder.apart}/in`, `${folder.source}/door`)
-  const at = (fsRoot: string) => localFolder({ kind: 'local', options: { fsRoot } }, '/')
-  const stores = { localFolder: at, storeName: async () => undefined }
+  const at = (fsRoot: string) => locate({ kind: 'local', options: { fsRoot } }, '/')
   const into = (target: string) =>
-    requireApart(stores, { source: folder.source, path: '/', target, targets: ['/'] })
+    requireApart({ locate: at }, { source: folder.source, path: '/', target, targets: ['/'] })
   for (const [target, relation] of [
     [folder.again, 'is the same folder as'],
     [`${folder.again}/in`, 'lies inside'],
@@ -87,7 +87,6 @@ testUnless(whyNoMount(), 'a migration into its own source is refused, wherever t
     await expect(into(target), target).rejects.toThrow(`/ in ${target} ${relation} / in ${folder.source}`)
   }
   await into(folder.apart)
-  const place = async (path: string) => ({ store: path, path: Buffer.of(), folder: await at(path) })
-  expect(areNested(await place(folder['part of it']), await place(folder.source))).toBe(true)
-  expect(areNested(await place(folder['part of it']), await place(folder.apart))).toBe(false)
+  expect(areNested(await at(folder['part of it']), await at(folder.source))).toBe(true)
+  expect(areNested(await at(folder['part of it']), await at(folder.apart))).toBe(false)
 })

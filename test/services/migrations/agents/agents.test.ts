@@ -5,7 +5,7 @@ import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
 import { createSealedBox } from '../../../../broker/common/sealed-box.ts'
 import { createBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { agentApiHandlers } from '../../../../services/migrations/agents/agent-api.ts'
-import { isSameFolder, witnessOf } from '../../../../services/migrations/assignments/same-folder.ts'
+import { isSameFolder, witnessOf } from '../../../../services/drivers/local/witness.ts'
 import {
   bytesOfMigration,
   fingerprintOf,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { localFolder } from '../../../../services/migrations/places/local-folder.ts'
+import { canRename } from '../../../../services/migrations/places/asked-drivers.ts'
 import { matchTarget } from '../../../../services/migrations/removals/match-target.ts'
 import { requireTrash } from '../../../../services/migrations/api/target-match.ts'
 import type { FilesystemSpec } from '../../../../subjects/filesystems/kinds.ts'
@@ -19,7 +19,7 @@ test('a trash is for a target that is a folder of a host, and nothing else', asy
       options: { accountName: 'account', sharedKey: 'a2V5', containerName: 'data' },
     },
   }
-  const store = { localFolder: (id: string, path: string) => localFolder(targets[id]!, path) }
+  const store = { canRename: (id: string) => canRename(targets[id]!) }
   const ask = (target: string) => requireTrash(store, target, { trash: true })
   await ask('folder')
   await expect(ask('lake')).rejects.toMatchObject({

@@ -2,19 +2,28 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Roots, SourceChanged } from '../../../../services/migrations/work/roots.ts'
-import type * as SourceIdentity from '../../../../services/migrations/lifecycle/source-identity.ts'
+import type * as Places from '../../../../services/drivers/local/place/places.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { until } from '../../../support/until.ts'
 import { localSpec } from '../../engine/local-spec.ts'
 
 const target = vi.hoisted(() => ({ hangs: false, looks: 0 }))
-vi.mock('../../../../services/migrations/lifecycle/source-identity.ts', async (importOriginal) => {
-  const real = await importOriginal<typeof SourceIdentity>()
+vi.mock('../../../../services/drivers/local/place/places.ts', async (importOriginal) => {
+  const real = await importOriginal<typeof Places>()
   return {
-    ...real,
-    lookAtTarget: (folder: Buffer) => {
-      target.looks++
-      return target.hangs ? Promise.withResolvers().promise : real.lookAtTarget(folder)
+    placesBelow: (...args: Parameters<typeof real.placesBelow>) => {
+      const places = real.placesBelow(...args)
+      const asTarget = () => {
+        const place = places.asTarget()
+        const look = place.look.bind(place)
+        return Object.assign(place, {
+          look: () => {
+            target.looks++
+            return target.hangs ? Promise.withResolvers().promise : look()
+          },
+        })
+      }
+      return { ...places, asTarget }
     },
   }
 })

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { createBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { Roots, SourceChanged, sourceIdentityNow } from '../../../../services/migrations/work/roots.ts'
 import { packRules } from '../../../../services/engine/run/rules.ts'
-import { requireMark } from '../../../../services/engine/run/source-mark.ts'
+import { LocalDriver } from '../../../../services/drivers/local/local.ts'
+import { sourcePlace } from '../../../../services/engine/run/places.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { mountMemory, mountAgain, whyNoMount } from '../../../support/mounts.ts'
 import { silentEndpoint } from '../../../support/silent-endpoint.ts'
@@ -67,7 +68,9 @@ testUnless(
     expect(roots.identities.sourceIdentity?.mounts.map(({ path }) => path)).toEqual(['/data'])
     place.dispose()
     await roots.check()
-    requireMark(roots.spec.sourceMark)
+    const require = () =>
+      sourcePlace(new LocalDriver({ fsRoot: folder.from }), spec)?.require(roots.spec.sourceMark!)
+    require()
     // One that was noted before there was a rule is not missed.
     const { sourceIdentity } = roots.identities
     const mounts = [
@@ -78,7 +81,7 @@ testUnless(
     await again.check()
     data.dispose()
     await expect(again.check()).rejects.toThrow(SourceChanged)
-    expect(() => requireMark(roots.spec.sourceMark)).toThrow('its folder, or what is mounted below it')
+    expect(require).toThrow('its folder, or what is mounted below it')
   },
 )
 

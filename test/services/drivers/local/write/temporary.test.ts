@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { threadId } from 'node:worker_threads'
 import { expect, test } from 'vitest'
+import { sweepTemporaryFiles } from '../../../../../services/drivers/local/write/temporary.ts'
 import {
   isTemporaryName,
   maxTemporaryNameBytes,
-  sweepTemporaryFiles,
   temporaryName,
-} from '../../../../../services/drivers/local/write/temporary.ts'
+} from '../../../../../services/drivers/paths/temporary-names.ts'
 import { createFolder } from '../../../../support/migrations.ts'
 
 const module = fileURLToPath(
-  new URL('../../../../../services/drivers/local/write/temporary.ts', import.meta.url),
+  new URL('../../../../../services/drivers/paths/temporary-names.ts', import.meta.url),
 )
 
 /** A name made by a process that has ended since. */

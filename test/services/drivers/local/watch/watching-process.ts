@@ -1,5 +1,5 @@
-import { LocalWatch } from '../../../../../services/migrations/live/watch/local-watch.ts'
-import { WatchError } from '../../../../../services/migrations/live/watch/error.ts'
+import { LocalWatch } from '../../../../../services/drivers/local/watch/local-watch.ts'
+import { WatchError } from '../../../../../services/drivers/feeds/feed.ts'
 
 /** Watches a folder until that ends, and prints a line when it begins, and one with why it ended. */
 const [root = ''] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-import type { DirtyFolder } from '../dirty-folders.ts'
+import type { DirtyFolder } from './dirty-folders.ts'
 
 /** Where changes at the source are learnt from. */
 export interface ChangeFeed {
@@ -18,3 +18,15 @@ export interface ChangeFeed {
 
 /** How changes are found: told by the system at once, or by comparing source and target from time to time. */
 export type ChangeDetection = 'watching' | 'comparing'
+
+/** Why a folder is not watched (any longer). */
+export class WatchError extends Error {
+  /** Whether the system has no room for as many watches: to try again is of no use until somebody gives it more. */
+  readonly isLimit: boolean
+
+  constructor(message: string, isLimit: boolean, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'WatchError'
+    this.isLimit = isLimit
+  }
+}

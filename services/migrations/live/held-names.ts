@@ -1,6 +1,6 @@
-import { textFromPath } from '../../../engine/items/paths.ts'
-import type { DirtyFolder } from '../dirty-folders.ts'
-import { longMs, monotonicMs } from './monotonic.ts'
+import { textFromPath } from '../../engine/items/paths.ts'
+import type { DirtyFolder } from '../../drivers/feeds/dirty-folders.ts'
+import { longMs, monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1

@@ -1,13 +1,12 @@
 import { statfsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { every, type Task } from '../../../../broker/tasks/tasks.ts'
-import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
-import { StoreError } from '../../../drivers/contract/driver.ts'
-import { localError } from '../../../drivers/local/errors.ts'
-import { textFromPath } from '../../../drivers/paths/path-text.ts'
-import type { DirtyFolder } from '../dirty-folders.ts'
-import type { ChangeFeed } from './feed.ts'
-import { WatchError } from './error.ts'
+import type { StoreBounds } from '../../contract/bounds.ts'
+import { StoreError } from '../../contract/driver.ts'
+import { localError } from '../errors.ts'
+import { textFromPath } from '../../paths/path-text.ts'
+import type { DirtyFolder } from '../../feeds/dirty-folders.ts'
+import { type ChangeFeed, WatchError } from '../../feeds/feed.ts'
 import type { FromWatchThread, ToWatchThread } from './messages.ts'
 
 /**
@@ -38,7 +37,7 @@ const remoteFilesystems: Readonly<Record<number, string>> = {
  * or cannot be looked at.
  * @param folder absolute
  */
-export function unwatchable(folder: Buffer): string | undefined {
+function unwatchable(folder: Buffer): string | undefined {
   if (process.platform !== 'linux') return 'folders are watched on Linux only'
   // A number of 32 bits, which comes with its sign where the system has it so.
   const name = remoteFilesystems[typeOf(folder) >>> 0]
@@ -55,6 +54,16 @@ function typeOf(folder: Buffer): number {
     const message = `its folder ${textFromPath(folder.subarray(1))} ${said}: ${known.message}`
     throw new StoreError(known.failure, message, { cause: error, side: 'source' })
   }
+}
+
+/** As `Changes.feed`. @param folder absolute @param bounds where it may be; undefined for anywhere */
+export function localFeed(
+  folder: Buffer,
+  limit: number | undefined,
+  bounds: StoreBounds | undefined,
+): ChangeFeed | { readonly refusal: string } {
+  const refusal = unwatchable(folder)
+  return refusal === undefined ? new LocalWatch(folder, limit, bounds) : { refusal }
 }
 
 /** Is told of changes by the system. */

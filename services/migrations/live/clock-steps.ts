@@ -1,5 +1,5 @@
-import type { Log } from '../../../../broker/common/log.ts'
-import { monotonicMs } from './monotonic.ts'
+import type { Log } from '../../../broker/common/log.ts'
+import { monotonicMs } from '../../../broker/common/monotonic.ts'
 
 /** Less changes nothing that people see. */
 const minStepMs = 1_000

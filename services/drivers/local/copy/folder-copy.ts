@@ -1,9 +1,10 @@
-import { fstatSync, ftruncateSync, type Stats } from 'node:fs'
-import { StoreError, type FileAttributes, type StorePath } from '../../drivers/contract/driver.ts'
-import { bornWith, ownerOf, type Present } from '../../drivers/local/attributes.ts'
-import { closeEntry, type EntryStats, FolderEntries } from '../../drivers/local/folder-entries.ts'
-import { localError, locally } from '../../drivers/local/errors.ts'
-import { readExtended } from '../../drivers/local/extended.ts'
+import { fstatSync, ftruncateSync, lstatSync, type Stats } from 'node:fs'
+import type { Entry, FileAttributes, StorePath } from '../../contract/entry.ts'
+import { StoreError, targetError, unsupported } from '../../contract/store-error.ts'
+import { bornWith, ownerOf, type Present } from '../attributes.ts'
+import { closeEntry, type EntryStats, FolderEntries } from '../folder-entries.ts'
+import { isErrno, localError, locally, writingError } from '../errors.ts'
+import { readExtended } from '../extended.ts'
 import {
   checkUnchanged,
   copyRange,
@@ -12,27 +13,25 @@ import {
   openEntry,
   replaceFile,
   replaceLink,
-} from '../../drivers/local/file.ts'
-import { openSource, readLink } from '../../drivers/local/links.ts'
-import { withTemporaryAccess, permitted } from '../../drivers/local/rights.ts'
-import type { LocalRoot, Pinned } from '../../drivers/local/root.ts'
-import { copySparseRange, isSparse } from '../../drivers/local/write/sparse.ts'
-import { temporaryName } from '../../drivers/local/write/temporary.ts'
-import type { Counts } from '../run/counts.ts'
-import { targetPath } from '../run/mappings.ts'
-import { carried, countLosses, countNames, readOptions } from '../run/metadata.ts'
-import { targetError, writingError } from '../run/outcome.ts'
-import { joinPath } from '../items/paths.ts'
-import type { Run } from '../run/run.ts'
+} from '../file.ts'
+import { openSource, readLink } from '../links.ts'
+import { statEntry } from '../list.ts'
+import { withTemporaryAccess, permitted } from '../rights.ts'
+import { FolderPaths, type LocalRoot, type Pinned } from '../root.ts'
+import { copySparseRange, isSparse } from '../write/sparse.ts'
+import { temporaryName } from '../../paths/temporary-names.ts'
+import type { DirectCopy, DirectOptions, FolderCopy } from '../../contract/direct-copy.ts'
+import { joinPath } from '../../paths/path-text.ts'
+
+type Told = Parameters<DirectCopy['folder']>[2]
 
 /**
  * Copies files of one folder from a folder of the host to another, all calls synchronous: three times as fast as
  * promises, and through the drivers' `open` and `put` every file would pay for promises and buffers of its own.
  */
-export class LocalCopy implements Disposable {
-  readonly #run: Run
-  readonly #counts: Counts
-  readonly #options: ReturnType<typeof readOptions>
+export class LocalFolderCopy implements FolderCopy {
+  readonly #options: DirectOptions
+  readonly #told: Told
   readonly #folder: StorePath
   readonly #sourceRoot: LocalRoot
   readonly #targetRoot: LocalRoot
@@ -40,6 +39,8 @@ export class LocalCopy implements Disposable {
   readonly #opened: readonly [Pinned, Pinned]
   readonly #source: FolderEntries
   readonly #target: FolderEntries
+  /** By name and not as it was opened: whoever looks at what a watch told of looks where that is. */
+  readonly #named: FolderPaths
   /** What new files of the target's folder are born with, once one was looked at. */
   #born: Present | undefined
 
@@ -47,15 +48,14 @@ export class LocalCopy implements Disposable {
    * Throws StoreErrors: `gone` when the folder is no longer at the source, `permission` when a symbolic link leads out of
    * a root on the way to it.
    * @param folder in the source
-   * @param counts what is not kept is added to them
+   * @param there in the target
    */
   constructor(
-    run: Run,
     [sourceRoot, targetRoot]: readonly [LocalRoot, LocalRoot],
-    folder: StorePath,
-    counts: Counts,
+    options: DirectOptions,
+    [folder, there]: readonly [StorePath, StorePath],
+    told: Told,
   ) {
-    const there = targetPath(run, folder)
     const from = locally(() => sourceRoot.open(folder), 'source')
     let to: Pinned
     try {
@@ -65,15 +65,15 @@ export class LocalCopy implements Disposable {
       throw targetError(localError(error))
     }
     this.#opened = [from, to]
-    this.#run = run
-    this.#counts = counts
-    this.#options = readOptions(run.spec)
+    this.#options = options
+    this.#told = told
     this.#folder = folder
     this.#sourceRoot = sourceRoot
     this.#targetRoot = targetRoot
     this.#there = [there]
     this.#source = new FolderEntries(from)
     this.#target = new FolderEntries(to)
+    this.#named = new FolderPaths(sourceRoot.absolute(folder))
   }
 
   [Symbol.dispose](): void {
@@ -94,8 +94,8 @@ export class LocalCopy implements Disposable {
       const losses = this.#atTarget(() =>
         replaceFile(this.#target, this.#names(name), attributes, fill, this.#lookOfNew),
       )
-      countLosses(this.#counts, losses)
-      countNames(this.#counts, found.nlink)
+      this.#told.losses(losses)
+      this.#told.names(found.nlink)
       return found.size
     } catch (error) {
       throw writingError(error)
@@ -127,16 +127,26 @@ export class LocalCopy implements Disposable {
       const target = link
       const losses = this.#atTarget(() =>
         replaceLink(
-          Buffer.from(this.#target.path(temporaryName(this.#run.spec.id))),
+          Buffer.from(this.#target.path(temporaryName(this.#options.tag))),
           this.#target.path(name),
           target,
           attributes,
         ),
       )
-      countLosses(this.#counts, losses)
+      this.#told.losses(losses)
       return undefined
     } catch (error) {
       throw targetError(localError(error))
+    }
+  }
+
+  look(name: Buffer): Entry | undefined {
+    try {
+      const stat = lstatSync(this.#named.of(name), { throwIfNoEntry: false })
+      return stat === undefined ? undefined : statEntry(name, stat)
+    } catch (error) {
+      if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return undefined
+      throw localError(error, 'source')
     }
   }
 
@@ -155,11 +165,11 @@ export class LocalCopy implements Disposable {
   #fill(from: number, to: number, found: Stats): void {
     const { size } = found
     if (isSparse(size, found.blocks)) {
-      copySparseRange(from, to, [0, size], size, this.#checkStop)
+      copySparseRange(from, to, [0, size], size, this.#options.checkStop)
       // Nobody else writes to this file.
       ftruncateSync(to, size)
     } else {
-      copyRange(from, to, 0, size, this.#checkStop)
+      copyRange(from, to, 0, size, this.#options.checkStop)
     }
     checkUnchanged(from, found)
   }
@@ -171,8 +181,8 @@ export class LocalCopy implements Disposable {
         makeEmptyFile(this.#target, name, attributes, this.#lookOfNew) ??
         replaceFile(this.#target, this.#names(name), attributes, () => undefined, this.#lookOfNew),
     )
-    countLosses(this.#counts, losses)
-    countNames(this.#counts, found.nlink)
+    this.#told.losses(losses)
+    this.#told.names(found.nlink)
     return 0
   }
 
@@ -181,7 +191,7 @@ export class LocalCopy implements Disposable {
     const { mtimeMs: modifiedMs, mode } = found
     const all = { modifiedMs, mode, owner: ownerOf(found) }
     const withExtended = fd !== undefined && this.#options.extended
-    return carried(this.#run.spec, withExtended ? { ...all, extended: readExtended(fd) } : all)
+    return this.#options.carried(withExtended ? { ...all, extended: readExtended(fd) } : all)
   }
 
   readonly #lookOfNew = (fd: number, attributes: FileAttributes): Present =>
@@ -191,20 +201,11 @@ export class LocalCopy implements Disposable {
     return withTemporaryAccess(this.#targetRoot, this.#there, work)
   }
 
-  readonly #checkStop = () => this.#run.stop.check()
-
   #names(name: Buffer): FileNames {
-    return { name, temporary: temporaryName(this.#run.spec.id) }
+    return { name, temporary: temporaryName(this.#options.tag) }
   }
 }
 
 function gone(): never {
   throw new StoreError('gone', 'it is no longer there')
 }
-
-/** The failure of what can be kept nowhere. */
-export const unsupported = () =>
-  new StoreError(
-    'unsupported',
-    'this is neither a file nor a folder nor a symbolic link (a pipe, socket or device)',
-  )

@@ -1,5 +1,5 @@
-import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
-import type { DirtyFolder } from '../dirty-folders.ts'
+import type { StoreBounds } from '../../contract/bounds.ts'
+import type { DirtyFolder } from '../../feeds/dirty-folders.ts'
 
 /** To the thread that watches. `id` is the watched tree's. */
 export type ToWatchThread =

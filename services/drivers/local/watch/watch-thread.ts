@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { EventCount } from './event-count.ts'
 import { FolderWatch } from './folder-watch.ts'
-import { WatchError } from './error.ts'
+import { WatchError } from '../../feeds/feed.ts'
 import type { FromWatchThread, ToWatchThread } from './messages.ts'
 
 /**

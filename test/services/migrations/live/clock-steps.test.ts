@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ClockSteps } from '../../../../../services/migrations/live/watch/clock-steps.ts'
-import { HeldNames } from '../../../../../services/migrations/live/watch/held-names.ts'
-import { momentOf, monotonicMs, timeOf } from '../../../../../services/migrations/live/watch/monotonic.ts'
-import { recordingLog } from '../../../../support/log.ts'
+import { ClockSteps } from '../../../../services/migrations/live/clock-steps.ts'
+import { HeldNames } from '../../../../services/migrations/live/held-names.ts'
+import { momentOf, monotonicMs, timeOf } from '../../../../broker/common/monotonic.ts'
+import { recordingLog } from '../../../support/log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,16 +1,5 @@
-import { isErrno, localError } from '../../../drivers/local/errors.ts'
-
-/** Why a folder is not watched (any longer). */
-export class WatchError extends Error {
-  /** Whether the system has no room for as many watches: to try again is of no use until somebody gives it more. */
-  readonly isLimit: boolean
-
-  constructor(message: string, isLimit: boolean, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'WatchError'
-    this.isLimit = isLimit
-  }
-}
+import { WatchError } from '../../feeds/feed.ts'
+import { isErrno, localError } from '../errors.ts'
 
 /** Codes of a system that has no room for another watch. */
 const limitCodes = ['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM']

@@ -1,11 +1,11 @@
 import { lstatSync, realpathSync, watch } from 'node:fs'
-import { isErrno } from '../../../drivers/local/errors.ts'
-import type { StoreBounds } from '../../../drivers/contract/bounds.ts'
-import { StoreError } from '../../../drivers/contract/driver.ts'
-import { LocalGuard } from '../../../drivers/local/guard.ts'
-import { openFolder, rawName } from '../../../drivers/local/list.ts'
-import { LocalRoot } from '../../../drivers/local/root.ts'
-import { DirtyFolders } from '../dirty-folders.ts'
+import { isErrno } from '../errors.ts'
+import type { StoreBounds } from '../../contract/bounds.ts'
+import { StoreError } from '../../contract/driver.ts'
+import { LocalGuard } from '../guard.ts'
+import { openFolder, rawName } from '../list.ts'
+import { LocalRoot } from '../root.ts'
+import { DirtyFolders } from '../../feeds/dirty-folders.ts'
 import type { EventCount } from './event-count.ts'
 import {
   childOf,
@@ -20,8 +20,9 @@ import {
   pathOf,
   type Seen,
 } from './folder-nodes.ts'
-import { monotonicMs } from './monotonic.ts'
-import { watchError, WatchError } from './error.ts'
+import { monotonicMs } from '../../../../broker/common/monotonic.ts'
+import { watchError } from './watch-error.ts'
+import { WatchError } from '../../feeds/feed.ts'
 
 /** How long changes are collected before they are told: many a change comes in several events. */
 const gatherMs = 2

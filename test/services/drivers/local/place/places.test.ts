@@ -1,29 +1,21 @@
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { StoreError } from '../../../services/drivers/contract/driver.ts'
-import {
-  bornAt,
-  knowsBirths,
-  markOf,
-  markText,
-  mountedBelow,
-  mountsAt,
-  requireMark,
-} from '../../../services/engine/run/source-mark.ts'
+import { StoreError } from '../../../../../services/drivers/contract/driver.ts'
+import { bornAt, knowsBirths, markText, mountsAt } from '../../../../../services/drivers/local/place/marks.ts'
 import {
   differenceOf,
   type FolderIdentity,
-  lookAtSource,
   newMounts,
-} from '../../../services/migrations/lifecycle/source-identity.ts'
-import { createFolder } from '../../support/migrations.ts'
-import { mountAgain, mountMemory, whyNoMount } from '../../support/mounts.ts'
-import { testUnless } from '../../support/unless.ts'
+} from '../../../../../services/migrations/lifecycle/source-identity.ts'
+import { createFolder } from '../../../../support/migrations.ts'
+import { sourceAt } from '../../../../support/source-at.ts'
+import { mountAgain, mountMemory, whyNoMount } from '../../../../support/mounts.ts'
+import { testUnless } from '../../../../support/unless.ts'
 
-const isRight = (mark: ReturnType<typeof markOf>): boolean => {
+const isRight = (path: string, mark: string): boolean => {
   try {
-    requireMark(mark)
+    sourceAt(path).require(mark)
     return true
   } catch (error) {
     expect(error).toBeInstanceOf(StoreError)
@@ -32,20 +24,19 @@ const isRight = (mark: ReturnType<typeof markOf>): boolean => {
   }
 }
 
-const look = async (path: string, tree = path) => {
-  const now = await lookAtSource({ folder: Buffer.from(path), tree: Buffer.from(tree) })
+const look = async (path: string) => {
+  const now = await sourceAt(path).look()
   if (now === undefined) throw new Error(`${path} is not there`)
   return now
 }
 
 test('what is done in a source does not make it another one; a folder in its place does, until it is back', async () => {
   using folder = createFolder('from')
-  const path = Buffer.from(folder.from)
+  const path = folder.from
   mkdirSync(join(folder.from, 'below'))
-  const mark = markOf({ folder: path, tree: path })
-  const { identity } = await look(folder.from)
+  const { identity, mark } = await look(folder.from)
   const isSame = async () =>
-    differenceOf(path, identity, (await look(folder.from)).identity) === undefined && isRight(mark)
+    differenceOf(path, identity, (await look(folder.from)).identity) === undefined && isRight(path, mark)
 
   writeFileSync(join(folder.from, 'file'), 'x')
   rmSync(join(folder.from, 'below'), { recursive: true })
@@ -54,7 +45,7 @@ test('what is done in a source does not make it another one; a folder in its pla
   expect(await isSame()).toBe(true)
 
   renameSync(folder.from, `${folder.from}-away`)
-  expect(isRight(mark)).toBe(false)
+  expect(isRight(path, mark)).toBe(false)
   expect(differenceOf(path, identity, undefined)).toBe(`its folder ${folder.from} is not there`)
   mkdirSync(folder.from)
   expect(await isSame()).toBe(false)
@@ -66,8 +57,7 @@ test('what is done in a source does not make it another one; a folder in its pla
 test('what another folder has, or another file system, is told', () => {
   const was = { type: 'ext4', fileSystem: 'a-uuid', inode: '2', born: '1700000000000000000' }
   const mounts = [{ path: '/volume', is: was }]
-  const told = (now: object) =>
-    differenceOf(Buffer.from('/data'), { root: was, mounts }, { root: was, mounts, ...now })
+  const told = (now: object) => differenceOf('/data', { root: was, mounts }, { root: was, mounts, ...now })
   expect(told({})).toBeUndefined()
   // Not all that is known of a folder is known at any time.
   expect(told({ root: { type: 'ext4', inode: '2' } })).toBeUndefined()
@@ -110,19 +100,18 @@ testUnless(
   async () => {
     using folder = createFolder('from')
     using volume = mountMemory(1024 * 1024)
-    const path = Buffer.from(folder.from)
+    const path = folder.from
     const at = join(folder.from, 'a volume')
     mkdirSync(at)
     const bare = await look(folder.from)
     const mounted = mountAgain(volume.path, at)
-    const mark = markOf({ folder: path, tree: path })
-    expect(mountedBelow(mark).map(String)).toEqual([at])
-    const { identity } = await look(folder.from)
+    expect(sourceAt(path).mountedBelow()).toEqual([at])
+    const { identity, mark } = await look(folder.from)
     expect(newMounts(bare.identity, identity)).toMatchObject([{ path: '/a volume', is: { type: 'tmpfs' } }])
     expect(differenceOf(path, bare.identity, identity)).toBeUndefined()
 
     mounted[Symbol.dispose]()
-    expect(isRight(mark)).toBe(false)
+    expect(isRight(path, mark)).toBe(false)
     expect(differenceOf(path, identity, (await look(folder.from)).identity)).toContain('/a volume')
     // Another file system of the same kind, with the same numbers of files.
     using other = mountMemory(1024 * 1024)
@@ -153,7 +142,7 @@ test('where the system does not know when files are made, nothing is taken for a
   // The kind of file system is not known without a table of mounts.
   const was = { type: '', inode: '2' }
   const told = (is: FolderIdentity) =>
-    differenceOf(Buffer.from('/data'), { root: was, mounts: [] }, { root: is, mounts: [] })
+    differenceOf('/data', { root: was, mounts: [] }, { root: is, mounts: [] })
   expect(told({ type: 'ext4', inode: '2' })).toBeUndefined()
   expect(told({ type: 'ext4', inode: '3' })).toContain('a different folder')
 })

@@ -1,0 +1,86 @@
+export type { StorePath } from '../paths/path-text.ts'
+
+/** Numbers of the user and the group that something belongs to. */
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** What stands at a path. */
+export interface Entry {
+  /** Last segment of the path, as bytes. */
+  readonly name: Buffer
+  readonly type: 'file' | 'folder' | 'symlink' | 'other'
+  /** 0 for anything but a file. */
+  readonly sizeBytes: number
+  /** Milliseconds since 1970 with fraction, below 0 before it, as exact as the store gives it; where it gives one. */
+  readonly modifiedMs?: number
+  /** POSIX permission bits, where the store has them. */
+  readonly mode?: number
+  readonly owner?: Owner
+  /** Names that a file has in its store (hard links), where these are several. */
+  readonly nameCount?: number
+  /** MD5 of the content, base64, where the store keeps one. */
+  readonly md5?: string
+  /** When the store made it, whatever name it had then: milliseconds since 1970 by this host's clock, where the store knows. */
+  readonly createdMs?: number
+  /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */
+  readonly writtenMs?: number
+  /** When anything about it was changed last, its name too: what nobody can set. Where the store knows that. */
+  readonly changedMs?: number
+}
+
+/** An extended attribute: the bytes of its name as Latin-1 text, and its value. */
+export interface ExtendedAttribute {
+  readonly name: string
+  readonly value: Uint8Array
+}
+
+/** What of the metadata of a file or folder is carried to the target, as far as the target can hold it. */
+export interface FileAttributes {
+  /** As that of an entry. */
+  readonly modifiedMs?: number
+  readonly mode?: number
+  /** Where the store has owners. */
+  readonly owner?: Owner
+  /** POSIX access control lists are among them. Only where they were asked for; `isComplete`: all could be read. */
+  readonly extended?: { readonly all: readonly ExtendedAttribute[]; readonly isComplete: boolean }
+}
+
+/** What of its attributes something does not have at the target, though all the rest arrived. */
+export type Loss = 'time' | 'mode' | 'owner' | 'attributes'
+export type Losses = readonly Loss[]
+export const nothingLost: Losses = []
+
+/** How something of the source is read. */
+export interface ReadOptions {
+  /** Whether extended attributes are wanted, which costs system calls. */
+  readonly extended?: boolean
+  /** Whether a symbolic link is followed, as long as it leads to something inside of the root. */
+  readonly follow?: boolean
+}
+
+/** A file that is being written in parts; plain data, so that any process can write a part. */
+export interface Upload {
+  /** UTF-8 or base64 form of the path is the driver's business; the engine only hands this back. */
+  readonly token: string
+  readonly sizeBytes: number
+  /** Indices of parts that need not be written: a killed process had written and verified them. */
+  readonly written?: readonly number[]
+}
+
+/** Lets an upload go on where that of a killed process ended. */
+export interface Continuation {
+  /** Version of the source's file: parts of any other are not used. */
+  readonly version: string
+  /** Threads of this process that live, when there may be such an upload; without, none is looked for where that costs. */
+  readonly liveThreads?: readonly number[] | undefined
+  /**
+   * Several processes, on any hosts, write its parts: whoever begins it, or begins it once more, gets the same upload, until
+   * it is committed or aborted.
+   */
+  readonly shared?: {
+    /** What was begun under another one nobody goes on with. */
+    readonly generation: number
+  }
+}
