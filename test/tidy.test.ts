@@ -94,6 +94,22 @@ test.each(['broker', 'subjects', 'services/drivers', 'services/engine', 'service
   },
 )
 
+test('a kind of store has one public face', () => {
+  const faces = sources.filter((path) => /^services\/drivers\/[^/]+\/index\.ts$/.test(path))
+  expect(faces.length).toBeGreaterThan(1)
+  const rooms = faces.map((face) => `${dirname(face)}/`)
+  const past = imports.filter(({ from, what }) =>
+    rooms.some((room) => what.startsWith(room) && what !== `${room}index.ts` && !from.startsWith(room)),
+  )
+  expect(past).toEqual([])
+})
+
+test('kinds of stores are named by the list of them alone', () => {
+  const faces = /^services\/drivers\/[^/]+\/index\.ts$/
+  const naming = imports.filter(({ what }) => faces.test(what)).map(({ from }) => from)
+  expect(new Set(naming)).toEqual(new Set(['services/drivers/index.ts']))
+})
+
 /** What a file loads, without what is for its types alone. */
 const loadedBy = (path: string): string[] =>
   Array.from(

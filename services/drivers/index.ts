@@ -1,36 +1,49 @@
-import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import { adls2 } from './adls2/index.ts'
 import type { StoreBounds } from './contract/bounds.ts'
 import type { Driver } from './contract/driver.ts'
-import { LocalDriver } from './local/local.ts'
+import type { Side, StoreKind } from './contract/kind.ts'
+import { local } from './local/index.ts'
 
-/** What a filesystem is opened for: only a target may be given rights that its modes deny (`local-rights.ts`). */
-export type Side = 'source' | 'target'
+export type { Side, StoreKind } from './contract/kind.ts'
+export * from './contract/driver.ts'
+export { isSameFolder, requireShareable, seenFolder, shareOf, type Witness } from './local/index.ts'
+
+/** The kinds of filesystems. Nothing else names one. */
+export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {
+  local,
+  'adls2-shared-key': adls2,
+}
+
+/** By name: those of the list, and those that were added to this thread. */
+const known = new Map<string, StoreKind>(Object.entries(storeKinds))
+
+/** All kinds that this thread knows. */
+export const knownKinds = (): Iterable<StoreKind> => known.values()
+
+/**
+ * Adds kinds that are not in the list, in this thread.
+ * @param modules URLs of modules; each exports a kind as `default`
+ */
+export async function addKinds(modules: readonly string[]): Promise<void> {
+  for (const module of modules) {
+    const { default: kind } = (await import(module)) as { readonly default: StoreKind }
+    known.set(kind.kind, kind)
+  }
+}
 
 /**
  * The driver of a filesystem. `probe` finds out whether the store is there.
  * Rejects with a GantryError INVALID_INPUT when an option is not one that the kind honours, or the store is not where
  * filesystems may be.
- * What speaks to Azure is loaded with the first such filesystem: most hosts and threads have none.
  * @param bounds where filesystems may be; without them nothing is looked at, for who only asks a driver what it is
  */
 export async function openDriver(
-  spec: FilesystemSpec,
+  { kind, options }: FilesystemSpec,
   side: Side = 'source',
   bounds?: StoreBounds,
 ): Promise<Driver> {
-  switch (spec.kind) {
-    case 'local': {
-      const driver = new LocalDriver(spec.options, side === 'target', undefined, bounds)
-      driver.requirePlace()
-      return driver
-    }
-    case 'adls2-shared-key': {
-      const { Adls2Driver } = await import('./adls2/adls2.ts')
-      const driver = new Adls2Driver(spec.options, bounds)
-      driver.requirePlace()
-      return driver
-    }
-  }
+  const its = known.get(kind)
+  if (its === undefined) throw new Error(`there is no kind of filesystem ${kind}`)
+  return its.open(options, side, bounds)
 }
-
-export * from './contract/driver.ts'

@@ -1,29 +1,46 @@
-import { closeHeld, createHeld, usualNativeCallsAfter, useNativeCalls } from './local/folder-entries.ts'
-import { restoreModes } from './local/rights.ts'
+import type { ThreadOptions } from './contract/kind.ts'
+import { addKinds, knownKinds } from './index.ts'
 import { incarnation } from './paths/temporary-names.ts'
 
 /** What a thread that uses drivers is started with, as a part of its `workerData`. Plain data. */
 export interface DriverThreadData {
   /** See `temporary-names.ts`. */
   readonly incarnation: string
-  /** See `createHeld`. */
-  readonly held: SharedArrayBuffer
-  readonly nativeCallsAfter: number
+  /** Of kinds that share some with their threads, by name. */
+  readonly memory: Readonly<Record<string, SharedArrayBuffer>>
+  readonly options: DriverThreadOptions
 }
 
-/** @param nativeCallsAfter calls through paths before the thread loads system calls of its own (`folder-entries.ts`) */
-export const driverThreadData = (nativeCallsAfter = usualNativeCallsAfter): DriverThreadData => ({
-  incarnation,
-  held: createHeld(),
-  nativeCallsAfter,
-})
+export interface DriverThreadOptions extends ThreadOptions {
+  /** Modules of kinds of filesystems that are not in the list (`addKinds`). */
+  readonly kinds?: readonly string[] | undefined
+}
+
+export function driverThreadData({ nativeCallsAfter, kinds }: DriverThreadOptions): DriverThreadData {
+  const memory: Record<string, SharedArrayBuffer> = {}
+  for (const { kind, inThreads } of knownKinds())
+    if (inThreads !== undefined) memory[kind] = inThreads.memory()
+  return { incarnation, memory, options: { nativeCallsAfter, kinds } }
+}
 
 /** To be called in the thread, before its first driver is opened. */
-export const startDrivers = ({ held, nativeCallsAfter }: DriverThreadData): void =>
-  useNativeCalls(held, nativeCallsAfter)
+export async function startDrivers({ memory, options }: DriverThreadData): Promise<void> {
+  for (const { kind, inThreads } of knownKinds()) {
+    const own = memory[kind]
+    if (own !== undefined) inThreads?.start(own, options)
+  }
+  await addKinds(options.kinds ?? [])
+}
 
-/** To be called in the thread at the end of each job, before anybody is told: what was only changed for the job is put back. */
-export const endDriversJob = (): void => restoreModes()
+/** To be called in the thread at the end of each job, before anybody is told. */
+export function endDriversJob(): void {
+  for (const { inThreads } of knownKinds()) inThreads?.endJob()
+}
 
 /** To be called by whoever started the thread, when it has ended. */
-export const endDrivers = ({ held }: DriverThreadData): void => closeHeld(held)
+export function endDrivers({ memory }: DriverThreadData): void {
+  for (const { kind, inThreads } of knownKinds()) {
+    const own = memory[kind]
+    if (own !== undefined) inThreads?.end(own)
+  }
+}

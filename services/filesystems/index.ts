@@ -136,19 +136,22 @@ async function healthOf(
     return {
       ...health,
       healthy: false,
-      healthReason: reasonOf(record.kind, error),
+      healthReason: reasonOf(error),
       cause: (error as Error).message.slice(0, 2_000),
     }
   }
 }
 
-function reasonOf(kind: FilesystemKind, error: unknown): Health['healthReason'] {
+function reasonOf(error: unknown): Health['healthReason'] {
   // Options were right when they were stored; only where a root leads to changes.
-  if (kind === 'local' && isGantryError(error, 'NOT_ACCEPTED')) return 'INVALID_FS_ROOT'
+  if (isGantryError(error, 'NOT_ACCEPTED') && isOfRoot(error.details)) return 'INVALID_FS_ROOT'
   if (!(error instanceof StoreError)) return 'FS_ERROR'
   if (error.failure === 'gone') return 'INVALID_FS_ROOT'
   return error.failure === 'refused' || error.failure === 'permission' ? 'INVALID_CREDENTIALS' : 'FS_ERROR'
 }
+
+const isOfRoot = (details: unknown): boolean =>
+  Array.isArray(details) && details.some(({ field }: { field?: unknown }) => field === 'fsRoot')
 
 /** For other services of the platform alone. */
 export function filesystemInternalHandlers({

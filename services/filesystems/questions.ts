@@ -1,6 +1,6 @@
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
-import { type Driver, type Entry, openDriver, StoreError } from '../drivers/index.ts'
+import { type Driver, type Entry, openDriver } from '../drivers/index.ts'
 import type { SentError } from '../drivers/contract/sent-error.ts'
 
 /** What a store can be asked, and the answer. Plain data: it crosses to a worker thread and back. */
@@ -32,18 +32,10 @@ export async function answer(question: Question, bounds?: StoreBounds): Promise<
     }
     await driver.probe(signal)
     return []
-  } catch (error) {
-    throw error instanceof StoreError && question.kind === 'probe' ? named(question.spec, error) : error
   } finally {
     await driver.close()
   }
 }
-
-/** What the system says of a folder of the host does not name it. */
-const named = ({ kind, options }: FilesystemSpec, error: StoreError): StoreError =>
-  kind === 'local'
-    ? new StoreError(error.failure, `fsRoot ${options.fsRoot ?? '/'}: ${error.message}`, { cause: error })
-    : error
 
 /** The `limit` first entries of a folder by the bytes of their names, those up to `after` left out. */
 async function firstEntries(

@@ -3,6 +3,7 @@ import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems
 import type { Filesystem } from '../../subjects/filesystems/filesystems.ts'
 import { Name, Subject } from '../../subjects/kit/schemas.ts'
 import { maskSecrets } from '../drivers/contract/secrets.ts'
+import { storeKinds } from '../drivers/index.ts'
 
 const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 
@@ -26,13 +27,7 @@ export type Role = 'source' | 'target'
 
 export const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'source' : 'target')
 
-/** Defaults of a kind's options, for a verbose reply. */
-const defaultOptions: Record<FilesystemKind, Record<string, string>> = {
-  local: { fsRoot: '/' },
-  'adls2-shared-key': { endpoint: 'dfs.core.windows.net', insecure: 'false' },
-}
-
-/** The filesystem as callers see it. */
+/** The filesystem as callers see it. @param verbose with the defaults of options that were not given */
 export function publicFilesystem(record: FilesystemRecord, verbose = false): Filesystem {
   const { additionalProperties, ...own } = maskSecrets(record.kind, record.options)
   const texts = Object.entries({ ...own, ...(additionalProperties as object | undefined) }).map(
@@ -47,6 +42,6 @@ export function publicFilesystem(record: FilesystemRecord, verbose = false): Fil
     // No kind of this release has a change feed with positions.
     eventsPosition: 0,
     ...(record.isSource ? {} : { listenAndApplySourceChanges: record.listenAndApplySourceChanges }),
-    properties: verbose ? { ...defaultOptions[record.kind], ...properties } : properties,
+    properties: verbose ? { ...storeKinds[record.kind].defaults, ...properties } : properties,
   }
 }

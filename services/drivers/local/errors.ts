@@ -115,10 +115,14 @@ export function belowRoot(error: unknown, look: () => void): unknown {
 /** Whether something else than a folder is on the way: a file, or a symbolic link that leads to itself. */
 export const isNoFolder = (error: unknown): boolean => isErrno(error, 'ENOTDIR') || isErrno(error, 'ELOOP')
 
-/** The error of a look at a root: that it is denied says something about all that is in it. */
-export function probeError(error: unknown): unknown {
+/**
+ * The error of a look at a root: that it is denied says something about all that is in it.
+ * @param root as it was given: what the system says does not name it
+ */
+export function probeError(error: unknown, root: string): unknown {
   const known = localError(error)
-  if (!(known instanceof StoreError) || known.failure === 'gone') return known
-  const failure = known.failure === 'permission' ? 'refused' : 'unreachable'
-  return new StoreError(failure, known.message, { cause: error })
+  if (!(known instanceof StoreError)) return known
+  const failures: Partial<Record<FailureClass, FailureClass>> = { gone: 'gone', permission: 'refused' }
+  const failure = failures[known.failure] ?? 'unreachable'
+  return new StoreError(failure, `fsRoot ${root}: ${known.message}`, { cause: error })
 }

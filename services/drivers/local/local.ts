@@ -145,7 +145,7 @@ export class LocalDriver implements Driver {
       checkRootFolder(this.#root.folder)
       accessSync(this.#root.folder, constants.R_OK | constants.X_OK)
     } catch (error) {
-      throw probeError(error)
+      throw probeError(error, this.#options.fsRoot ?? '/')
     }
   }
 

@@ -1,6 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import type { StoreBounds } from '../../drivers/contract/bounds.ts'
-import { type DriverThreadData, driverThreadData, endDrivers } from '../../drivers/threads.ts'
+import {
+  type DriverThreadData,
+  driverThreadData,
+  type DriverThreadOptions,
+  endDrivers,
+} from '../../drivers/threads.ts'
 import type { FromThread, Job, Reply, ToThread } from './jobs.ts'
 import { ThreadJob, type Publish } from './thread-job.ts'
 
@@ -19,13 +24,11 @@ export class ThreadEnded extends Error {
   }
 }
 
-export interface EngineThreadOptions {
+export interface EngineThreadOptions extends DriverThreadOptions {
   /** Where filesystems may be; without them anywhere. */
   readonly bounds?: StoreBounds | undefined
   /** Its old heap. */
   readonly threadMemoryMb?: number | undefined
-  /** As of `driverThreadData`. */
-  readonly nativeCallsAfter?: number | undefined
 }
 
 /** What a thread is started with. */
@@ -48,10 +51,10 @@ export class EngineThread {
    */
   constructor(
     entry: URL,
-    { bounds, threadMemoryMb = usualMemoryMb, nativeCallsAfter }: EngineThreadOptions,
+    { bounds, threadMemoryMb = usualMemoryMb, ...ofDrivers }: EngineThreadOptions,
     onEnd: (error: unknown, isTerminated: boolean) => void,
   ) {
-    const data: ThreadData = { ...driverThreadData(nativeCallsAfter), bounds }
+    const data: ThreadData = { ...driverThreadData(ofDrivers), bounds }
     // No arguments of the process: a loader of its own would be one more in every thread.
     this.#worker = new Worker(entry, {
       name: 'engine',

@@ -49,7 +49,7 @@ if (port === null) throw new Error('this file is the entry point of a worker thr
 
 const threadData = workerData as ThreadData
 const { bounds } = threadData
-startDrivers(threadData)
+await startDrivers(threadData)
 const drivers = new OpenDrivers(bounds)
 const running = new Map<number, RunningJob>()
 

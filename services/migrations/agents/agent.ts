@@ -9,7 +9,7 @@ import { agentProtocol, agentWork, type Assignment } from '../../../subjects/mig
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { allow, createBounds, type OwnFolder, type StoreBounds } from '../../drivers/contract/bounds.ts'
-import { requireShareable, shareOf } from '../../drivers/shared-folders.ts'
+import { requireShareable, shareOf } from '../../drivers/index.ts'
 import { Buckets } from '../bandwidth/buckets.ts'
 import { movedOf } from '../../engine/run/counts.ts'
 import { Mover } from '../../engine/mover.ts'

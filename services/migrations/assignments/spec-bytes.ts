@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import type { MoveSpec } from '../../engine/mover.ts'
-import type { Witness } from '../../drivers/shared-folders.ts'
+import type { Witness } from '../../drivers/index.ts'
 
 /**
  * What an agent is told of a migration: all but the limits, which are memory of a process, and what its source is: agents

@@ -4,7 +4,7 @@ import type { RecordJournals } from '../../../broker/state/books/record-journal.
 import { GantryError, isGantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemKind } from '../../../subjects/filesystems/kinds.ts'
 import { product } from '../../../subjects/kit/names.ts'
-import { defaultExclusions } from '../../../subjects/rules/default-rules.ts'
+import { storeKinds } from '../../drivers/index.ts'
 import { maxRules, Rule, type RuleEffect } from '../../../subjects/migrations/model/rules.ts'
 import { maxProgramSizeOfAll, programSizeOf } from '../../engine/patterns/pattern.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
@@ -126,7 +126,7 @@ export class RuleBook {
     migration: { readonly kind: MigrationRecord['kind']; readonly source: FilesystemKind },
   ): Promise<Required<RuleIds>> {
     const { exclusions = [], inclusions = [], defaultExclusions: hasDefaults = true } = given
-    const defaults = hasDefaults ? defaultExclusions[migration.source].map(({ id }) => id) : []
+    const defaults = hasDefaults ? storeKinds[migration.source].exclusions.map(({ id }) => id) : []
     const ids = {
       exclusions: [...new Set([...exclusions, ...defaults])],
       inclusions: [...new Set(inclusions)],

@@ -1,5 +1,5 @@
-import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
-import { defaultExclusions, restrictions } from '../../../subjects/rules/default-rules.ts'
+import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { type StoreKind, storeKinds } from '../../drivers/index.ts'
 import {
   bytesOf,
   type Rule,
@@ -7,9 +7,9 @@ import {
   type RuleView,
 } from '../../../subjects/migrations/model/rules.ts'
 
-const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
+const kinds: readonly StoreKind[] = Object.values(storeKinds)
 const defaults = new Map(
-  kinds.flatMap((kind) => defaultExclusions[kind]).map((rule): [string, Rule] => [rule.id, rule]),
+  kinds.flatMap(({ exclusions }) => exclusions).map((rule): [string, Rule] => [rule.id, rule]),
 )
 
 /** The default exclusion of this name. */
@@ -57,21 +57,23 @@ function fieldsOf(rule: Rule, isWhole: boolean): Partial<RuleView> {
   }
 }
 
-const hasType = (fsType: string | undefined) => (kind: FilesystemKind) =>
-  fsType === undefined || filesystemKinds[kind].fsType === fsType
+const hasType =
+  (fsType: string | undefined) =>
+  ({ kind }: StoreKind) =>
+    fsType === undefined || filesystemKinds[kind].fsType === fsType
 
 /** The exclusions that come with kinds of sources. */
 export const defaultViews = (fsType?: string): RuleView[] =>
   kinds
     .filter(hasType(fsType))
-    .flatMap((kind) => defaultExclusions[kind])
+    .flatMap(({ exclusions }) => exclusions)
     .map((rule) => ruleView('exclusion', rule))
 
 /** What kinds of targets cannot hold. */
 export const restrictionViews = (fsType?: string): RuleView[] =>
   kinds
     .filter(hasType(fsType))
-    .flatMap((kind) => restrictions[kind])
+    .flatMap(({ restrictions }) => restrictions)
     .map(({ id, description }) => ({
       id,
       description,

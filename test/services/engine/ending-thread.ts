@@ -19,7 +19,7 @@ parentPort?.on('message', (message: ToThread) => {
   const [told, file = ''] = message.job.spec.id.split(' ')
   if (told === 'crash-with') {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `EngineThread` gives
-    useNativeCalls((workerData as ThreadData).held, 0)
+    useNativeCalls((workerData as ThreadData).memory['local']!, 0)
     new FolderEntries(Pinned.at(Buffer.from(dirname(file)))).open(
       Buffer.from(basename(file)),
       constants.O_RDONLY,

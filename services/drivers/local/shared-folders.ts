@@ -1,15 +1,15 @@
 import { realpathSync } from 'node:fs'
-import type { StoreBounds } from './contract/bounds.ts'
-import { LocalGuard } from './local/guard.ts'
-import { type Witness, witnessOf } from './local/witness.ts'
-import { textFromPath } from './paths/path-text.ts'
+import type { StoreBounds } from '../contract/bounds.ts'
+import { LocalGuard } from './guard.ts'
+import { type Witness, witnessOf } from './witness.ts'
+import { textFromPath } from '../paths/path-text.ts'
 
 /**
  * Folders that several hosts have, as whoever works elsewhere for a platform needs them: the drivers that it opens there
  * find the same files only if the folders are the same.
  */
 
-export { isSameFolder, type Witness } from './local/witness.ts'
+export { isSameFolder, type Witness } from './witness.ts'
 
 /** A folder of this host as it is shared, symbolic links resolved. Throws system errors when it is not there. */
 export const shareOf = (path: string): string =>
