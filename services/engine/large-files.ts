@@ -217,7 +217,8 @@ export class LargeFiles {
   async #copyAll(spec: MoveSpec, copy: LargeCopy, { signal, isAlone }: JobLimits): Promise<ItemResult> {
     const weight = weightOf(spec, copy.isDirect ? fullWeight : halfWeight)
     const inThread = copy.isDirect ? partsPerThread.direct : partsPerThread.remote
-    const atOnce = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
+    const most = weight === noWeight ? slowPartsAtOnce : this.#pool.size * inThread
+    const atOnce = copy.isSequential ? 1 : most
     try {
       await this.#copyEach(spec, copy, partsLeft(copy), { signal, isAlone, weight, atOnce })
       const commit = { kind: 'commit', spec, copy } as const

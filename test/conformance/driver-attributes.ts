@@ -15,7 +15,7 @@ export function attributesAreKept({ driver, folder }: Suite): void {
     test('of files come back from each way to write one, or are said to be lost', async () => {
       const { at } = await folder()
       expect(await driver().put(at('put'), pattern(10), attributes)).toEqual([])
-      const upload = await driver().beginUpload(at('upload'), 10, 'test-tag')
+      const upload = await driver().beginUpload(at('upload'), { sizeBytes: 10, tag: 'test-tag', attributes })
       await driver().writePart(upload, 0, 0, pattern(10))
       expect(await driver().commitUpload(upload, 1, attributes)).toEqual([])
       await driver().put(at('set'), pattern(10), { modifiedMs: 1_000 })
@@ -48,7 +48,11 @@ export function attributesAreKept({ driver, folder }: Suite): void {
         const time = { modifiedMs }
         for (const name of ['put', 'upload', 'set', 'folder']) await driver().remove(at(name))
         const lost = [await driver().put(at('put'), pattern(10), time)]
-        const upload = await driver().beginUpload(at('upload'), 10, 'test-tag')
+        const upload = await driver().beginUpload(at('upload'), {
+          sizeBytes: 10,
+          tag: 'test-tag',
+          attributes: time,
+        })
         await driver().writePart(upload, 0, 0, pattern(10))
         lost.push(await driver().commitUpload(upload, 1, time))
         await put('set', 'x', attributes)

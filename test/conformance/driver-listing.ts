@@ -90,6 +90,21 @@ export function foldersAreListed({ driver, missing, folder }: Suite): void {
       expect((await driver().stat(at(...segments)))?.type).toBe('folder')
     })
 
+    test('where folders are implied, what names begin with is one, as long as there is such a name', async () => {
+      if (driver().capabilities.folders === 'real') return
+      const { at, entries, names, put } = await folder()
+      await put('implied/deep/file', 'x')
+      expect((await entries()).map(({ name, type }) => [name.toString(), type])).toEqual([
+        ['implied', 'folder'],
+      ])
+      expect((await driver().stat(at('implied')))?.type).toBe('folder')
+      expect(await names('implied')).toEqual(['deep'])
+      expect(await failureOf(driver().remove(at('implied')))).toBe('unsupported')
+      expect(await driver().remove(at('implied', 'deep', 'file'))).toBe(true)
+      expect(await names()).toEqual([])
+      expect(await driver().stat(at('implied'))).toBeUndefined()
+    })
+
     test('fails as gone when there is no such folder, also where a file stands', async () => {
       const { at, entries, put } = await folder()
       await put('file', 'x')

@@ -110,7 +110,9 @@ export function namesAreKept({ driver, folder }: Suite): void {
       const { at, entries } = await folder()
       for (const name of awkward.filter((name) => isRefused(at(name)))) {
         expect(await failureOf(driver().makeFolder(at(name), {}))).toBe('name')
-        expect(await failureOf(driver().beginUpload(at(name), 1, 'test-tag'))).toBe('name')
+        expect(
+          await failureOf(driver().beginUpload(at(name), { sizeBytes: 1, tag: 'test-tag', attributes: {} })),
+        ).toBe('name')
         expect(await driver().stat(at(name))).toBeUndefined()
       }
       expect(await entries()).toEqual([])

@@ -31,6 +31,7 @@ import {
   type Location,
   type FileAttributes,
   type Losses,
+  type NewFile,
   type SourceFile,
   type StoreIdentity,
   type StorePath,
@@ -281,8 +282,7 @@ export class Adls2Driver implements Driver {
 
   async beginUpload(
     path: StorePath,
-    sizeBytes: number,
-    tag: string,
+    { sizeBytes, tag }: NewFile,
     continuation?: Continuation,
   ): Promise<Upload> {
     const what = this.#what('begin upload', path)

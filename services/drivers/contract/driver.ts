@@ -1,7 +1,16 @@
 import type { ChangeFeed } from '../feeds/feed.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { DirectCopy, DirectOptions } from './direct-copy.ts'
-import type { Continuation, Entry, FileAttributes, Losses, ReadOptions, StorePath, Upload } from './entry.ts'
+import type {
+  Continuation,
+  Entry,
+  FileAttributes,
+  Losses,
+  NewFile,
+  ReadOptions,
+  StorePath,
+  Upload,
+} from './entry.ts'
 import type { Location } from './location.ts'
 import type { Places } from './place.ts'
 
@@ -196,11 +205,14 @@ export interface Driver {
   setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses>
 
   /**
-   * Starts a file in parts, or goes on with one. Nothing appears under the name before `commitUpload`. `tag` makes
-   * temporary names findable.
+   * Starts a file in parts, or goes on with one. Nothing appears under the name before `commitUpload`.
+   * `Continuation.shared` only where parts may be written in any order.
    */
-  beginUpload(path: StorePath, sizeBytes: number, tag: string, continuation?: Continuation): Promise<Upload>
-  /** Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of `partBytes`. */
+  beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload>
+  /**
+   * Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of the size of a part
+   * (`capabilities.parts`, which also says in which order).
+   */
   writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
   /**
    * Indices of the parts that are written and verified, by whomever; undefined when it is known that the upload is over.

@@ -60,9 +60,18 @@ export interface ReadOptions {
   readonly follow?: boolean
 }
 
+/** A file that is to be written in parts. */
+export interface NewFile {
+  readonly sizeBytes: number
+  /** Makes temporary names findable. */
+  readonly tag: string
+  /** What it gets. The same are given to `commitUpload`: stores take them at one of the two. */
+  readonly attributes: FileAttributes
+}
+
 /** A file that is being written in parts; plain data, so that any process can write a part. */
 export interface Upload {
-  /** UTF-8 or base64 form of the path is the driver's business; the engine only hands this back. */
+  /** Opaque: the engine stores it, and hands it back. */
   readonly token: string
   readonly sizeBytes: number
   /** Indices of parts that need not be written: a killed process had written and verified them. */

@@ -19,6 +19,7 @@ import type {
   Leftovers,
   Location,
   Losses,
+  NewFile,
   Places,
   ReadOptions,
   SourceFile,
@@ -291,8 +292,7 @@ export class LocalDriver implements Driver {
 
   async beginUpload(
     path: StorePath,
-    sizeBytes: number,
-    tag: string,
+    { sizeBytes, tag }: NewFile,
     continuation?: Continuation,
   ): Promise<Upload> {
     const plan = { sizeBytes, tag, partBytes: this.capabilities.parts.sizeFor(sizeBytes) }

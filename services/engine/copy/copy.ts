@@ -59,7 +59,9 @@ async function copyInParts(
   const { target, stop, spec, pace } = run
   const { sizeBytes } = file
   const partBytes = partBytesOf(run, sizeBytes)
-  const upload = await atTarget(target.beginUpload(targetPath(run, path), sizeBytes, spec.id))
+  const upload = await atTarget(
+    target.beginUpload(targetPath(run, path), { sizeBytes, tag: spec.id, attributes }),
+  )
   const meter = run.meter.ofFile()
   try {
     let count = 0

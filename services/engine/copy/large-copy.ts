@@ -13,6 +13,8 @@ export interface LargeCopy {
   readonly nameCount: number
   /** Whether the parts are copied by `DirectCopy`: synchronously, one at a time in a thread. */
   readonly isDirect: boolean
+  /** Whether its parts are written one after the other. */
+  readonly isSequential: boolean
   /** Whether several processes may write its parts. */
   readonly isShared: boolean
 }

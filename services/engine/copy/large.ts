@@ -68,15 +68,20 @@ async function begin(
     checkAccepted(run, path, 'file', sizeBytes)
     const partBytes = target.capabilities.parts.sizeFor(sizeBytes)
     const isShared = mayShare && isWorthSharing(run, path, { sizeBytes, partBytes })
-    const upload = await atTarget(
-      target.beginUpload(targetPath(run, path), sizeBytes, spec.id, {
-        version,
-        liveThreads: takesOver ? [] : othersOf(run, item),
-        ...(isShared ? { shared: { generation: spec.generation } } : {}),
-      }),
-    )
     const attributes = carried(spec, file.attributes)
-    const kind = { isDirect: directCopy(run) !== undefined, isShared }
+    const upload = await atTarget(
+      target.beginUpload(
+        targetPath(run, path),
+        { sizeBytes, tag: spec.id, attributes },
+        {
+          version,
+          liveThreads: takesOver ? [] : othersOf(run, item),
+          ...(isShared ? { shared: { generation: spec.generation } } : {}),
+        },
+      ),
+    )
+    const isSequential = target.capabilities.parts.order === 'sequential'
+    const kind = { isDirect: directCopy(run) !== undefined, isSequential, isShared }
     return { path, upload, sizeBytes, partBytes, version, attributes, nameCount, ...kind }
   } finally {
     await file.close()

@@ -37,7 +37,7 @@ export function isWorthSharing(
   path: StorePath,
   { sizeBytes, partBytes }: { readonly sizeBytes: number; readonly partBytes: number },
 ): boolean {
-  if (sizeBytes <= minParts * partBytes) return false
+  if (sizeBytes <= minParts * partBytes || run.target.capabilities.parts.order === 'sequential') return false
   return directCopy(run)?.hasHoles(path) !== true
 }
 
@@ -94,6 +94,7 @@ export const copyOf = (spec: MoveSpec, { token, path, ...rest }: Parts): PartsOf
   partBytes: rest.partBytes,
   version: rest.version,
   isDirect: false,
+  isSequential: false,
   isShared: true,
 })
 

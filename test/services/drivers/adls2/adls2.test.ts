@@ -102,7 +102,7 @@ test('a file within the limit of 50,000 parts has parts that are large enough', 
   }
   const tooLarge = maxBlobBytes + 1
   expect(driver.refuses(Buffer.from('big'), { type: 'file', sizeBytes: tooLarge })).toMatch(/190\.7 TiB/)
-  expect(await failureOf(driver.beginUpload(Buffer.from('big'), tooLarge, 'test-tag'))).toBe('too-large')
+  expect(await failureOf(driver.beginUpload(Buffer.from('big'), { sizeBytes: tooLarge, tag: 'test-tag', attributes: {} }))).toBe('too-large')
 })
 
 test('names beyond the limits of Azure are refused with the reason', async () => {
@@ -141,7 +141,7 @@ test('one driver reads what another process wrote in parts of a chosen size', as
   await using small = openAzure(options(), { 'fs.azure.read.request.size': '16384' })
   const content = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff))
   const path = Buffer.from('in parts')
-  const upload = await driver.beginUpload(path, content.length, 'test-tag')
+  const upload = await driver.beginUpload(path, { sizeBytes: content.length, tag: 'test-tag', attributes: {} })
   const count = Math.ceil(content.length / 16_384)
   for (let index = count - 1; index >= 0; index--) {
     const offset = index * 16_384

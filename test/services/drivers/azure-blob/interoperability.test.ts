@@ -55,7 +55,7 @@ test('Microsoft’s client reads what the driver wrote in parts', async () => {
   await using container = await newContainer()
   const { driver, theirs } = container
   const content = pattern(3_000)
-  const upload = await driver.beginUpload(Buffer.from('file'), content.length, 'test-tag')
+  const upload = await driver.beginUpload(Buffer.from('file'), { sizeBytes: content.length, tag: 'test-tag', attributes: {} })
   for (const index of [2, 0, 1]) {
     await driver.writePart(upload, index, index * 1_000, content.subarray(index * 1_000, (index + 1) * 1_000))
   }
@@ -179,13 +179,13 @@ test('blocks that another program left over do not stop an upload', async () => 
     const name = `left ${idBytes}`
     const id = Buffer.alloc(idBytes, 7).toString('base64')
     await theirs.getBlockBlobClient(name).stageBlock(id, 'left over', 9)
-    const upload = await driver.beginUpload(Buffer.from(name), 5, 'test-tag')
+    const upload = await driver.beginUpload(Buffer.from(name), { sizeBytes: 5, tag: 'test-tag', attributes: {} })
     await driver.writePart(upload, 0, 0, Buffer.from('fresh'))
     await driver.commitUpload(upload, 1, {})
     expect((await theirs.getBlobClient(name).downloadToBuffer()).toString()).toBe('fresh')
   }
   await theirs.getBlockBlobClient('short').stageBlock(Buffer.from('1').toString('base64'), 'x', 1)
-  await expect(driver.beginUpload(Buffer.from('short'), 5, 'test-tag')).rejects.toThrow(
+  await expect(driver.beginUpload(Buffer.from('short'), { sizeBytes: 5, tag: 'test-tag', attributes: {} })).rejects.toThrow(
     /\/short .*uncommitted blocks/,
   )
 })
@@ -198,7 +198,7 @@ test('a blob of another type is replaced by put, and stops an upload in parts wi
   expect((await theirs.getBlobClient('log').getProperties()).blobType).toBe('BlockBlob')
   await theirs.getAppendBlobClient('append').create()
   const attempt = async () => {
-    const upload = await driver.beginUpload(Buffer.from('append'), 1, 'test-tag')
+    const upload = await driver.beginUpload(Buffer.from('append'), { sizeBytes: 1, tag: 'test-tag', attributes: {} })
     await driver.writePart(upload, 0, 0, Buffer.from('x'))
   }
   expect(await failureOf(attempt())).toBe('unsupported')

@@ -37,7 +37,7 @@ testUnless(
     expect(readdirSync(mount.path)).toEqual(['file'])
     expect(statSync(join(mount.path, 'file')).size).toBe(100 * KiB)
 
-    const upload = await driver.beginUpload(path('large'), 1024 * KiB, 'tag')
+    const upload = await driver.beginUpload(path('large'), { sizeBytes: 1024 * KiB, tag: 'tag', attributes: {} })
     expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
     await driver.abortUpload(upload)
     expect(readdirSync(mount.path)).toEqual(['file'])
@@ -46,7 +46,7 @@ testUnless(
     expect(() => writeFileSync(join(mount.path, 'filler'), pattern(1024 * KiB))).toThrow('ENOSPC')
     const version = { version: '1', liveThreads: undefined }
     for (const continuation of [version, { ...version, shared: { generation: 1 } }])
-      expect(await failureOf(driver.beginUpload(path('large'), KiB, 'tag', continuation))).toBe('full')
+      expect(await failureOf(driver.beginUpload(path('large'), { sizeBytes: KiB, tag: 'tag', attributes: {} }, continuation))).toBe('full')
     expect(readdirSync(mount.path).toSorted()).toEqual(['file', 'filler'])
   },
 )
@@ -59,7 +59,7 @@ testUnless(noMount, 'a store that is read-only fails as a whole, and what is the
   const attempts = [
     driver.put(path('file'), path('other'), now),
     driver.makeFolder(path('folder'), {}),
-    driver.beginUpload(path('large'), 1, 'tag'),
+    driver.beginUpload(path('large'), { sizeBytes: 1, tag: 'tag', attributes: {} }),
     driver.makeLink(path('link'), path('file')),
     driver.setAttributes(path('file'), { mode: 0o600 }),
     driver.remove(path('file')),
@@ -75,7 +75,7 @@ test('permission bits are exact whatever the process’s mask, but not those tha
     const name = `file-${mode.toString(8)}`
     await driver.put(path(name), path('x'), { ...now, mode })
     expect(lstatSync(join(folder.store, name)).mode & 0o7777, name).toBe(mode)
-    const upload = await driver.beginUpload(path(`${name}-upload`), 0, 'tag')
+    const upload = await driver.beginUpload(path(`${name}-upload`), { sizeBytes: 0, tag: 'tag', attributes: {} })
     await driver.commitUpload(upload, 0, { ...now, mode })
     expect(lstatSync(join(folder.store, `${name}-upload`)).mode & 0o7777, name).toBe(mode)
   }
@@ -165,7 +165,7 @@ test('an upload whose file was taken away can be begun again, and is not taken f
   using folder = createFolder('store')
   const driver = new LocalDriver({ fsRoot: folder.store })
   writeFileSync(join(folder.store, 'file'), 'older')
-  const upload = await driver.beginUpload(path('file'), 5, 'tag')
+  const upload = await driver.beginUpload(path('file'), { sizeBytes: 5, tag: 'tag', attributes: {} })
   const [temporary] = readdirSync(folder.store).filter((name) => name !== 'file')
   expect(temporary).toMatch(/^\.gantry~tag~/)
   await driver.abortUpload(upload)

@@ -88,7 +88,7 @@ describe('symbolic links', () => {
       driver.open(path('out/file')),
       driver.makeFolder(path('out/folder'), {}),
       driver.put(path('out/new'), path('bytes'), now),
-      driver.beginUpload(path('out/new'), 5, 'tag'),
+      driver.beginUpload(path('out/new'), { sizeBytes: 5, tag: 'tag', attributes: {} }),
       driver.readLink(path('out/link')),
       driver.makeLink(path('out/new'), path('target')),
       driver.remove(path('out/file')),

@@ -178,7 +178,7 @@ test('large files are begun, gone on with and committed in such folders, and not
   using store = createStore({ 'a/': 0o111, 'a/file': 0o444 })
   const { target } = store
   await asOrdinaryUser(async () => {
-    const begin = () => target.beginUpload(bytes('a/file'), 3, 'tag', { version: '1', liveThreads: [] })
+    const begin = () => target.beginUpload(bytes('a/file'), { sizeBytes: 3, tag: 'tag', attributes: {} }, { version: '1', liveThreads: [] })
     const upload = await begin()
     await target.writePart(upload, 0, 0, bytes('new'))
     expect(await target.writtenParts(upload, 3)).toEqual([0])
@@ -186,7 +186,7 @@ test('large files are begun, gone on with and committed in such folders, and not
     expect(await target.commitUpload(upload, 1, attributes)).toEqual([])
     await target.abortUpload(await begin())
     const shared = { version: '1', shared: { generation: 1 } }
-    await target.abortUpload(await target.beginUpload(bytes('a/other'), 3, 'tag', shared))
+    await target.abortUpload(await target.beginUpload(bytes('a/other'), { sizeBytes: 3, tag: 'tag', attributes: {} }, shared))
     expect(await namesIn(target, 'a')).toEqual(['file'])
   })
   expect(await store.modes()).toEqual({ 'a/': 0o111, 'a/file': 0o640 })
