@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { readableDigest } from '../../services/drivers/contract/driver.ts'
 import { failureOf, pattern, type Suite } from './driver-store.ts'
 
 /** Larger than any read-ahead of a driver, and no multiple of anything. */
@@ -59,6 +61,18 @@ export function filesAreRead({ driver, missing, another, folder }: Suite): void 
       }
       await file.verifyUnchanged()
       await file.close()
+    })
+
+    test('the digests that the store keeps are of the content', async () => {
+      const { at, put } = await folder()
+      const bytes = pattern(sizeBytes)
+      await put('replaced', 'before')
+      for (const name of ['replaced', 'new']) {
+        await put(name, bytes)
+        const { digests } = (await driver().stat(at(name)))!
+        const { kind, value } = readableDigest(digests) ?? {}
+        if (kind !== undefined) expect(value).toBe(hash(kind, bytes, 'base64'))
+      }
     })
 
     test('an empty file is read as nothing', async () => {

@@ -183,7 +183,14 @@ export class Adls2Driver implements Driver {
     const { isFolder, sizeBytes, attributes, times, md5 } = found
     return isFolder
       ? { ...folder, ...attributes, ...times }
-      : { name: folder.name, type: 'file', sizeBytes, ...attributes, ...times, ...(md5 && { md5 }) }
+      : {
+          name: folder.name,
+          type: 'file',
+          sizeBytes,
+          ...attributes,
+          ...times,
+          ...(md5 && { digests: { md5 } }),
+        }
   }
 
   async attributesOf(path: StorePath): Promise<FileAttributes | undefined> {

@@ -56,7 +56,13 @@ export class Folding {
     // An empty blob `folder/` is how some tools mark a folder: this folder itself.
     if (name === '' && sizeBytes === 0) return undefined
     return isSegment(name)
-      ? { name: Buffer.from(name), type: 'file', sizeBytes, ...attributes, ...(md5 !== '' && { md5 }) }
+      ? {
+          name: Buffer.from(name),
+          type: 'file',
+          sizeBytes,
+          ...attributes,
+          ...(md5 !== '' && { digests: { md5 } }),
+        }
       : { name: Buffer.from(name), type: 'other', sizeBytes: 0, ...attributes }
   }
 

@@ -15,6 +15,7 @@ import type { Location } from './location.ts'
 import type { Places } from './place.ts'
 
 export type * from './capabilities.ts'
+export * from './digests.ts'
 export type * from './direct-copy.ts'
 export * from './entry.ts'
 export type * from './location.ts'

@@ -1,3 +1,5 @@
+import type { Digests } from './digests.ts'
+
 export type { StorePath } from '../paths/path-text.ts'
 
 /** Numbers of the user and the group that something belongs to. */
@@ -20,8 +22,8 @@ export interface Entry {
   readonly owner?: Owner
   /** Names that a file has in its store (hard links), where these are several. */
   readonly nameCount?: number
-  /** MD5 of the content, base64, where the store keeps one. */
-  readonly md5?: string
+  /** Of the content, where the store keeps some. */
+  readonly digests?: Digests
   /** When the store made it, whatever name it had then: milliseconds since 1970 by this host's clock, where the store knows. */
   readonly createdMs?: number
   /** When the store last took content for it, whatever `modifiedMs` says; where that is known and later than `createdMs`. */

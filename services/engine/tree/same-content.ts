@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
-import { StoreError, type Entry, type SourceFile, type StorePath } from '../../drivers/contract/driver.ts'
+import {
+  readableDigest,
+  StoreError,
+  type Entry,
+  type SourceFile,
+  type StorePath,
+} from '../../drivers/contract/driver.ts'
 import { isKnown } from '../run/known.ts'
 import { targetPath } from '../run/mappings.ts'
 import { atTarget, type Run } from '../run/run.ts'
@@ -33,15 +39,16 @@ export async function sizeOfSame(run: Run, path: StorePath): Promise<number | un
   }
 }
 
-async function isSame(run: Run, path: StorePath, file: SourceFile, { md5 }: Entry): Promise<boolean> {
-  if (md5 !== undefined) {
-    const digest = createHash('md5')
+async function isSame(run: Run, path: StorePath, file: SourceFile, { digests }: Entry): Promise<boolean> {
+  const known = readableDigest(digests)
+  if (known !== undefined) {
+    const digest = createHash(known.kind)
     await eachChunk(run, file.sizeBytes, async (offset, length) => {
       await run.pace.pay(length)
       digest.update(await file.read(offset, length))
       return true
     })
-    return digest.digest('base64') === md5
+    return digest.digest('base64') === known.value
   }
   let other: SourceFile
   try {

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { SourceFile, StorePath } from '../../drivers/contract/driver.ts'
+import {
+  commonDigest,
+  type DigestKind,
+  digestNames,
+  readableDigest,
+  type SourceFile,
+  type StorePath,
+} from '../../drivers/contract/driver.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, type Run } from '../run/run.ts'
 import type { Both } from './compare-attributes.ts'
@@ -26,15 +33,20 @@ export async function compareContent(
 ): Promise<ContentComparison> {
   const { sizeBytes } = source
   if (sizeBytes === 0) return { difference: undefined, bytesRead: 0 }
-  if (source.md5 !== undefined && target.md5 !== undefined)
-    return { difference: digestDifference(source.md5, target.md5), bytesRead: 0 }
-  if (target.md5 !== undefined) {
-    const md5 = await withFile(fromSource(run, at), (file) => md5Of(run, file))
-    return { difference: digestDifference(md5, target.md5), bytesRead: sizeBytes }
+  const common = commonDigest(source.digests, target.digests)
+  if (common !== undefined)
+    return { difference: digestDifference(common.kind, ...common.values), bytesRead: 0 }
+  const targets = readableDigest(target.digests)
+  if (targets !== undefined) {
+    const { kind, value } = targets
+    const own = await withFile(fromSource(run, at), (file) => digestOf(run, file, kind))
+    return { difference: digestDifference(kind, own, value), bytesRead: sizeBytes }
   }
-  if (source.md5 !== undefined) {
-    const md5 = await atTarget(withFile(run.target.open(there), (file) => md5Of(run, file)))
-    return { difference: digestDifference(source.md5, md5), bytesRead: sizeBytes }
+  const sources = readableDigest(source.digests)
+  if (sources !== undefined) {
+    const { kind, value } = sources
+    const own = await atTarget(withFile(run.target.open(there), (file) => digestOf(run, file, kind)))
+    return { difference: digestDifference(kind, value, own), bytesRead: sizeBytes }
   }
   return withFile(fromSource(run, at), (from) =>
     withFile(run.target.open(there), (to) => compareBytes(run, from, to)),
@@ -52,8 +64,8 @@ export async function compareLinks(run: Run, { at, there }: Both): Promise<Conte
   return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
 }
 
-const digestDifference = (source: string, target: string): string | undefined =>
-  source === target ? undefined : `MD5 ${source} at the source, ${target} at the target`
+const digestDifference = (kind: DigestKind, source: string, target: string): string | undefined =>
+  source === target ? undefined : `${digestNames[kind]} ${source} at the source, ${target} at the target`
 
 const fromSource = ({ source, spec }: Run, at: StorePath): Promise<SourceFile> =>
   source.open(at, { follow: linksOf(spec) === 'follow' })
@@ -67,8 +79,8 @@ async function withFile<T>(opened: Promise<SourceFile>, work: (file: SourceFile)
   }
 }
 
-async function md5Of(run: Run, file: SourceFile): Promise<string> {
-  const hash = createHash('md5')
+async function digestOf(run: Run, file: SourceFile, kind: DigestKind): Promise<string> {
+  const hash = createHash(kind)
   for (let offset = 0; offset < file.sizeBytes;) {
     run.stop.check()
     const length = Math.min(run.pace.pieceBytes(chunkBytes), file.sizeBytes - offset)

@@ -11,6 +11,7 @@ import { createFolder } from '../../support/migrations.ts'
 import { ObjectStoreDoubleDriver } from '../../support/object-store-double/driver.ts'
 import { doubleSpec } from '../../support/object-store-double/kind.ts'
 import { ObjectStoreDouble } from '../../support/object-store-double/store.ts'
+import { compareAll, differences } from './compare-folder.ts'
 import { drive } from './drive.ts'
 import { liveSpec, localSpec } from './local-spec.ts'
 import { changed, reconcile } from './reconcile-folder.ts'
@@ -102,6 +103,29 @@ test('a one-time migration brings all to an object store, from one to another, a
   // The store was as object stores are now and then, and nobody noticed.
   expect(stores.faults.throttled).toBeGreaterThan(0)
   expect(stores.faults.lost).toBeGreaterThan(0)
+})
+
+test('contents are compared by what digests the stores have, or else by reading', async () => {
+  await using stores = createStores()
+  const { from, one, two } = stores
+  fill(stores.path)
+  for (const target of [one, two]) await drive(mover, localSpec(nowhere, between(from, target)))
+  const compare = (source: Side, target: Side) =>
+    compareAll(mover, localSpec(nowhere, between(source, target)), { level: 'digest' })
+  // An upload has no digest of the whole: it is read, at both sides between two buckets.
+  const [inParts, whole] = [sizes.parts + sizes.large, sizes.small + 'at the top'.length]
+  const byStores = await compare(one, two)
+  expect(differences(byStores)).toEqual([])
+  expect(byStores.counts['bytesRead']).toBe(2 * inParts)
+  const byReading = await compare(from, one)
+  expect(differences(byReading)).toEqual([])
+  expect(byReading.counts['bytesRead']).toBe(whole + 2 * inParts)
+
+  await two.driver.put(Buffer.from('file'), Buffer.from('at the TOP'), {})
+  const [row] = (await compare(one, two)).rows.filter(({ scanResult }) => scanResult === 'DIGEST_MISMATCH')
+  expect(row).toMatchObject({ sourcePath: '/file', detail: expect.stringMatching(/^SHA-256 /) })
+  await two.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1 })
+  expect(differences(await compare(from, two))).toContain('DIGEST_MISMATCH /file')
 })
 
 test('a migration that recurs brings what has changed', async () => {

@@ -332,14 +332,14 @@ export class ObjectStoreDoubleDriver implements Driver {
   }
 
   #fileEntry(object: StoredObject, prefixLength: number): Entry {
-    const { key, sizeBytes, md5, attributes } = object
+    const { key, sizeBytes, sha256, attributes } = object
     return {
       name: Buffer.from(key.slice(prefixLength), 'latin1'),
       type: 'file',
       sizeBytes,
       ...this.#attributesOf(object, attributes),
       createdMs: object.createdMs - this.#aheadMs,
-      ...(md5 !== undefined && { md5 }),
+      ...(sha256 !== undefined && { digests: { sha256 } }),
     }
   }
 

@@ -11,7 +11,7 @@ export interface StoredObject {
   /** Another one after each change, of attributes too. */
   readonly version: string
   readonly createdMs: number
-  readonly md5?: string
+  readonly sha256?: string
 }
 
 /** A page of a listing. It may be empty and have a cursor all the same. */
@@ -140,7 +140,7 @@ class Bucket implements Operations {
 
   put(key: string, bytes: Uint8Array, attributes: FileAttributes, isFolder: boolean): void {
     const own = Buffer.from(bytes)
-    this.#store(key, own, { attributes, isFolder, md5: hash('md5', own, 'base64') })
+    this.#store(key, own, { attributes, isFolder, sha256: hash('sha256', own, 'base64') })
   }
 
   delete(key: string, version: string): boolean {
@@ -150,8 +150,8 @@ class Bucket implements Operations {
   }
 
   rewrite(key: string, version: string, attributes: FileAttributes): void {
-    const { bytes, isFolder, md5 } = this.#of(key, version)
-    this.#store(key, bytes, { attributes, isFolder, ...(md5 !== undefined && { md5 }) })
+    const { bytes, isFolder, sha256 } = this.#of(key, version)
+    this.#store(key, bytes, { attributes, isFolder, ...(sha256 !== undefined && { sha256 }) })
   }
 
   begin(session: Session): number {
@@ -207,7 +207,7 @@ class Bucket implements Operations {
     return found
   }
 
-  #store(key: string, bytes: Buffer, rest: Pick<Stored, 'attributes' | 'isFolder' | 'md5'>): void {
+  #store(key: string, bytes: Buffer, rest: Pick<Stored, 'attributes' | 'isFolder' | 'sha256'>): void {
     const createdMs = Math.floor((Date.now() + aheadMs) / secondMs) * secondMs
     this.objects.set(key, { key, bytes, sizeBytes: bytes.length, version: randomUUID(), createdMs, ...rest })
   }

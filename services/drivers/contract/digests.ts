@@ -1,0 +1,40 @@
+/** Digests of whole contents that stores keep, the one that says most first. */
+export const digestKinds = ['sha256', 'md5', 'crc64nvme', 'crc32c', 'hdfs-crc'] as const
+export type DigestKind = (typeof digestKinds)[number]
+
+/** Each as base64. */
+export type Digests = { readonly [K in DigestKind]?: string }
+
+/** Those that whoever reads a content can make of it. */
+const readable = ['sha256', 'md5'] as const satisfies readonly DigestKind[]
+
+export const digestNames: Readonly<Record<DigestKind, string>> = {
+  sha256: 'SHA-256',
+  md5: 'MD5',
+  crc64nvme: 'CRC-64/NVME',
+  crc32c: 'CRC-32C',
+  'hdfs-crc': 'HDFS checksum',
+}
+
+/** A digest that two contents have, as it is of each; undefined where they have none in common. */
+export function commonDigest(
+  one: Digests = {},
+  other: Digests = {},
+): { readonly kind: DigestKind; readonly values: readonly [string, string] } | undefined {
+  for (const kind of digestKinds) {
+    const [its, others] = [one[kind], other[kind]]
+    if (its !== undefined && others !== undefined) return { kind, values: [its, others] }
+  }
+  return undefined
+}
+
+/** A digest of a content that can be made of another one by reading it; undefined where there is none. */
+export function readableDigest(
+  digests: Digests = {},
+): { readonly kind: (typeof readable)[number]; readonly value: string } | undefined {
+  for (const kind of readable) {
+    const value = digests[kind]
+    if (value !== undefined) return { kind, value }
+  }
+  return undefined
+}
