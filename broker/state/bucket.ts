@@ -21,6 +21,7 @@ import { outlast } from './outlast.ts'
 import type { RecordJournal } from './books/record-journal.ts'
 import { quarantine } from './quarantine.ts'
 import { removing } from './books/stream-book.ts'
+import { openWritable } from './writable-bucket.ts'
 
 /** A broker that was killed is back within a second, and has read a large store within half a minute. */
 const outageMs = 30_000
@@ -53,7 +54,12 @@ export class Bucket {
 
   /** Opens it, and makes it if need be. @param journal notes each change before it is answered */
   static async open(connection: NatsConnection, name: string, journal?: RecordJournal): Promise<Bucket> {
-    const kv = await untilMade(() => new Kvm(connection).create(name, bucketOptions))
+    const kv = await untilMade(() =>
+      // With a journal more can be told of it, and restored.
+      journal === undefined
+        ? openWritable(connection, name, bucketOptions)
+        : new Kvm(connection).create(name, bucketOptions),
+    )
     return new Bucket(kv, name, connection, journal)
   }
 
