@@ -18,7 +18,7 @@ export async function localRootOf(spec: FilesystemSpec, bounds?: StoreBounds): P
 /** An absolute path of a host as text. */
 export const textOf = (absolute: Buffer): string => textFromPath(absolute.subarray(1))
 
-/** A folder of this host as an agent assignments it, symbolic links resolved. Throws system errors when it is not there. */
+/** A folder of this host as an agent offers it, symbolic links resolved. Throws system errors when it is not there. */
 export const shareOf = (path: string): string => textOf(realpathSync.native(path, { encoding: 'buffer' }))
 
 /** Whether a folder is one of those that are shared, or in one of them. */
