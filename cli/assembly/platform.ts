@@ -27,16 +27,16 @@ import {
   loadMetricsAccess,
   loadSecurity,
 } from '../../http-edge/server/properties.ts'
-import { startAccess } from '../../services/access/start.ts'
-import { startAlerts } from '../../services/alerts/start.ts'
+import { startAccess } from '../../services/access/index.ts'
+import { startAlerts } from '../../services/alerts/index.ts'
 import { auditRecorder } from '../../services/audit/recorder.ts'
 import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
-import { startExtensions } from '../../services/extensions/start.ts'
-import { startFilesystems } from '../../services/filesystems/start.ts'
-import { startMigrations } from '../../services/migrations/start.ts'
-import { startObservability } from '../../services/observability/start.ts'
-import { platformHandlers } from '../../services/platform/index.ts'
-import { startUsage } from '../../services/usage/start.ts'
+import { startExtensions } from '../../services/extensions/index.ts'
+import { startFilesystems } from '../../services/filesystems/index.ts'
+import { startMigrations } from '../../services/migrations/index.ts'
+import { startObservability } from '../../services/observability/index.ts'
+import { platformHandlers } from '../../services/platform/handlers.ts'
+import { startUsage } from '../../services/usage/index.ts'
 import type { AuditEntry } from '../../subjects/access/audit.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
 import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
@@ -49,10 +49,10 @@ import {
   storageComponent,
   tellOfSetAside,
 } from './components.ts'
-import { startGuards } from '../guards.ts'
+import { startGuards } from './guards.ts'
 import { ownFolders, secretFiles, storeFolder } from '../up/own-folders.ts'
 import { connectServices, serveAll } from './serve-all.ts'
-import { Shutdown } from '../shutdown.ts'
+import { Shutdown } from './shutdown.ts'
 
 export interface PlatformOptions {
   /** Configuration folder; made when it is not there. */

@@ -16,7 +16,7 @@ import { ReportStore } from '../reports.ts'
 import { WalkJobs } from '../walk-jobs.ts'
 import { clean, type CleaningOptions } from './clean.ts'
 import { cleanupsDue } from './due.ts'
-import { cleanupHandlers } from './index.ts'
+import { cleanupHandlers } from './handlers.ts'
 import { CleanupRecord, publicCleanup } from './record.ts'
 
 export interface CleanupsOptions extends CleaningOptions {

@@ -14,7 +14,7 @@ import { forgetJobsOf } from '../forget-jobs.ts'
 import { ReportStore } from '../reports.ts'
 import { walkAll } from '../../../engine/walk/walk-all.ts'
 import { type JobOutcome, WalkJobs, type Work } from '../walk-jobs.ts'
-import { verificationHandlers } from './index.ts'
+import { verificationHandlers } from './handlers.ts'
 import { pathWithin } from './paths.ts'
 import { publicVerification, VerificationRecord } from './record.ts'
 

@@ -1,13 +1,13 @@
-import type { Admit } from '../broker/callout/auth-callout.ts'
-import { addressMarks } from '../broker/messages/client-address.ts'
-import type { NatsConnection } from '../broker/rpc/connection.ts'
-import { disconnectAtOnce } from '../broker/callout/disconnects.ts'
-import { type Flood, FloodGuard } from '../broker/limits/flood-guard.ts'
-import type { Identity } from '../broker/identity/identity.ts'
-import { KeyConnections } from '../broker/callout/key-connections.ts'
-import type { Log } from '../broker/common/log.ts'
-import { type SlowReader, watchPending } from '../broker/callout/pending.ts'
-import { serviceNames } from './assembly/serve-all.ts'
+import type { Admit } from '../../broker/callout/auth-callout.ts'
+import { addressMarks } from '../../broker/messages/client-address.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { disconnectAtOnce } from '../../broker/callout/disconnects.ts'
+import { type Flood, FloodGuard } from '../../broker/limits/flood-guard.ts'
+import type { Identity } from '../../broker/identity/identity.ts'
+import { KeyConnections } from '../../broker/callout/key-connections.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { type SlowReader, watchPending } from '../../broker/callout/pending.ts'
+import { serviceNames } from './serve-all.ts'
 
 export interface GuardOptions {
   readonly system: NatsConnection

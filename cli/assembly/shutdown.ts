@@ -1,6 +1,6 @@
-import type { NatsConnection } from '../broker/rpc/connection.ts'
-import type { Log } from '../broker/common/log.ts'
-import type { BrokerServer } from '../broker/server/server.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { BrokerServer } from '../../broker/server/server.ts'
 
 type Step = () => Promise<unknown>
 
