@@ -19,7 +19,10 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   [/^config\//, /^(subjects|config|broker)\//],
   [/^broker\//, /^(subjects|config|broker)\//],
   [/^services\/drivers\//, /^(subjects|config|broker|services\/drivers)\//],
-  [/^services\/(\w+)\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
+  [/^services\/engine\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
+  // What every service is made of.
+  [/^services\/kit\//, /^(subjects|config|broker|services\/kit)\//],
+  [/^services\/(\w+)\//, /^(subjects|config|broker|services\/(kit|drivers|engine))\//],
   [/^sdk\//, /^(subjects|sdk)\//],
   [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|config|broker|http-edge)\//],
@@ -51,6 +54,25 @@ test('imports go one way', () => {
     return allowed === undefined || !(allowed.test(what) || (own !== undefined && what.startsWith(own)))
   })
   expect(wrong).toEqual([])
+})
+
+/** Files that are imported past the face of their service, each with why. */
+const openFiles: Readonly<Record<string, string>> = {
+  'services/migrations/agents/supervise-agent.ts':
+    'a transfer agent must not load the service, with all its schemas',
+}
+
+/** Libraries of the services, entered by their rooms. */
+const libraries = ['drivers', 'engine', 'kit']
+
+test('a service is entered through its index.ts alone', () => {
+  const serviceOf = (path: string) => /^services\/(\w+)\//.exec(path)?.[1]
+  const past = imports.filter(({ from, what }) => {
+    const entered = serviceOf(what)
+    if (entered === undefined || entered === serviceOf(from) || libraries.includes(entered)) return false
+    return what !== `services/${entered}/index.ts`
+  })
+  expect(past.map(({ what }) => what)).toEqual(Object.keys(openFiles))
 })
 
 /** What is in a circle of such edges, or on a way between two. */

@@ -5,13 +5,16 @@ import type { Log } from '../../broker/common/log.ts'
 import { Owners } from '../../broker/rpc/owners.ts'
 import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import type { Sealer } from '../../broker/identity/seal.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
 import { migrationsInternal } from '../../subjects/migrations/internal.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { service } from '../kit/part.ts'
 import { filesystemHandlers, filesystemInternalHandlers } from './handlers.ts'
 import { FilesystemRecord } from './record.ts'
 import { Stores } from './stores.ts'
 
-export interface FilesystemsOptions {
+export interface FilesystemsNeeds {
   readonly journals: RecordJournals
   readonly connection: NatsConnection
   readonly sealer: Sealer
@@ -20,29 +23,35 @@ export interface FilesystemsOptions {
   readonly log: Log
 }
 
-/** Opens the collection of filesystems and makes its handlers. */
-export async function startFilesystems({ connection, journals, sealer, bounds, log }: FilesystemsOptions) {
-  const stores = new Stores({ bounds })
-  const dependencies = {
-    filesystems: await Collection.open(connection, {
-      bucket: 'filesystems',
-      schema: FilesystemRecord,
-      version: 1,
-      groupOf: ({ owner }) => owner,
-      journals,
-    }),
-    owners: new Owners(connection),
-    sealer,
-    stores,
-    usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
-    forgetTarget: async (fileSystemId: string) => {
-      await call(connection, migrationsInternal['forget-target'], { fileSystemId })
-    },
-    log,
-  }
-  return {
-    handlers: filesystemHandlers(dependencies),
-    internalHandlers: filesystemInternalHandlers(dependencies),
-    stop: () => stores.close(),
-  }
-}
+/** Filesystems: where stores are, and how they are reached. */
+export const filesystemsService = service({
+  name: 'filesystems',
+  contracts: { filesystems, filesystemsInternal },
+  start: async ({ connection, journals, sealer, bounds, log }: FilesystemsNeeds) => {
+    const stores = new Stores({ bounds })
+    const dependencies = {
+      filesystems: await Collection.open(connection, {
+        bucket: 'filesystems',
+        schema: FilesystemRecord,
+        version: 1,
+        groupOf: ({ owner }) => owner,
+        journals,
+      }),
+      owners: new Owners(connection),
+      sealer,
+      stores,
+      usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
+      forgetTarget: async (fileSystemId: string) => {
+        await call(connection, migrationsInternal['forget-target'], { fileSystemId })
+      },
+      log,
+    }
+    return {
+      handlers: {
+        filesystems: filesystemHandlers(dependencies),
+        filesystemsInternal: filesystemInternalHandlers(dependencies),
+      },
+      halt: () => stores.close(),
+    }
+  },
+})

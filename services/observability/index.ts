@@ -4,83 +4,96 @@ import type { OtlpConfig } from '../../config/otlp.ts'
 import { storageUse } from '../../broker/state/storage.ts'
 import { every } from '../../broker/tasks/tasks.ts'
 import { platformSource } from '../../subjects/observability/metric-model.ts'
+import { logging } from '../../subjects/observability/logging.ts'
+import { observability, observabilityInternal } from '../../subjects/observability/observability.ts'
 import type { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
+import type { BeginSpan } from '../../broker/messages/tracing.ts'
+import { service } from '../kit/part.ts'
 import { observabilityHandlers, observabilityInternalHandlers } from './handlers.ts'
 import { Keeper } from './keeper.ts'
 import { loggingHandlers } from './logging.ts'
-import type { About } from './otlp/encode.ts'
 import { OtlpExporter } from './otlp/exporter.ts'
 import { OwnMetrics } from './own-metrics.ts'
 import { MetricStore } from './store.ts'
 import { tiers } from './tiers.ts'
 
-export interface ObservabilityOptions {
+export interface ObservabilityNeeds {
   readonly connection: NatsConnection
   /** What the platform itself measures. */
-  readonly registry: MetricRegistry
+  readonly metrics: MetricRegistry
   /** How many extensions are there. */
-  readonly extensions: () => number
+  readonly extensionCount: () => number
   /** Where all of it is sent to; undefined: nowhere. */
   readonly otlp: OtlpConfig | undefined
-  readonly about: About
+  readonly version: string
+  readonly identity: { readonly instance: string }
   readonly log: Log
 }
 
-/** Opens what is stored of metrics, collects those of the platform itself, and makes the handlers. */
-export async function startObservability({
-  connection,
-  registry,
-  extensions,
-  otlp,
-  about,
-  log,
-}: ObservabilityOptions) {
-  const store = new MetricStore()
-  const keeper = await Keeper.open(connection, store, log)
-  // Nobody waits for it but those who report and ask.
-  const loaded = keeper.load().then(
-    // Without anything from before, nothing is missing at any resolution.
-    () => ({ finestSinceMs: store.select().length === 0 ? 0 : Date.now() }),
-    (err: unknown) => {
-      log.error({ err }, 'The metrics of before cannot be read; they begin anew.')
-      return { finestSinceMs: Date.now() }
-    },
-  )
-  const own = new OwnMetrics(registry, { storage: () => storageUse(connection), extensions })
-  let collecting: Promise<void> | undefined
-  const lookAndTake = async () => {
-    try {
-      await own.look()
-    } catch (error) {
-      log.debug({ err: error }, 'The broker does not say what it stores; trying on.')
+/** Metrics, traces and the level of the log. */
+export const observabilityService = service({
+  name: 'observability',
+  contracts: { observability, observabilityInternal, logging },
+  tasks: ['observability.collect', 'observability.keep', 'otlp.metrics', 'otlp.spans'],
+  start: async ({
+    connection,
+    metrics: registry,
+    extensionCount: extensions,
+    otlp,
+    version,
+    identity: { instance },
+    log,
+  }: ObservabilityNeeds) => {
+    const store = new MetricStore()
+    const keeper = await Keeper.open(connection, store, log)
+    // Nobody waits for it but those who report and ask.
+    const loaded = keeper.load().then(
+      // Without anything from before, nothing is missing at any resolution.
+      () => ({ finestSinceMs: store.select().length === 0 ? 0 : Date.now() }),
+      (err: unknown) => {
+        log.error({ err }, 'The metrics of before cannot be read; they begin anew.')
+        return { finestSinceMs: Date.now() }
+      },
+    )
+    const own = new OwnMetrics(registry, { storage: () => storageUse(connection), extensions })
+    let collecting: Promise<void> | undefined
+    const lookAndTake = async () => {
+      try {
+        await own.look()
+      } catch (error) {
+        log.debug({ err: error }, 'The broker does not say what it stores; trying on.')
+      }
+      await loaded
+      try {
+        store.add(platformSource, registry.drain(), Date.now())
+      } catch (error) {
+        log.error({ err: error }, 'Metrics of the platform itself are lost.')
+      }
     }
-    await loaded
-    try {
-      store.add(platformSource, registry.drain(), Date.now())
-    } catch (error) {
-      log.error({ err: error }, 'Metrics of the platform itself are lost.')
-    }
-  }
-  const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
-  const task = every('observability.collect', collect, tiers[0].seconds * 1_000)
-  const dependencies = { connection, store, keeper, loaded, collect }
-  const series = async () => {
-    await collect()
-    return store.select()
-  }
-  const exporter = otlp && new OtlpExporter({ config: otlp, about, series, log })
-  return {
-    /** Nobody is there who would record a span: then there is none. */
-    beginSpan: exporter?.beginSpan ?? (() => undefined),
-    handlers: observabilityHandlers(dependencies),
-    loggingHandlers: loggingHandlers(log),
-    internalHandlers: observabilityInternalHandlers(dependencies),
-    stop: async () => {
-      task.stop()
+    const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
+    const task = every('observability.collect', collect, tiers[0].seconds * 1_000)
+    const dependencies = { connection, store, keeper, loaded, collect }
+    const series = async () => {
       await collect()
-      await exporter?.stop()
-      own.stop()
-      await keeper.stop()
-    },
-  }
-}
+      return store.select()
+    }
+    const exporter = otlp && new OtlpExporter({ config: otlp, about: { version, instance }, series, log })
+    /** Nobody is there who would record a span: then there is none. */
+    const beginSpan: BeginSpan = exporter?.beginSpan ?? (() => undefined)
+    return {
+      gives: { beginSpan },
+      handlers: {
+        observability: observabilityHandlers(dependencies),
+        observabilityInternal: observabilityInternalHandlers(dependencies),
+        logging: loggingHandlers(log),
+      },
+      stop: async () => {
+        task.stop()
+        await collect()
+        await exporter?.stop()
+        own.stop()
+        await keeper.stop()
+      },
+    }
+  },
+})

@@ -2,10 +2,10 @@ import { tasksHere } from '../../broker/tasks/tasks.ts'
 import type { Handlers, Output } from '../../subjects/kit/contract.ts'
 import { title } from '../../subjects/kit/names.ts'
 import type { platform } from '../../subjects/platform/platform.ts'
+import type { Component } from '../kit/part.ts'
 
 type Loss = Output<(typeof platform)['losses']>[number]
 type Info = Output<(typeof platform)['info']>
-export type Component = Output<(typeof platform)['health']>['components'][number]
 
 export interface PlatformDependencies {
   readonly version: string

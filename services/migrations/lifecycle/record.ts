@@ -148,6 +148,8 @@ export const MigrationRecord = strict({
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
+/** Where migrations are stored. */
+export const recordBucket = 'migrations'
 export const recordVersion = 3
 
 /** From one-time migrations alone to all kinds; from one example of held deletions to some. */

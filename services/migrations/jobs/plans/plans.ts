@@ -17,10 +17,8 @@ type Plan = Output<(typeof migrations)['plan']>
 export interface PlanDependencies {
   readonly connection: NatsConnection
   readonly mover: Planning
-  readonly figures: {
-    /** @throws GantryError NOT_FOUND */
-    record(migrationId: string): Promise<MigrationRecord>
-  }
+  /** @throws GantryError NOT_FOUND */
+  readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly guards: Pick<RemovalGuards, 'left'>
   readonly spillFolder: string
@@ -82,8 +80,8 @@ export class Plans {
   }
 
   async #begin(migrationId: string): Promise<Kept> {
-    const { figures } = this.#dependencies
-    const record = await figures.record(migrationId)
+    const { findMigration } = this.#dependencies
+    const record = await findMigration(migrationId)
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)

@@ -5,10 +5,7 @@ import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { namesSetAside, setAsideBucket } from '../../broker/state/quarantine.ts'
 import { storageUse } from '../../broker/state/storage.ts'
 import type { AuditEntry } from '../../subjects/access/audit.ts'
-import type { platform } from '../../subjects/platform/platform.ts'
-import type { Output } from '../../subjects/kit/contract.ts'
-
-type Component = Output<(typeof platform)['health']>['components'][number]
+import type { Component } from '../kit/part.ts'
 
 /** Above this share of `max_file` the platform reports that its storage is nearly full. */
 const storageWarningShare = 0.9
