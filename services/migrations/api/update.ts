@@ -6,7 +6,7 @@ import { cleanupOf } from '../jobs/cleanups/setting.ts'
 import { deletionsOf } from './target-match.ts'
 import { policyOf } from '../lifecycle/policies.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { planned } from '../lifecycle/recurrence.ts'
+import { planned } from '../../scheduling/recurrence.ts'
 import { planOf } from './recurrence-input.ts'
 import type { MigrationKind } from '../lifecycle/states.ts'
 

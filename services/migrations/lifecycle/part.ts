@@ -11,7 +11,7 @@ import { part } from '../../kit/part.ts'
 import { stoppedInDoubt } from './abort.ts'
 import { KnownRecords } from './known-records.ts'
 import { MigrationRecord, recordBucket, recordUpcasters, recordVersion } from './record.ts'
-import { Scheduler, type SchedulerOptions } from './scheduler.ts'
+import { Scheduler, type SchedulerOptions } from '../../scheduling/scheduler.ts'
 
 interface RecordNeeds {
   readonly connection: NatsConnection

@@ -23,7 +23,7 @@ import {
   Timestamp,
 } from '../../../subjects/kit/schemas.ts'
 import { DeletionSettings, Deletions } from '../../../subjects/migrations/model/target-match.ts'
-import { Recurrence } from './recurrence.ts'
+import { Recurrence } from '../../scheduling/recurrence.ts'
 import { FolderIdentity, SourceIdentity, StoredIdentity } from './source-identity.ts'
 import { isBetweenScans, migrationKinds } from './states.ts'
 

@@ -5,7 +5,7 @@ import { plural } from '../../../subjects/kit/plural.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { type Vanished, vanishedText } from '../../../subjects/migrations/model/vanished.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { mayRun, windowChangeMs } from '../lifecycle/recurrence.ts'
+import { mayRun, windowChangeMs } from '../../scheduling/recurrence.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
 import type { WithFigures } from '../progress/with-figures.ts'
 

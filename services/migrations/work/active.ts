@@ -19,7 +19,7 @@ import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.t
 import type { Progress } from '../progress/progress.ts'
 import { type Loss, lossOf, WorkLostError } from '../progress/proof.ts'
 import { type RetryItem, retryMessageId } from '../failures/retries.ts'
-import { Signal } from '../lifecycle/signal.ts'
+import { Signal } from '../../scheduling/signal.ts'
 import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
 
 /**

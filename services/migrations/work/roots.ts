@@ -23,7 +23,7 @@ import '../../engine/run/rules.ts'
 import { bornAt, type SourceFolder, type SourceMark } from '../../engine/run/source-mark.ts'
 import type { TargetMark } from '../../engine/run/target-mark.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { Poller } from '../lifecycle/poller.ts'
+import { Poller } from '../../scheduling/poller.ts'
 import {
   differenceOf,
   inWords,

@@ -1,6 +1,6 @@
 import type { Counts } from '../../engine/run/counts.ts'
 import { found, type MigrationRecord } from '../lifecycle/record.ts'
-import { ended } from '../lifecycle/recurrence.ts'
+import { ended } from '../../scheduling/recurrence.ts'
 
 /** The record when its queue is empty. */
 export function scanned(

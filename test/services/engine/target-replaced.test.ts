@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Buckets } from '../../../services/migrations/bandwidth/buckets.ts'
+import { Buckets } from '../../../services/bandwidth/buckets.ts'
 import { startRegion } from '../../../services/engine/items/items.ts'
 import { type ChildBatch, Mover } from '../../../services/engine/mover.ts'
 import { Roots } from '../../../services/migrations/work/roots.ts'

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { cleanupCounts, cleanupReportNames } from '../../../../subjects/migrations/model/cleanup-terms.ts'
 import type { Cleanup } from '../../../../subjects/migrations/cleanups.ts'
 import { strict, Timestamp } from '../../../../subjects/kit/schemas.ts'
-import { jobRecordFields, publicJob } from '../job-record.ts'
+import { jobRecordFields, publicJob } from '../../../jobs/job-record.ts'
 
 /** A cleanup as it is stored. */
 export const CleanupRecord = strict({

@@ -7,9 +7,9 @@ import {
 } from '../../../../subjects/migrations/model/verification-terms.ts'
 import type { verifications } from '../../../../subjects/migrations/verifications.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
-import { jobHandlers } from '../job-handlers.ts'
-import type { ReportStore } from '../reports.ts'
-import type { WalkJobs } from '../walk-jobs.ts'
+import { jobHandlers } from '../../../jobs/job-handlers.ts'
+import type { ReportStore } from '../../../jobs/reports.ts'
+import type { WalkJobs } from '../../../jobs/walk-jobs.ts'
 import { pathsWithin } from './paths.ts'
 import { publicVerification, type VerificationRecord } from './record.ts'
 

@@ -25,13 +25,13 @@ import {
   type Report,
   AgentRegistry,
 } from '../../../../services/migrations/assignments/agent-registry.ts'
-import { Limits } from '../../../../services/migrations/bandwidth/limits.ts'
+import { Limits } from '../../../../services/bandwidth/limits.ts'
 import {
   idOf,
   noPolicy,
   openPolicies,
   type Place,
-} from '../../../../services/migrations/bandwidth/policies.ts'
+} from '../../../../services/bandwidth/policies.ts'
 import { packRules } from '../../../../services/engine/run/rules.ts'
 import { isShared } from '../../../../services/migrations/assignments/shares.ts'
 import { MovedSoFar, Throughput } from '../../../../services/migrations/assignments/throughput.ts'

@@ -1,7 +1,7 @@
 import { Cron } from 'croner'
 import { type Static, Type } from 'typebox'
-import { defaultTimeZone, maxIterations } from '../../../subjects/migrations/model/recurrence.ts'
-import { Count, list, strict, Timestamp } from '../../../subjects/kit/schemas.ts'
+import { defaultTimeZone, maxIterations } from '../../subjects/migrations/model/recurrence.ts'
+import { Count, list, strict, Timestamp } from '../../subjects/kit/schemas.ts'
 
 /** When a recurring migration scans again, and what became of its scans; as it is stored. */
 export const Recurrence = strict({

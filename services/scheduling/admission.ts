@@ -1,7 +1,7 @@
-import { migrationPriorities } from '../../../subjects/migrations/model/model.ts'
-import type { MigrationRecord } from './record.ts'
+import { migrationPriorities } from '../../subjects/migrations/model/model.ts'
+import type { MigrationRecord } from '../migrations/lifecycle/record.ts'
 import { isOpen, mayRun, windowChangeMs } from './recurrence.ts'
-import type { Happening } from './states.ts'
+import type { Happening } from '../migrations/lifecycle/states.ts'
 
 /** What the scheduler has to say to a migration. */
 export interface Admission {

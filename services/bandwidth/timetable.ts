@@ -3,7 +3,7 @@ import {
   type BandwidthWindow,
   type Weekday,
   weekdays,
-} from '../../../subjects/migrations/bandwidth.ts'
+} from '../../subjects/migrations/bandwidth.ts'
 
 /** A moment as the clock on a wall shows it. */
 interface WallTime {

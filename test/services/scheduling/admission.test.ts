@@ -6,23 +6,23 @@ import {
   recordUpcasters,
   recordVersion,
   workIdOf,
-} from '../../../../services/migrations/lifecycle/record.ts'
-import { admitted } from '../../../../services/migrations/lifecycle/scheduler.ts'
-import { recordConditions } from '../../../../services/migrations/progress/conditions.ts'
-import { stateText } from '../../../../services/migrations/reporting/state-text.ts'
-import { next } from '../../../../services/migrations/lifecycle/states.ts'
-import { nextDueMs, admissionsOf } from '../../../../services/migrations/lifecycle/admission.ts'
+} from '../../../services/migrations/lifecycle/record.ts'
+import { admitted } from '../../../services/scheduling/scheduler.ts'
+import { recordConditions } from '../../../services/migrations/progress/conditions.ts'
+import { stateText } from '../../../services/migrations/reporting/state-text.ts'
+import { next } from '../../../services/migrations/lifecycle/states.ts'
+import { nextDueMs, admissionsOf } from '../../../services/scheduling/admission.ts'
 import {
   type MigrationPriority,
   type MigrationState,
   migrationPriorities,
   migrationStates,
-} from '../../../../subjects/migrations/model/model.ts'
-import { conditionReasons } from '../../../../subjects/migrations/model/condition-terms.ts'
-import type { Condition } from '../../../../subjects/migrations/model/conditions.ts'
-import { maxStateTextLength } from '../../../../subjects/migrations/model/model.ts'
-import { check } from '../../../../subjects/kit/validate.ts'
-import { migrationRecord } from '../../../support/migration-records.ts'
+} from '../../../subjects/migrations/model/model.ts'
+import { conditionReasons } from '../../../subjects/migrations/model/condition-terms.ts'
+import type { Condition } from '../../../subjects/migrations/model/conditions.ts'
+import { maxStateTextLength } from '../../../subjects/migrations/model/model.ts'
+import { check } from '../../../subjects/kit/validate.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
 
 const now = Date.parse('2026-02-01T00:00:00.000Z')
 

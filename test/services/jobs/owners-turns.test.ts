@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextOf, tooManyOf } from '../../../../services/migrations/jobs/owners-turns.ts'
+import { nextOf, tooManyOf } from '../../../services/jobs/owners-turns.ts'
 
 let made = 0
 const job = (owner: string | undefined, status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETE', started?: string) => ({

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Collection } from '../../../../broker/state/collection.ts'
-import { emission, Events } from '../../../../broker/state/events.ts'
-import { cleanupReports } from '../../../../subjects/migrations/model/cleanup-terms.ts'
-import { cleanupEvents } from '../../../../subjects/migrations/cleanups.ts'
-import { type ErrorCode, GantryError } from '../../../../subjects/kit/errors.ts'
+import { Collection } from '../../../broker/state/collection.ts'
+import { emission, Events } from '../../../broker/state/events.ts'
+import { cleanupReports } from '../../../subjects/migrations/model/cleanup-terms.ts'
+import { cleanupEvents } from '../../../subjects/migrations/cleanups.ts'
+import { type ErrorCode, GantryError } from '../../../subjects/kit/errors.ts'
 import {
   CleanupRecord,
   newCleanup,
   publicCleanup,
-} from '../../../../services/migrations/jobs/cleanups/record.ts'
-import { KeptRecords } from '../../../../services/migrations/jobs/kept-records.ts'
-import { ReportStore } from '../../../../services/migrations/jobs/reports.ts'
-import { type JobOutcome, WalkJobs } from '../../../../services/migrations/jobs/walk-jobs.ts'
-import { smallLimits, startTestBroker, type TestBroker } from '../../../support/broker.ts'
-import { createFolder } from '../../../support/migrations.ts'
-import { testLog } from '../../../support/platform.ts'
-import { until } from '../../../support/until.ts'
+} from '../../../services/migrations/jobs/cleanups/record.ts'
+import { KeptRecords } from '../../../services/jobs/kept-records.ts'
+import { ReportStore } from '../../../services/jobs/reports.ts'
+import { type JobOutcome, WalkJobs } from '../../../services/jobs/walk-jobs.ts'
+import { smallLimits, startTestBroker, type TestBroker } from '../../support/broker.ts'
+import { createFolder } from '../../support/migrations.ts'
+import { testLog } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
 
 let broker: TestBroker
 let records: Collection<typeof CleanupRecord>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { windowAt } from '../../../../services/migrations/bandwidth/timetable.ts'
-import { type Bucket, newBucket, noRates, setRates } from '../../../../services/engine/run/bucket.ts'
-import { isSlow, Pace } from '../../../../services/engine/run/pace.ts'
-import { Stop } from '../../../../services/engine/run/stop.ts'
-import type { BandwidthSchedule } from '../../../../subjects/migrations/bandwidth.ts'
+import { windowAt } from '../../../services/bandwidth/timetable.ts'
+import { type Bucket, newBucket, noRates, setRates } from '../../../services/engine/run/bucket.ts'
+import { isSlow, Pace } from '../../../services/engine/run/pace.ts'
+import { Stop } from '../../../services/engine/run/stop.ts'
+import type { BandwidthSchedule } from '../../../subjects/migrations/bandwidth.ts'
 
 const limited = (bytesPerSecond?: number, requestsPerSecond?: number): Bucket => {
   const bucket = newBucket()

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { maxPartLength, type Part } from '../../../subjects/kit/download.ts'
+import { maxPartLength, type Part } from '../../subjects/kit/download.ts'
 import { archivePart, type Member } from './report-archive.ts'
 
 /** One of the reports of a job. */

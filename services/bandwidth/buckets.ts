@@ -1,4 +1,4 @@
-import { type Bucket, newBucket, type Rates, setRates } from '../../engine/run/bucket.ts'
+import { type Bucket, newBucket, type Rates, setRates } from '../engine/run/bucket.ts'
 
 /** The limits of this process, by what they are about; they hold for all of its threads as soon as they are set. */
 export class Buckets {

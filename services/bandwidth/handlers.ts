@@ -1,6 +1,6 @@
-import { type bandwidth, bandwidthUnits, unlimited } from '../../../subjects/migrations/bandwidth.ts'
-import type { Handlers, Input } from '../../../subjects/kit/contract.ts'
-import { notAccepted } from '../../../subjects/kit/errors.ts'
+import { type bandwidth, bandwidthUnits, unlimited } from '../../subjects/migrations/bandwidth.ts'
+import type { Handlers, Input } from '../../subjects/kit/contract.ts'
+import { notAccepted } from '../../subjects/kit/errors.ts'
 import { idOf, noPolicy, type Place, type Policies, publicPolicy, type StoredPolicy } from './policies.ts'
 import { isTimeZone } from './timetable.ts'
 

@@ -1,6 +1,6 @@
-import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import { subjectToken } from '../../../subjects/kit/names.ts'
-import { type Bucket, noRates, type Rates } from '../../engine/run/bucket.ts'
+import { every, type Task } from '../../broker/tasks/tasks.ts'
+import { subjectToken } from '../../subjects/kit/names.ts'
+import { type Bucket, noRates, type Rates } from '../engine/run/bucket.ts'
 import { Buckets } from './buckets.ts'
 import { idOf, type Place, type Policies, ratesAt, type StoredPolicy } from './policies.ts'
 

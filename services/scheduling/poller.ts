@@ -1,5 +1,5 @@
-import { every, type Task } from '../../../broker/tasks/tasks.ts'
-import type { PeriodicTaskName } from '../../../broker/tasks/task-list.ts'
+import { every, type Task } from '../../broker/tasks/tasks.ts'
+import type { PeriodicTaskName } from '../../broker/tasks/task-list.ts'
 
 /** Looks again and again at what moves, as often as the list of tasks says, and never twice at a time. */
 export class Poller {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Count, list, Name, strict, Subject, Text, Timestamp } from '../../../subjects/kit/schemas.ts'
-import { jobStatuses } from '../../../subjects/migrations/model/jobs.ts'
+import { Count, list, Name, strict, Subject, Text, Timestamp } from '../../subjects/kit/schemas.ts'
+import { jobStatuses } from '../../subjects/migrations/model/jobs.ts'
 
 /** What is stored of every job that walks through both sides of a migration. */
 export const jobRecordFields = <N extends string>(reportNames: N[]) => ({

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { Collection } from '../../../broker/state/collection.ts'
-import type { NatsConnection } from '../../../broker/rpc/connection.ts'
-import type { RecordJournals } from '../../../broker/state/books/record-journal.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import {
   bandwidth,
   type BandwidthPolicy,
   type BandwidthScope,
   unlimited,
-} from '../../../subjects/migrations/bandwidth.ts'
-import type { Rates } from '../../engine/run/bucket.ts'
+} from '../../subjects/migrations/bandwidth.ts'
+import type { Rates } from '../engine/run/bucket.ts'
 import { windowAt } from './timetable.ts'
 
 const { scope, name, schedule, limitBytesPerSecond, limitRequestsPerSecond } = bandwidth.get.output.properties

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changed } from '../../../../services/migrations/api/update.ts'
+import { changed } from '../../../services/migrations/api/update.ts'
 import {
   begun,
   ended,
@@ -10,10 +10,10 @@ import {
   trackerOf,
   unused,
   windowChangeMs,
-} from '../../../../services/migrations/lifecycle/recurrence.ts'
-import { planOf } from '../../../../services/migrations/api/recurrence-input.ts'
-import { maxIterations, periodSeconds } from '../../../../subjects/migrations/model/recurrence.ts'
-import { migrationRecord } from '../../../support/migration-records.ts'
+} from '../../../services/scheduling/recurrence.ts'
+import { planOf } from '../../../services/migrations/api/recurrence-input.ts'
+import { maxIterations, periodSeconds } from '../../../subjects/migrations/model/recurrence.ts'
+import { migrationRecord } from '../../support/migration-records.ts'
 
 const ms = (iso: string) => Date.parse(`2026-02-01T${iso}Z`)
 const outcome = { filesMigrated: 2, bytesMigrated: 20, failedPathCount: 1 }

@@ -1,4 +1,4 @@
-import type { Emission } from '../../../broker/state/events.ts'
+import type { Emission } from '../../broker/state/events.ts'
 import type { JobRecord } from './job-record.ts'
 import type { JobRecords } from './walk-jobs.ts'
 

@@ -1,10 +1,10 @@
-import { backoffMs } from '../../../broker/common/backoff.ts'
-import type { Collection } from '../../../broker/state/collection.ts'
-import type { Log } from '../../../broker/common/log.ts'
-import { whenDue } from '../../../broker/tasks/tasks.ts'
-import { restarted, type MigrationRecord } from './record.ts'
+import { backoffMs } from '../../broker/common/backoff.ts'
+import type { Collection } from '../../broker/state/collection.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { whenDue } from '../../broker/tasks/tasks.ts'
+import { restarted, type MigrationRecord } from '../migrations/lifecycle/record.ts'
 import { begun } from './recurrence.ts'
-import { applyTransition } from './transition.ts'
+import { applyTransition } from '../migrations/lifecycle/transition.ts'
 import { nextDueMs, type Admission, admissionsOf } from './admission.ts'
 
 export interface SchedulerOptions {

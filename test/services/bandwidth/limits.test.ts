@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Limits } from '../../../../services/migrations/bandwidth/limits.ts'
+import { Limits } from '../../../services/bandwidth/limits.ts'
 import {
   idOf,
   noPolicy,
   openPolicies,
   type StoredPolicy,
-} from '../../../../services/migrations/bandwidth/policies.ts'
-import { Mover } from '../../../../services/engine/mover.ts'
-import { startTestBroker } from '../../../support/broker.ts'
-import { compareTrees } from '../../../support/compare-trees.ts'
-import { createMove } from '../../engine/move-folder.ts'
+} from '../../../services/bandwidth/policies.ts'
+import { Mover } from '../../../services/engine/mover.ts'
+import { startTestBroker } from '../../support/broker.ts'
+import { compareTrees } from '../../support/compare-trees.ts'
+import { createMove } from '../engine/move-folder.ts'
 
 const broker = await startTestBroker()
 const policies = await openPolicies(await broker.connect('PLATFORM'))
