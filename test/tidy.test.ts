@@ -22,7 +22,12 @@ const directions: [file: RegExp, allowed: RegExp][] = [
   [/^services\/engine\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
   // What every service is made of.
   [/^services\/kit\//, /^(subjects|config|broker|services\/kit)\//],
-  [/^services\/(\w+)\//, /^(subjects|config|broker|services\/(kit|drivers|engine))\//],
+  // What several services are made of.
+  [/^services\/(jobs|scheduling|bandwidth)\//, /^(subjects|config|broker|services\/(kit|drivers|engine))\//],
+  [
+    /^services\/(\w+)\//,
+    /^(subjects|config|broker|services\/(kit|jobs|scheduling|bandwidth|drivers|engine))\//,
+  ],
   [/^sdk\//, /^(subjects|sdk)\//],
   [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|config|broker|http-edge)\//],
@@ -63,7 +68,7 @@ const openFiles: Readonly<Record<string, string>> = {
 }
 
 /** Libraries of the services, entered by their rooms. */
-const libraries = ['drivers', 'engine', 'kit']
+const libraries = ['drivers', 'engine', 'kit', 'jobs', 'scheduling', 'bandwidth']
 
 test('a service is entered through its index.ts alone', () => {
   const serviceOf = (path: string) => /^services\/(\w+)\//.exec(path)?.[1]

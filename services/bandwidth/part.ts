@@ -3,8 +3,6 @@ import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { bandwidth } from '../../subjects/migrations/bandwidth.ts'
 import { part, service } from '../kit/part.ts'
-import type { MigrationRecord } from '../migrations/lifecycle/record.ts'
-import type { PlaceDependencies } from '../migrations/places/places.ts'
 import { type BandwidthDependencies, bandwidthHandlers } from './handlers.ts'
 import { Limits } from './limits.ts'
 import { idOf, openPolicies, type Place, type Policies } from './policies.ts'
@@ -39,8 +37,10 @@ export const bandwidthLimits = part({
 
 interface BandwidthNeeds {
   readonly policies: Policies
-  readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
-  readonly place: PlaceDependencies['place']
+  /** @throws GantryError NOT_FOUND */
+  readonly findMigration: (migrationId: string) => Promise<unknown>
+  /** @throws GantryError NOT_FOUND */
+  readonly place: (fileSystemId: string) => Promise<{ readonly isSource: boolean }>
   readonly requireAgent: BandwidthDependencies['requireAgent']
 }
 

@@ -1,13 +1,31 @@
-import { migrationPriorities } from '../../subjects/migrations/model/model.ts'
-import type { MigrationRecord } from '../migrations/lifecycle/record.ts'
-import { isOpen, mayRun, windowChangeMs } from './recurrence.ts'
-import type { Happening } from '../migrations/lifecycle/states.ts'
+import {
+  migrationPriorities,
+  type MigrationPriority,
+  type MigrationState,
+} from '../../subjects/migrations/model/model.ts'
+import { isOpen, mayRun, type Recurrence, windowChangeMs } from './recurrence.ts'
+
+/** What of a record decides when it may run. */
+export interface Schedulable {
+  readonly migrationId: string
+  readonly internalId: string
+  readonly state: MigrationState
+  readonly kind: string
+  readonly priority: MigrationPriority
+  readonly created: string
+  /** When it was asked to run last. */
+  readonly scheduled?: string | undefined
+  /** When its first scan was over. */
+  readonly scanned?: string | undefined
+  readonly recurrence?: Recurrence | undefined
+}
 
 /** What the scheduler has to say to a migration. */
 export interface Admission {
   readonly migrationId: string
   readonly internalId: string
-  readonly trigger: Extract<Happening, 'due' | 'admitted' | 'displaced'>
+  /** The time of its next recurrence has come; it may run; it makes room for another, or its window is over. */
+  readonly trigger: 'due' | 'admitted' | 'displaced'
 }
 
 /**
@@ -16,8 +34,8 @@ export interface Admission {
  * a mistake made on old records is put right by the next look.
  * @param limit how many may run at once, 0 for any number
  */
-export function admissionsOf(records: readonly MigrationRecord[], limit: number, nowMs: number): Admission[] {
-  const turn = (trigger: Admission['trigger']) => (record: MigrationRecord) => ({
+export function admissionsOf(records: readonly Schedulable[], limit: number, nowMs: number): Admission[] {
+  const turn = (trigger: Admission['trigger']) => (record: Schedulable) => ({
     migrationId: record.migrationId,
     internalId: record.internalId,
     trigger,
@@ -38,12 +56,12 @@ export function admissionsOf(records: readonly MigrationRecord[], limit: number,
  * When turns change by themselves: a recurrence is due, or a window of somebody who runs or waits begins or ends.
  * Milliseconds since 1970; undefined when nothing of that is planned.
  */
-export function nextDueMs(records: readonly MigrationRecord[], nowMs: number): number | undefined {
+export function nextDueMs(records: readonly Schedulable[], nowMs: number): number | undefined {
   const times = records.flatMap((record) => dueMs(record, nowMs) ?? [])
   return times.length === 0 ? undefined : Math.min(...times)
 }
 
-function dueMs(record: MigrationRecord, nowMs: number): number | undefined {
+function dueMs(record: Schedulable, nowMs: number): number | undefined {
   const { recurrence } = record
   if (recurrence === undefined || !(isWaiting(record) || takesPart(record))) return undefined
   const nextMs = isWaiting(record) ? Date.parse(recurrence.nextRun ?? '') : Number.NaN
@@ -51,27 +69,27 @@ function dueMs(record: MigrationRecord, nowMs: number): number | undefined {
   return nextMs > nowMs ? nextMs : windowChangeMs(recurrence, nowMs)
 }
 
-const isRunning = ({ state }: MigrationRecord): boolean => state === 'RUNNING'
-const isWaiting = ({ state }: MigrationRecord): boolean => state === 'WAITING_FOR_NEXT_RECURRENCE'
+const isRunning = ({ state }: Schedulable): boolean => state === 'RUNNING'
+const isWaiting = ({ state }: Schedulable): boolean => state === 'WAITING_FOR_NEXT_RECURRENCE'
 
-const takesPart = ({ state }: MigrationRecord): boolean =>
+const takesPart = ({ state }: Schedulable): boolean =>
   state === 'RUNNING' || state === 'SCHEDULED' || state === 'RECURRENCE_SCHEDULED'
 
 /** Whether no window of its own keeps it from running. */
-export const isInTime = ({ recurrence, scheduled, created }: MigrationRecord, nowMs: number): boolean =>
+export const isInTime = ({ recurrence, scheduled, created }: Schedulable, nowMs: number): boolean =>
   recurrence === undefined || mayRun(recurrence, Date.parse(scheduled ?? created), nowMs)
 
 /** One that follows changes must not fall behind because others scan: from its first scan on it needs no place. */
-export const followsOnly = ({ kind, scanned }: Pick<MigrationRecord, 'kind' | 'scanned'>): boolean =>
+export const followsOnly = ({ kind, scanned }: Pick<Schedulable, 'kind' | 'scanned'>): boolean =>
   kind === 'live' && scanned !== undefined
 
-const isDue = (record: MigrationRecord, nowMs: number): boolean =>
+const isDue = (record: Schedulable, nowMs: number): boolean =>
   isWaiting(record) &&
   record.recurrence?.nextRun !== undefined &&
   Date.parse(record.recurrence.nextRun) <= nowMs &&
   isOpen(record.recurrence, nowMs)
 
-function byTurn(one: MigrationRecord, other: MigrationRecord): number {
+function byTurn(one: Schedulable, other: Schedulable): number {
   return (
     migrationPriorities.indexOf(one.priority) - migrationPriorities.indexOf(other.priority) ||
     Number(isRunning(other)) - Number(isRunning(one)) ||

@@ -1,35 +1,39 @@
 import { backoffMs } from '../../broker/common/backoff.ts'
-import type { Collection } from '../../broker/state/collection.ts'
 import type { Log } from '../../broker/common/log.ts'
-import { whenDue } from '../../broker/tasks/tasks.ts'
-import { restarted, type MigrationRecord } from '../migrations/lifecycle/record.ts'
-import { begun } from './recurrence.ts'
-import { applyTransition } from '../migrations/lifecycle/transition.ts'
-import { nextDueMs, type Admission, admissionsOf } from './admission.ts'
+import { type Task, whenDue } from '../../broker/tasks/tasks.ts'
+import type { TaskName } from '../../broker/tasks/task-list.ts'
+import { type Admission, admissionsOf, nextDueMs, type Schedulable } from './admission.ts'
 
-export interface SchedulerOptions {
-  readonly records: Collection<typeof MigrationRecord>
-  /** How many migrations may run at once, 0 for any number. */
+export interface SchedulerOptions<R extends Schedulable> {
+  readonly task: TaskName
+  readonly records: {
+    all(): Promise<readonly R[]>
+    watch(onChange: (token: string, record: R | undefined) => void): Promise<{ stop(): Promise<void> }>
+  }
+  /** Tells a record of its turn; resolves to whether that was still so. */
+  readonly take: (admission: Admission) => Promise<boolean>
+  /** How many may run at once, 0 for any number. */
   readonly limit: () => Promise<number>
   /** Begins what else is due by the records; resolves to when the next of it is, in milliseconds since 1970. */
-  readonly alsoDue: (records: readonly MigrationRecord[], nowMs: number) => Promise<number | undefined>
+  readonly alsoDue: (records: readonly R[], nowMs: number) => Promise<number | undefined>
   readonly log: Log
 }
 
-/** Gives migrations their turn: whenever a record changes, when a recurrence is due, when a window begins or ends, and when it is asked to look. */
-export class Scheduler {
-  readonly #options: SchedulerOptions
+/** Gives records their turn: whenever a record changes, when a recurrence is due, when a window begins or ends, and when it is asked to look. */
+export class Scheduler<R extends Schedulable> {
+  readonly #options: SchedulerOptions<R>
   #watch: { stop(): Promise<void> } | undefined
   /** What turns depend on, of each record as it was seen last. */
   readonly #seen = new Map<string, string>()
   #looking: Promise<void> | undefined
   #again = false
   #failures = 0
-  readonly #task = whenDue('migrations.schedule', () => this.look())
+  readonly #task: Task
   #isStopped = false
 
-  constructor(options: SchedulerOptions) {
+  constructor(options: SchedulerOptions<R>) {
     this.#options = options
+    this.#task = whenDue(options.task, () => this.look())
   }
 
   async start(): Promise<void> {
@@ -44,7 +48,7 @@ export class Scheduler {
     await this.#looking
   }
 
-  #follow(token: string, record: MigrationRecord | undefined): void {
+  #follow(token: string, record: R | undefined): void {
     if (record === undefined) {
       this.#seen.delete(token)
       return
@@ -86,38 +90,14 @@ export class Scheduler {
 
   /** Resolves to the time until turns change by themselves, in milliseconds. */
   async #look(): Promise<number | undefined> {
-    const { records, limit, alsoDue } = this.#options
+    const { records, limit, take, alsoDue } = this.#options
     const all = await records.all()
     const now = Date.now()
-    for (const turn of admissionsOf(all, await limit(), now)) await this.#take(turn)
+    for (const turn of admissionsOf(all, await limit(), now)) {
+      // What came of it may be somebody's turn: who is due has to be admitted.
+      if (await take(turn)) this.#again = true
+    }
     const due = [nextDueMs(all, now), await alsoDue(all, now)].filter((ms) => ms !== undefined && ms > now)
     return due.length === 0 ? undefined : Math.min(...(due as number[])) - now
-  }
-
-  async #take({ migrationId, internalId, trigger }: Admission): Promise<void> {
-    const { records, log } = this.#options
-    const isThis = (current: MigrationRecord) => current.internalId === internalId
-    const now = new Date()
-    const record = await applyTransition(records, migrationId, trigger, (current) => {
-      if (!isThis(current)) return undefined
-      if (trigger === 'due') return { ...current, scheduled: now.toISOString() }
-      return trigger === 'admitted' ? admitted(current, now) : current
-    })
-    if (record === undefined) return
-    log.debug({ migration: migrationId, state: record.state }, 'A migration had its turn.')
-    // What came of it may be somebody's turn: who is due has to be admitted.
-    this.#again = true
-  }
-}
-
-/** A record that begins or goes on to run. A recurrence is a beginning from the root. */
-export function admitted(current: MigrationRecord, now: Date): MigrationRecord {
-  const started = now.toISOString()
-  const record = current.state === 'RECURRENCE_SCHEDULED' ? restarted(current) : current
-  const { recurrence } = record
-  return {
-    ...record,
-    started: record.started ?? started,
-    ...(recurrence === undefined || record.seeded ? {} : { recurrence: begun(recurrence, now.getTime()) }),
   }
 }

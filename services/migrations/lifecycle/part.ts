@@ -9,6 +9,7 @@ import { GantryError } from '../../../subjects/kit/errors.ts'
 import { eventSubject } from '../../../subjects/kit/names.ts'
 import { part } from '../../kit/part.ts'
 import { stoppedInDoubt } from './abort.ts'
+import { admit } from './admit.ts'
 import { KnownRecords } from './known-records.ts'
 import { MigrationRecord, recordBucket, recordUpcasters, recordVersion } from './record.ts'
 import { Scheduler, type SchedulerOptions } from '../../scheduling/scheduler.ts'
@@ -57,7 +58,7 @@ interface SchedulerNeeds {
   readonly connection: NatsConnection
   readonly records: Collection<typeof MigrationRecord>
   /** Begins the cleanups that are due. */
-  readonly cleanupsDue: SchedulerOptions['alsoDue']
+  readonly cleanupsDue: SchedulerOptions<MigrationRecord>['alsoDue']
   readonly log: Log
 }
 
@@ -67,7 +68,14 @@ export const scheduling = part({
   tasks: ['migrations.schedule'],
   start: ({ connection, records, cleanupsDue, log }: SchedulerNeeds) => {
     const limit = async () => (await call(connection, settings.get, {})).maxRunningMigrations
-    const scheduler = new Scheduler({ records, limit, alsoDue: cleanupsDue, log })
+    const scheduler = new Scheduler({
+      task: 'migrations.schedule',
+      records,
+      take: (admission) => admit({ records, log }, admission),
+      limit,
+      alsoDue: cleanupsDue,
+      log,
+    })
     let changes: { unsubscribe(): void } | undefined
     return {
       gives: {

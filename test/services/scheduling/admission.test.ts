@@ -7,7 +7,7 @@ import {
   recordVersion,
   workIdOf,
 } from '../../../services/migrations/lifecycle/record.ts'
-import { admitted } from '../../../services/scheduling/scheduler.ts'
+import { admitted } from '../../../services/migrations/lifecycle/admit.ts'
 import { recordConditions } from '../../../services/migrations/progress/conditions.ts'
 import { stateText } from '../../../services/migrations/reporting/state-text.ts'
 import { next } from '../../../services/migrations/lifecycle/states.ts'
