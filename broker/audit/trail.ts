@@ -5,7 +5,7 @@ import { GantryError } from '../../subjects/kit/errors.ts'
 import { encodeLink, endOf, genesisOf } from './chain.ts'
 import { AuditReader } from './reader.ts'
 import { auditBytes, auditRequestMs, AuditStream, auditSubject } from './stream.ts'
-import { backoffMs } from '../common/backoff.ts'
+import { backoffMs } from '../common/retry.ts'
 import { isApiError, isStorageFull, isTransient, jetStreamCodes } from '../state/jetstream.ts'
 import type { Log } from '../common/log.ts'
 

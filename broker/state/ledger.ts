@@ -7,9 +7,8 @@ import {
   RetentionPolicy,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
 import { GantryError } from '../../subjects/kit/errors.ts'
-import { backoffMs } from '../common/backoff.ts'
+import { retry } from '../common/retry.ts'
 import { ensureStream, fileStorage, isStorageFull, isTransient, storedMessages } from './jetstream.ts'
 import { removing } from './books/stream-book.ts'
 
@@ -52,14 +51,8 @@ export class LedgerNotes<T> {
    * @param messageId the same entry twice within an hour is one
    */
   async append(book: string, entry: T, messageId: string, signal: AbortSignal): Promise<number> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#publish(book, entry, messageId)
-      } catch (error) {
-        if (!isTransient(error) && !isStorageFull(error)) throw error
-        await delay(backoffMs(attempt), undefined, { signal })
-      }
-    }
+    const mayPass = (error: unknown) => isTransient(error) || isStorageFull(error)
+    return retry(() => this.#publish(book, entry, messageId), { mayPass, signal })
   }
 
   /** Appends, or not; resolves with the entry's number. @throws GantryError STORAGE_FULL */

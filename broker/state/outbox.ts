@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../common/backoff.ts'
+import { backoffMs } from '../common/retry.ts'
 import type { Bucket, Stored } from './bucket.ts'
 import type { Envelope } from './envelope.ts'
 import type { Emission, Events } from './events.ts'

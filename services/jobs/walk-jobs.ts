@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../broker/common/backoff.ts'
+import { pauseAfter } from '../../broker/common/retry.ts'
 import type { Emission } from '../../broker/state/events.ts'
 import { isStorageFull, isTransient } from '../../broker/state/jetstream.ts'
 import type { Log } from '../../broker/common/log.ts'
@@ -155,7 +155,7 @@ export class WalkJobs<R extends JobRecord, N extends string> {
       } catch (error) {
         if (signal.aborted) return
         log.warn({ err: error, [name]: id }, `A ${name} broke off; it begins again.`)
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+        await pauseAfter(attempt, signal)
       }
     }
   }

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../broker/common/backoff.ts'
+import { backoffMs } from '../../broker/common/retry.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { type Task, whenDue } from '../../broker/tasks/tasks.ts'
 import type { TaskName } from '../../broker/tasks/task-list.ts'

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter } from '../../../broker/common/retry.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { QueueWork } from '../../../broker/queue/work.ts'
@@ -96,7 +95,7 @@ export class AgentMigration {
           'The agent cannot work on a migration; trying on.',
         )
       }
-      await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      await pauseAfter(attempt, signal)
     }
   }
 

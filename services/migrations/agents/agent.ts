@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter } from '../../../broker/common/retry.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { createSealedBox } from '../../../broker/common/sealed-box.ts'
@@ -118,7 +118,7 @@ export class Agent {
           { err: error },
           `The platform does not answer the agent${whyNot(error, revision)}; asking again.`,
         )
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+        await pauseAfter(attempt, signal)
       }
     }
     return undefined

@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter, retry } from '../../../broker/common/retry.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
-import { retryUntilDone } from '../../../broker/common/retry-until-done.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
@@ -195,7 +193,7 @@ export class Runner {
         // The record says so, for as long as nobody has accepted it.
         followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
         log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+        await pauseAfter(attempt, signal)
       } finally {
         ended(followed)
       }
@@ -422,6 +420,8 @@ export class Runner {
       'The scan of a migration is over.',
     )
     if (!isBetweenScans(record.state)) return
-    await retryUntilDone(() => forgetScan(this.#options, workId), this.#closing.signal)
+    const { signal } = this.#closing
+    signal.throwIfAborted()
+    await retry(() => forgetScan(this.#options, workId), { signal })
   }
 }
