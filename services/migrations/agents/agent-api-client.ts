@@ -9,7 +9,7 @@ import type { QueueOffice } from '../../../broker/queue/work.ts'
 import type { CheckpointStore } from '../progress/progress-ledger.ts'
 import type { Counts } from '../../engine/run/counts.ts'
 import type { FailureNotes } from '../failures/failures.ts'
-import type { Room } from '../assignments/room.ts'
+import type { Room } from '../assignments/assignments.ts'
 
 /** The queue of a migration that an agent has opened. */
 interface OpenedQueue {

@@ -9,12 +9,19 @@ import type { Limits } from '../../bandwidth/limits.ts'
 import type { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
-import type { Room } from './room.ts'
 import type { LiveAgent, AgentRegistry } from './agent-registry.ts'
 import { witnessOf } from './same-folder.ts'
 import { mountedBelow } from '../../engine/run/source-mark.ts'
 import { isShared, localRootOf, textOf } from './shares.ts'
 import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
+
+/** What is to become of folders that are found. */
+export interface Room {
+  /** What is below them is to be listed with them. */
+  readonly goesDeep: boolean
+  /** That they are to get their times is not to be noted. */
+  readonly leavesFolders: boolean
+}
 
 /** What of a migration agents need that work on it. */
 export interface AssignableWork {

@@ -17,7 +17,7 @@ import { ComesAgain, type Mover, type MoveSpec, type Urgency } from '../../engin
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { RemovalGuards } from '../removals/removal-guards.ts'
 import { RemovalsHeld } from '../live/on-hold.ts'
-import { drained, halted } from './drained.ts'
+import { drained, halted, sweep } from './clearing.ts'
 import { flushTarget } from './flush-target.ts'
 import {
   behindOf,
@@ -37,6 +37,7 @@ import {
   found,
   type MigrationRecord,
   scanForgotten,
+  scanned,
   withLost,
   workIdOf,
 } from '../lifecycle/record.ts'
@@ -44,10 +45,8 @@ import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
 import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
 import { isRootReplaced, Roots, SourceChanged } from './roots.ts'
-import { scanned } from './scanned.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from '../lifecycle/states.ts'
-import { sweep } from './sweep.ts'
 import { entryFacts, applyTransition } from '../lifecycle/transition.ts'
 import { countsOf } from '../progress/with-figures.ts'
 import { forgetScan, forgetWork, type WorkStores } from '../progress/work.ts'
