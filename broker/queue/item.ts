@@ -54,7 +54,7 @@ export class QueueItem implements AsyncDisposable {
     return this.#wasOut || deliveryOf(this.#message).count > 1
   }
 
-  /** It was delivered once more while it is in hand: a broker that was killed has forgotten that it is. */
+  /** It was delivered once more while it is in flight: a broker that was killed has forgotten that it is. */
   deliveredAgain(message: Msg): void {
     this.#message = message
   }

@@ -91,7 +91,7 @@ export class QueueWork {
   }
 
   /**
-   * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
+   * Stores an item; resolves when the stream has it. Retries while the broker is away or its storage is full.
    * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
    *   that was killed in between knows only the ids of what is still there
    * @param isDone asked before each further try: what a try that seemed to fail has stored may be done by then
@@ -148,7 +148,7 @@ export class QueueWork {
 
   /**
    * Hands the items of a lane to `work`, at most `slots` at once, until the signal aborts or the queue is deleted; then
-   * resolves when those in hand are settled. A rejection of `work` hands the item back.
+   * resolves when those in flight are settled. A rejection of `work` hands the item back.
    */
   async consume(
     lane: string,

@@ -36,7 +36,7 @@ export interface Stored {
 }
 
 /**
- * Envelopes by id in a KV bucket. Writing tries on while the broker is away; a record that is no envelope is set aside
+ * Envelopes by id in a KV bucket. Writes are retried while the broker is away; a record that is no envelope is quarantined
  * (`namesSetAside`) by whoever finds it.
  */
 export class Bucket {
@@ -134,7 +134,7 @@ export class Bucket {
     return found
   }
 
-  /** Hands on what messages hold; a record that is none is set aside at the end. */
+  /** Hands on what messages hold; an unreadable record is quarantined at the end. */
   #reading(take: (envelope: Envelope) => void) {
     const unreadable: string[] = []
     return {
@@ -239,7 +239,7 @@ export class Bucket {
     )
   }
 
-  /** Does what may be done twice, until the broker has done it. @throws GantryError STORAGE_FULL; when the broker stays away */
+  /** Retries idempotent work until the broker has done it. @throws GantryError STORAGE_FULL; when the broker stays away */
   async persist<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await outlast(this.#connection, outageMs, work)

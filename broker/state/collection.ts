@@ -92,7 +92,7 @@ export class Collection<S extends TSchema> {
 
   /**
    * Opens the bucket, makes it if need be, completes its groups, and publishes what a writer that died left in an outbox. A record that is
-   * none is set aside.
+   * none is quarantined.
    */
   static async open<S extends TSchema>(
     connection: NatsConnection,

@@ -113,7 +113,7 @@ export class Outbox {
     void this.#using(id, () => this.#keepTelling(id, telling))
   }
 
-  /** Tries on until it is done; who stops meanwhile does it at the next start. */
+  /** Retries until it is done; a process that stops meanwhile does it at its next start. */
   async #keepTelling(id: string, telling: Telling): Promise<void> {
     for (let attempt = 1; telling.isLate; attempt++) {
       await delay(backoffMs(attempt), undefined, { ref: false })

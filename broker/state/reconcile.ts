@@ -67,13 +67,13 @@ function tellUnusable({ bucket, tell }: Reconciliation): Found[] {
   return found
 }
 
-/** Makes a bucket anew that is what its journal says, and cannot be used all the same; tells so. */
+/** Rebuilds a bucket that agrees with its journal, and cannot be used all the same; tells so. */
 export async function renew(reconciliation: Reconciliation): Promise<void> {
   tellUnusable(reconciliation)
   await rebuild(reconciliation)
 }
 
-/** @throws when there is no journal to make the bucket from anew */
+/** @throws when there is no journal to rebuild the bucket from */
 async function possible<T>(
   { connection, bucket, journal }: Reconciliation,
   use: () => Promise<T>,
@@ -129,7 +129,7 @@ async function defectsOf({ connection, bucket, kv, journal }: Reconciliation): P
 }
 
 /**
- * Makes the bucket anew from its journal, which has all that is in it.
+ * Rebuilds the bucket from its journal, which has all that is in it.
  * @throws ConfigError when the journal lacks a change or cannot be read: the bucket would have less than before
  */
 async function rebuild({ connection, bucket, kv, journal }: Reconciliation): Promise<void> {

@@ -29,7 +29,7 @@ export interface Platform {
   readonly developmentPasswords: Readonly<Record<string, string>> | undefined
   /** Process id of nats-server, undefined while it is down. */
   brokerPid(): number | undefined
-  /** Stops in order: no new requests, work in hand finished, broker last. */
+  /** Stops in order: no new requests, work in progress finished, broker last. */
   stop(): Promise<void>
 }
 

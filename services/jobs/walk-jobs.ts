@@ -137,7 +137,7 @@ export class WalkJobs<R extends JobRecord, N extends string> {
       }
     } catch (error) {
       if (signal.aborted) return
-      log.warn({ err: error, job: name }, 'Jobs cannot be looked up at the moment; trying on.')
+      log.warn({ err: error, job: name }, 'Jobs cannot be looked up at the moment; retrying.')
       await delay(lookUpAgainMs, undefined, { signal }).catch(() => undefined)
       this.wake()
     }

@@ -51,7 +51,7 @@ export const observabilityService = service({
       // Without anything from before, nothing is missing at any resolution.
       () => ({ finestSinceMs: store.select().length === 0 ? 0 : Date.now() }),
       (err: unknown) => {
-        log.error({ err }, 'The metrics of before cannot be read; they begin anew.')
+        log.error({ err }, 'Stored metrics cannot be read; starting without them.')
         return { finestSinceMs: Date.now() }
       },
     )
@@ -61,7 +61,7 @@ export const observabilityService = service({
       try {
         await own.look()
       } catch (error) {
-        log.debug({ err: error }, 'The broker does not say what it stores; trying on.')
+        log.debug({ err: error }, 'The broker does not say what it stores; retrying.')
       }
       await loaded
       try {

@@ -54,7 +54,7 @@ const some = (names: readonly string[]): string =>
   names.slice(0, maxNames).join(', ') + (names.length > maxNames ? ', …' : '')
 
 function setAsideText(names: readonly string[]): string {
-  return `Stored records cannot be read, and were set aside in the bucket ${setAsideBucket}: ${some(names)}. Make anew what they were of, then remove them there.`
+  return `Stored records cannot be read, and were moved to the bucket ${setAsideBucket}: ${some(names)}. Create what they described again, then remove them from there.`
 }
 
 /** Whether nothing of what was acknowledged was damaged, and changes are noted in the journals. */

@@ -77,7 +77,7 @@ export const tellLosses = (connection: NatsConnection, found: readonly Found[]):
  * What each stream had stored when it was looked at last, in a file beside the broker's store. nats-server drops damaged
  * messages without a word; compared with this, a stream shows what it has lost. Work queues have a proof of their own.
  *
- * The first line of the file is the state of all streams, which is written anew at each look; each other line is a removal
+ * The first line of the file is the state of all streams, which is rewritten at each look; each other line is a removal
  * that was announced since.
  */
 export class StreamBook {
@@ -93,7 +93,7 @@ export class StreamBook {
   #forget: (() => void) | undefined
 
   /**
-   * Before nats-server starts: takes away the indexes of streams that it can make anew, and of those whose blocks are
+   * Before nats-server starts: takes away the indexes of streams that it can rebuild, and of those whose blocks are
    * damaged. With an index it believes that all messages are intact until it reads one, and where the sequence of one is
    * damaged, it counts for hours before it starts or answers; without, it looks at each.
    */

@@ -25,7 +25,7 @@ import { migrationOfBytes, type SentMigration } from '../assignments/spec-bytes.
 
 export interface AgentMigrationOptions {
   readonly connection: NatsConnection
-  readonly desk: AgentApiClient
+  readonly api: AgentApiClient
   readonly box: SealedBox
   readonly mover: Mover
   readonly threads: number
@@ -36,7 +36,7 @@ export interface AgentMigrationOptions {
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
   readonly inFlight: InFlightProgress
-  /** Aborts when no more is to be taken, and what is in hand is to be finished. */
+  /** Aborts when no more is to be taken, and work in progress is to be finished. */
   readonly taking: AbortSignal
   readonly log: Log
 }
@@ -47,7 +47,7 @@ const neverAborted = new AbortController().signal
 /** An agent's part of the work on one migration. */
 export class AgentMigration {
   #assignment: Assignment
-  /** Resolves when it has nothing in hand any more. Never rejects. */
+  /** Resolves when no work is in progress any more. Never rejects. */
   readonly ended: Promise<void>
   /** Resolves when what it has written is safe as well, or cannot be made so. Never rejects. */
   readonly flushed: Promise<void>
@@ -77,7 +77,7 @@ export class AgentMigration {
     return this.#held.size
   }
 
-  /** Hands back what is in hand. */
+  /** Hands back the work in progress. */
   end(): void {
     this.#end.abort(new Error('the migration was taken back'))
   }
@@ -92,7 +92,7 @@ export class AgentMigration {
         if (signal.aborted) return
         log.warn(
           { err: error, migration: assignment.migration },
-          'The agent cannot work on a migration; trying on.',
+          'The agent cannot work on a migration; retrying.',
         )
       }
       await pauseAfter(attempt, signal)
@@ -113,7 +113,7 @@ export class AgentMigration {
   }
 
   async #work(): Promise<void> {
-    const { connection, desk, mover, threads, assignment, limits, taking, onCount, inFlight, log } =
+    const { connection, api, mover, threads, assignment, limits, taking, onCount, inFlight, log } =
       this.#options
     const { migration } = assignment
     const { signal } = this.#end
@@ -123,8 +123,8 @@ export class AgentMigration {
     const changed = new AbortController()
     await using _looks = looking(marks, (reason) => changed.abort(reason))
     const work = { migration, queueCreated }
-    const office = desk.officeOf(work, signal)
-    const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
+    const office = api.officeOf(work, signal)
+    const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: api.inbox })
     const loop = new ItemLoop({
       workId: migration,
       spec: { ...spec, limits, ...marks },
@@ -133,16 +133,16 @@ export class AgentMigration {
       queue,
       queueCreated,
       checkpoints: new CheckpointWriter({
-        keeper: desk.keeperOf(work, signal),
+        keeper: api.keeperOf(work, signal),
         asksAlways: true,
         published: () => queue.published,
         life: lifeOf(connection),
         isOpen: async (sequence) => this.#held.has(sequence) || (await office.has(sequence)),
         onCount,
       }),
-      room: (_, stop) => desk.room(migration, stop),
+      room: (_, stop) => api.room(migration, stop),
       hasHelp: () => this.#assignment.hasHelp,
-      failures: desk.failuresOf(migration, failureNotes(connection), signal),
+      failures: api.failuresOf(migration, failureNotes(connection), signal),
       inFlight,
       held: this.#held,
       onIdle: () => undefined,
@@ -156,11 +156,11 @@ export class AgentMigration {
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
   async #open(): Promise<SentMigration> {
-    const { desk, box, assignment, shares, onHosts } = this.#options
+    const { api, box, assignment, shares, onHosts } = this.#options
     const { migration } = assignment
-    const { sealed, publicKey } = await desk.askOn(
+    const { sealed, publicKey } = await api.askOn(
       agentWork.open,
-      { instance: desk.instance, migration },
+      { instance: api.instance, migration },
       this.#end.signal,
     )
     const opened = migrationOfBytes(box.open(sealed, publicKey))
@@ -189,7 +189,7 @@ async function marksOf(spec: MoveSpec): Promise<Marks> {
   }
 }
 
-/** Looks once a second whether source and target are what they were when the work began: if not, it is to be opened anew. */
+/** Looks once a second whether source and target are what they were when the work began: if not, they are opened again. */
 function looking({ sourceMark, targetMark }: Marks, onChange: (reason: unknown) => void): AsyncDisposable {
   const look = async () => {
     requireMark(sourceMark)

@@ -19,7 +19,7 @@ import { AgentMigration } from './agent-migration.ts'
 import { shareOf } from '../assignments/shares.ts'
 import { MovedSoFar } from '../assignments/throughput.ts'
 
-/** What an agent that ends has in hand may take so long; then it is handed back. */
+/** How long an agent that ends may take for its work in progress; then it is handed back. */
 const drainMs = 20_000
 /** A flush that takes no longer is waited for, so that the platform learns at once; the next question tells of a longer one. */
 const promptFlushMs = 1_000
@@ -45,7 +45,7 @@ export interface AgentOptions {
 /** Moves files for a platform elsewhere, as that says. */
 export class Agent {
   readonly #options: AgentOptions
-  readonly #desk: AgentApiClient
+  readonly #api: AgentApiClient
   readonly #box = createSealedBox()
   readonly #mover: Mover
   /** What is shared is checked with each folder that is opened. */
@@ -68,7 +68,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { connection, keyId, shares, ownFolders, threads, bytesPerSecond, log } = options
     this.#options = options
-    this.#desk = new AgentApiClient(connection, keyId, crypto.randomUUID())
+    this.#api = new AgentApiClient(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
     const anywhere = createBounds(ownFolders)
     for (const share of shares) new LocalGuard(Buffer.from(share), anywhere, '--share').requireRoot()
@@ -128,8 +128,8 @@ export class Agent {
     const { name, threads, bytesPerSecond } = this.#options
     const migrations = [...this.#migrations.values()]
     this.#inFlight.tell()
-    return this.#desk.ask(agentWork.attend, {
-      instance: this.#desk.instance,
+    return this.#api.ask(agentWork.attend, {
+      instance: this.#api.instance,
       protocol: agentProtocol,
       ...(name === undefined ? {} : { name }),
       host: hostname(),
@@ -188,7 +188,7 @@ export class Agent {
   #begin(assignment: Assignment): AgentMigration {
     return new AgentMigration({
       ...this.#options,
-      desk: this.#desk,
+      api: this.#api,
       box: this.#box,
       mover: this.#mover,
       shares: this.#shares,
@@ -201,7 +201,7 @@ export class Agent {
     })
   }
 
-  /** Finishes what is in hand, or hands it back when that takes too long. */
+  /** Finishes the work in progress, or hands it back when that takes too long. */
   async #drain(): Promise<void> {
     const { connection } = this.#options
     this.#taking.abort(new Error('the agent ends'))
@@ -212,7 +212,7 @@ export class Agent {
     await Promise.all([...this.#migrations.values()].map(({ flushed }) => flushed))
     await Promise.all(this.#flushing.values())
     if (connection.isClosed()) return
-    await this.#desk.ask(agentWork.leave, { instance: this.#desk.instance }).catch(() => undefined)
+    await this.#api.ask(agentWork.leave, { instance: this.#api.instance }).catch(() => undefined)
   }
 }
 

@@ -48,7 +48,7 @@ export const knownAgents = part({
   },
 })
 
-/** Each agent has one question open all the time, and some for each piece of work that it has in hand. */
+/** Each agent has one question open all the time, and some for each piece of work in progress. */
 const agentQuestions = 10_000
 
 interface AgentNeeds {

@@ -64,7 +64,7 @@ export class FailureEvents extends Poller {
     super(
       'migrations.failure-events',
       () => this.#look(),
-      (err) => options.log.debug({ err }, 'Failures could not be told; trying on.'),
+      (err) => options.log.debug({ err }, 'Failures could not be told; retrying.'),
     )
     this.#options = options
   }

@@ -14,7 +14,7 @@ const texts: Readonly<Record<MigrationState, string>> = {
   SCHEDULED: 'waits for its turn',
   RUNNING: 'scans and copies',
   LIVE: 'follows changes',
-  STOPPING: 'ends what is in hand',
+  STOPPING: 'finishing work in progress',
   STOPPED: 'stopped',
   COMPLETED: 'completed',
   RECURRENCE_SCHEDULED: 'waits for its turn to scan again',

@@ -33,7 +33,7 @@ export async function halted(stores: Stores, record: MigrationRecord, behind: Be
   )
 }
 
-/** A stopped migration has nothing in hand any more. */
+/** A stopped migration has no work in progress any more. */
 export async function drained(
   { records, connection, mover }: Stores,
   { migrationId, internalId }: MigrationRecord,
@@ -71,8 +71,8 @@ export async function sweep({ connection, records, progress, failures }: SweepOp
   const withProgress = inNeed((record) => !isCounted(record))
   await progress.forget((migration) => !withProgress.has(migration))
   const withFailures = inNeed(() => true)
-  for (const book of (await failures.counts()).keys()) {
-    if (!withFailures.has(book)) await failures.remove(book)
+  for (const list of (await failures.counts()).keys()) {
+    if (!withFailures.has(list)) await failures.remove(list)
   }
   return left
 }

@@ -246,7 +246,7 @@ export class Roots implements Disposable {
     if (isOther)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        'source: its folder was made, or something was mounted there; it is compared anew',
+        'source: its folder was made, or something was mounted there; it is compared again',
       )
   }
 

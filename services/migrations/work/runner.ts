@@ -191,7 +191,7 @@ export class Runner {
           break
         // The record says so, for as long as nobody has accepted it.
         followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
-        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
+        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; retrying.')
         await pauseAfter(attempt, signal)
       } finally {
         ended(followed)
@@ -341,7 +341,7 @@ export class Runner {
   /**
    * The queue of a migration does not have all that it should, or some of its work was done in other folders.
    * @param loss what is gone from the queue
-   * @returns whether it begins anew; what is kept of its work is needed as long as it does not
+   * @returns whether it restarts; what is kept of its work is needed as long as it does not
    */
   async #lost(record: MigrationRecord, loss?: Loss): Promise<boolean> {
     const { records, log } = this.#options
