@@ -16,8 +16,9 @@ const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 /** What the code of a folder may import of ours; the first entry that fits a file decides. */
 const directions: [file: RegExp, allowed: RegExp][] = [
   [/^subjects\//, /^subjects\//],
+  [/^client\//, /^(subjects|client)\//],
   [/^config\//, /^(subjects|config|broker)\//],
-  [/^broker\//, /^(subjects|config|broker)\//],
+  [/^broker\//, /^(subjects|client|config|broker)\//],
   [/^services\/drivers\//, /^(subjects|config|broker|services\/drivers)\//],
   [/^services\/engine\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
   // What every service is made of.
@@ -28,7 +29,7 @@ const directions: [file: RegExp, allowed: RegExp][] = [
     /^services\/(\w+)\//,
     /^(subjects|config|broker|services\/(kit|jobs|scheduling|bandwidth|drivers|engine))\//,
   ],
-  [/^sdk\//, /^(subjects|sdk)\//],
+  [/^sdk\//, /^(subjects|client|sdk)\//],
   [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|config|broker|http-edge)\//],
   // Where everything is put together.
@@ -50,7 +51,8 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = sources.flatMap(importsOf)
-const isOurs = ({ what }: Import) => /^(subjects|config|broker|services|http-edge|cli|sdk)\//.test(what)
+const isOurs = ({ what }: Import) =>
+  /^(subjects|client|config|broker|services|http-edge|cli|sdk)\//.test(what)
 
 test('imports go one way', () => {
   const wrong = imports.filter(isOurs).filter(({ from, what }) => {
@@ -148,9 +150,9 @@ test('nobody imports Node’s HTTP, with all that it loads', () => {
   expect(sources.filter((path) => loadedBy(path).includes('node:http'))).toEqual([])
 })
 
-test('the broker’s clients are known to broker/ and sdk/ alone', () => {
+test('the broker’s clients are known to client/, broker/ and sdk/ alone', () => {
   const wrong = imports.filter(
-    ({ from, what }) => what.startsWith('@nats-io/') && !/^(broker|sdk)\//.test(from),
+    ({ from, what }) => what.startsWith('@nats-io/') && !/^(client|broker|sdk)\//.test(from),
   )
   expect(wrong).toEqual([])
 })
