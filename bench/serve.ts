@@ -1,6 +1,6 @@
 /**
  * Requests a second of a handler through `serve()` (who is calling, checks of input and output, counting) against a bare
- * echo in the same queue group on a subject of the same length, on the same connection of the same process, 64 in transfer,
+ * echo in the same queue group on a subject of the same length, on the same connection of the same process, 64 in flight,
  * in turns.
  */
 import { connect, type NatsConnection } from '@nats-io/transport-node'

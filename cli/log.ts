@@ -29,9 +29,9 @@ export const logOptions = (level: string) => ({
 
 /** What each line says of the request that is worked on. */
 function ofRequest(): object {
-  const hop = currentRequest()
-  if (hop === undefined) return {}
-  const { requestId, trace } = hop
+  const request = currentRequest()
+  if (request === undefined) return {}
+  const { requestId, trace } = request
   return trace === undefined ? { requestId } : { requestId, traceId: trace.traceId }
 }
 

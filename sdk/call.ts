@@ -4,7 +4,8 @@ import { type ErrorCode, GantryError } from '../subjects/kit/errors.ts'
 import { answerProblem } from '../subjects/extensions/contract.ts'
 import { messageHeaders } from '../subjects/kit/names.ts'
 import { traceparentHeader, tracestateHeader } from '../subjects/kit/trace-context.ts'
-import { askSubject, defaultRequestMs, errorHeaderBytes, errorHeaders } from './ask.ts'
+import { answerOf, request } from '../client/call.ts'
+import { errorHeaderBytes, errorHeaders } from '../client/errors.ts'
 
 const encoder = new TextEncoder()
 
@@ -47,20 +48,21 @@ export class Call<O = unknown> {
    * Asks the platform or another extension as part of this call: with its request id, in its trace.
    * @param traceparent of a span of the extension's own @throws GantryError
    */
-  request(
+  async request(
     subject: string,
     input: unknown,
     {
-      timeoutMs = defaultRequestMs,
+      timeoutMs,
       traceparent = this.traceparent,
-    }: { timeoutMs?: number; traceparent?: string | undefined } = {},
+    }: { timeoutMs?: number | undefined; traceparent?: string | undefined } = {},
   ): Promise<unknown> {
     const head = headers()
     head.set(messageHeaders.requestId, this.requestId)
     const state = this.#message.headers?.get(tracestateHeader)
     if (traceparent !== undefined) head.set(traceparentHeader, traceparent)
     if (traceparent !== undefined && state) head.set(tracestateHeader, state)
-    return askSubject(this.#connection, subject, input, timeoutMs, head)
+    const body = JSON.stringify(input)
+    return answerOf(await request(this.#connection, subject, body, { timeoutMs, headers: head }), subject)
   }
 
   /**

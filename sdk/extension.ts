@@ -12,7 +12,8 @@ import { extensions } from '../subjects/extensions/extensions.ts'
 import { isInbox, serviceQueue } from '../subjects/kit/names.ts'
 import { unguessable } from '../subjects/kit/unguessable.ts'
 import { usage } from '../subjects/observability/usage.ts'
-import { ask, askSubject, defaultRequestMs, deniedBy } from './ask.ts'
+import { answerOf, call, request } from '../client/call.ts'
+import { deniedBy } from '../client/errors.ts'
 import { answer, type EndpointContract, type Handler, type OnError } from './endpoint.ts'
 import { MetricReporter, type Metrics } from './metrics.ts'
 
@@ -156,12 +157,12 @@ export class Extension {
     { owner, id = unguessable() }: { owner?: string; id?: string } = {},
   ): Promise<void> {
     const record = { prefix: this.prefix, id, dimension, quantity, ...(owner === undefined ? {} : { owner }) }
-    await ask(this.connection, usage.record, record)
+    await call(this.connection, usage.record, record)
   }
 
   /** Asks the platform or another extension. @throws GantryError */
-  request(subject: string, input: unknown, timeoutMs = defaultRequestMs): Promise<unknown> {
-    return askSubject(this.connection, subject, input, timeoutMs)
+  async request(subject: string, input: unknown, timeoutMs?: number): Promise<unknown> {
+    return answerOf(await request(this.connection, subject, JSON.stringify(input), { timeoutMs }), subject)
   }
 
   /** Says goodbye, answers what is under way, and closes the connection. */
@@ -174,7 +175,7 @@ export class Extension {
     if (this.connection.isClosed()) return
     await this.#reporter.report()
     const { prefix } = this
-    await ask(this.connection, extensions.deregister, { prefix, instance: this.#instance }).catch(
+    await call(this.connection, extensions.deregister, { prefix, instance: this.#instance }).catch(
       () => undefined,
     )
     await Promise.all(this.#subscriptions.map((subscription) => subscription.drain()))
@@ -210,7 +211,7 @@ export class Extension {
   async #send(): Promise<void> {
     for (;;) {
       const registration = this.#registration()
-      await ask(this.connection, extensions.register, registration)
+      await call(this.connection, extensions.register, registration)
       if (JSON.stringify(registration) === JSON.stringify(this.#registration())) return
     }
   }
@@ -229,7 +230,7 @@ export class Extension {
 
   async #beat(): Promise<void> {
     try {
-      await ask(this.connection, extensions.heartbeat, { prefix: this.prefix, instance: this.#instance })
+      await call(this.connection, extensions.heartbeat, { prefix: this.prefix, instance: this.#instance })
     } catch (error) {
       if (isGantryError(error, 'NOT_FOUND')) this.#register()
     }

@@ -3,7 +3,7 @@ import { isGantryError } from '../subjects/kit/errors.ts'
 import { metricLimits } from '../subjects/observability/metric-model.ts'
 import { MetricRegistry } from '../subjects/observability/metric-registry.ts'
 import { observability } from '../subjects/observability/observability.ts'
-import { ask } from './ask.ts'
+import { call } from '../client/call.ts'
 import type { OnError } from './endpoint.ts'
 
 /** What an extension measures: the same counter, gauge or histogram for the same name and labels. */
@@ -29,7 +29,7 @@ export class MetricReporter {
     try {
       while (all.length > 0) {
         const measurements = all.slice(0, metricLimits.measurements)
-        await ask(this.#connection, observability.report, { prefix: this.#prefix, measurements })
+        await call(this.#connection, observability.report, { prefix: this.#prefix, measurements })
         all.splice(0, measurements.length)
       }
       this.#told = undefined

@@ -1,7 +1,7 @@
 import type { Output } from '../subjects/kit/contract.ts'
 import { isGantryError } from '../subjects/kit/errors.ts'
 import { extensionStorage } from '../subjects/extensions/storage.ts'
-import { ask } from './ask.ts'
+import { call } from '../client/call.ts'
 import type { Extension } from './extension.ts'
 
 /** A value and the revision to compare with; without a value it was deleted. */
@@ -33,7 +33,7 @@ export function openStorage({ connection, prefix }: Pick<Extension, 'connection'
   return {
     get: async (key) => {
       try {
-        const { value, revision } = await ask(connection, extensionStorage.get, { prefix, key })
+        const { value, revision } = await call(connection, extensionStorage.get, { prefix, key })
         return { value: JSON.parse(value), revision }
       } catch (error) {
         if (isGantryError(error, 'NOT_FOUND')) return undefined
@@ -42,17 +42,17 @@ export function openStorage({ connection, prefix }: Pick<Extension, 'connection'
     },
     put: async (key, value, revision) => {
       const input = { prefix, key, value: JSON.stringify(value), ...expecting(revision) }
-      return (await ask(connection, extensionStorage.put, input)).revision
+      return (await call(connection, extensionStorage.put, input)).revision
     },
     delete: async (key, revision) => {
-      await ask(connection, extensionStorage.delete, { prefix, key, ...expecting(revision) })
+      await call(connection, extensionStorage.delete, { prefix, key, ...expecting(revision) })
     },
-    list: (options = {}) => ask(connection, extensionStorage.list, { prefix, ...options }),
+    list: (options = {}) => call(connection, extensionStorage.list, { prefix, ...options }),
     watch: async function* ({ after = 0, signal, ...options } = {}) {
       let known = after
       for (;;) {
         const found = await orAborted(
-          () => ask(connection, extensionStorage.watch, { prefix, after: known, ...options }),
+          () => call(connection, extensionStorage.watch, { prefix, after: known, ...options }),
           signal,
         )
         if (found === undefined) return

@@ -16,11 +16,20 @@ const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 /** What the code of a folder may import of ours; the first entry that fits a file decides. */
 const directions: [file: RegExp, allowed: RegExp][] = [
   [/^subjects\//, /^subjects\//],
+  [/^client\//, /^(subjects|client)\//],
   [/^config\//, /^(subjects|config|broker)\//],
-  [/^broker\//, /^(subjects|config|broker)\//],
+  [/^broker\//, /^(subjects|client|config|broker)\//],
   [/^services\/drivers\//, /^(subjects|config|broker|services\/drivers)\//],
-  [/^services\/(\w+)\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
-  [/^sdk\//, /^(subjects|sdk)\//],
+  [/^services\/engine\//, /^(subjects|config|broker|services\/(drivers|engine))\//],
+  // What every service is made of.
+  [/^services\/kit\//, /^(subjects|config|broker|services\/kit)\//],
+  // What several services are made of.
+  [/^services\/(jobs|scheduling|bandwidth)\//, /^(subjects|config|broker|services\/(kit|drivers|engine))\//],
+  [
+    /^services\/(\w+)\//,
+    /^(subjects|config|broker|services\/(kit|jobs|scheduling|bandwidth|drivers|engine))\//,
+  ],
+  [/^sdk\//, /^(subjects|client|sdk)\//],
   [/^examples\//, /^sdk\//],
   [/^http-edge\//, /^(subjects|config|broker|http-edge)\//],
   // Where everything is put together.
@@ -42,7 +51,8 @@ function importsOf(path: string): Import[] {
 }
 
 const imports = sources.flatMap(importsOf)
-const isOurs = ({ what }: Import) => /^(subjects|config|broker|services|http-edge|cli|sdk)\//.test(what)
+const isOurs = ({ what }: Import) =>
+  /^(subjects|client|config|broker|services|http-edge|cli|sdk)\//.test(what)
 
 test('imports go one way', () => {
   const wrong = imports.filter(isOurs).filter(({ from, what }) => {
@@ -51,6 +61,25 @@ test('imports go one way', () => {
     return allowed === undefined || !(allowed.test(what) || (own !== undefined && what.startsWith(own)))
   })
   expect(wrong).toEqual([])
+})
+
+/** Files that are imported past the face of their service, each with why. */
+const openFiles: Readonly<Record<string, string>> = {
+  'services/migrations/agents/supervise-agent.ts':
+    'a transfer agent must not load the service, with all its schemas',
+}
+
+/** Libraries of the services, entered by their rooms. */
+const libraries = ['drivers', 'engine', 'kit', 'jobs', 'scheduling', 'bandwidth']
+
+test('a service is entered through its index.ts alone', () => {
+  const serviceOf = (path: string) => /^services\/(\w+)\//.exec(path)?.[1]
+  const past = imports.filter(({ from, what }) => {
+    const entered = serviceOf(what)
+    if (entered === undefined || entered === serviceOf(from) || libraries.includes(entered)) return false
+    return what !== `services/${entered}/index.ts`
+  })
+  expect(past.map(({ what }) => what)).toEqual(Object.keys(openFiles))
 })
 
 /** What is in a circle of such edges, or on a way between two. */
@@ -137,9 +166,9 @@ test('nobody imports Node’s HTTP, with all that it loads', () => {
   expect(sources.filter((path) => loadedBy(path).includes('node:http'))).toEqual([])
 })
 
-test('the broker’s clients are known to broker/ and sdk/ alone', () => {
+test('the broker’s clients are known to client/, broker/ and sdk/ alone', () => {
   const wrong = imports.filter(
-    ({ from, what }) => what.startsWith('@nats-io/') && !/^(broker|sdk)\//.test(from),
+    ({ from, what }) => what.startsWith('@nats-io/') && !/^(client|broker|sdk)\//.test(from),
   )
   expect(wrong).toEqual([])
 })

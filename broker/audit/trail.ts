@@ -5,7 +5,7 @@ import { GantryError } from '../../subjects/kit/errors.ts'
 import { encodeLink, endOf, genesisOf } from './chain.ts'
 import { AuditReader } from './reader.ts'
 import { auditBytes, auditRequestMs, AuditStream, auditSubject } from './stream.ts'
-import { backoffMs } from '../common/backoff.ts'
+import { backoffMs } from '../common/retry.ts'
 import { isApiError, isStorageFull, isTransient, jetStreamCodes } from '../state/jetstream.ts'
 import type { Log } from '../common/log.ts'
 
@@ -13,7 +13,7 @@ import type { Log } from '../common/log.ts'
 const maxRecordsAtOnce = 500
 /** Records that wait in memory while the broker is away, some 400 bytes each; then changes are refused. */
 const maxWaiting = 10_000
-/** For the records of all requests that may be in hand when the log is found to be full. */
+/** For the records of all requests that may be in progress when the log is found to be full. */
 const reserveBytes = 8 * 2 ** 20
 /** Of a small log the reserve must not be all. */
 const reserveShare = 8
@@ -118,11 +118,11 @@ export class AuditTrail<T extends object> {
         reject(batch, error)
       }
     }
-    // At once: whoever appends from now on begins anew.
+    // At once: whoever appends from now on starts a new batch.
     this.#writing = undefined
   }
 
-  /** Resolves when the batch is stored; tries on while the broker is away or full. */
+  /** Resolves when the batch is stored; retries while the broker is away or full. */
   async #store(batch: readonly Waiting[]): Promise<void> {
     const { log } = this.#options
     const texts = batch.map(({ text }) => text)

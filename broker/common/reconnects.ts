@@ -27,7 +27,7 @@ export function onReconnect(connection: NatsConnection, listener: () => void): (
 
 /**
  * Tells one life of a connection from another: a number that is no longer the same once the connection was lost, nor when it
- * is made again, maybe to a broker that has begun anew.
+ * is made again, maybe to a broker that was restarted.
  */
 export function lifeOf(connection: NatsConnection): () => number {
   const known = following(connection)

@@ -4,7 +4,7 @@ import { Codec } from '@nats-io/nkeys/lib/codec.js'
 
 /**
  * Ed25519 with Node's own crypto behind the nkeys interface: the pure-JavaScript keys of that package take 5 to 9 ms an
- * operation and derive the public key anew at each look, which is most of a connect.
+ * operation and derive the public key again each time, which is most of a connect.
  */
 
 // The ASN.1 wrapping of a raw Ed25519 key: PKCS #8 and SubjectPublicKeyInfo, RFC 8410.

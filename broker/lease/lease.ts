@@ -83,7 +83,7 @@ export class Lease {
       // nats-server does not answer a request for a damaged message. That nobody else uses the store, its claim says.
       options.log.error(
         { err: error },
-        'The lease cannot be read, as the store was damaged; it is made anew.',
+        'The lease cannot be read, as the store was damaged; taking a new one.',
       )
       const manager = await jetstreamManager(connection)
       const stream = `KV_${bucket}`

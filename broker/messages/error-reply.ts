@@ -1,10 +1,8 @@
-import { headers, type MsgHdrs } from '@nats-io/transport-node'
+import type { MsgHdrs } from '@nats-io/transport-node'
+import { errorHeaderBytes, errorHeaders } from '../../client/errors.ts'
 import type { GantryError } from '../../subjects/kit/errors.ts'
 import { shortened } from '../../subjects/kit/shortened.ts'
-import { headerText, serviceErrorCodeHeader, serviceErrorHeader } from './headers.ts'
 
-/** The header is for a first look, by hand; the whole message is in the body. */
-const maxHeaderLength = 1_000
 /** A message that had to be cut, because with it the reply would not have fitted. */
 const maxCutLength = 10_000
 
@@ -14,15 +12,12 @@ export function errorReply(
   requestId: string,
   maxBytes: number,
 ): { body: string; headers: MsgHdrs } {
-  const head = headers()
-  head.set(serviceErrorHeader, headerText(error.message).slice(0, maxHeaderLength))
-  head.set(serviceErrorCodeHeader, String(error.status))
   const whole = error.toText(requestId)
   const { code } = error
   const message = shortened(error.message, maxCutLength)
   return {
-    body: fits(whole, maxBytes - 4 * maxHeaderLength) ? whole : JSON.stringify({ code, message, requestId }),
-    headers: head,
+    body: fits(whole, maxBytes - errorHeaderBytes) ? whole : JSON.stringify({ code, message, requestId }),
+    headers: errorHeaders(error),
   }
 }
 

@@ -2,9 +2,6 @@ import type { MsgHdrsImpl } from '@nats-io/nats-core/internal'
 import { headers, type MsgHdrs } from '@nats-io/transport-node'
 import { messageHeaders } from '../../subjects/kit/names.ts'
 
-/** Headers of the micro-service protocol (NATS ADR-32) and ours. */
-export const serviceErrorHeader = messageHeaders.error
-export const serviceErrorCodeHeader = messageHeaders.errorCode
 /** Set by nats-server on every request that crosses into PLATFORM: who is calling. A client's own is overwritten. */
 export const requestInfoHeader = 'Nats-Request-Info'
 /** Follows a request through the log; made by whoever receives it first. */
@@ -31,6 +28,3 @@ export const eventHeader = messageHeaders.event
 const maxRequestIdLength = 64
 export const isRequestId = (text: string): boolean =>
   text.length <= maxRequestIdLength && /^[\w.:-]+$/.test(text)
-
-/** Any client's header lines cannot carry a line break. */
-export const headerText = (message: string): string => message.replaceAll(/[\r\n]+/g, ' ')

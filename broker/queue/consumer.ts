@@ -52,7 +52,7 @@ export class QueueConsumer {
     this.#inbox = createInbox(options.inboxPrefix)
   }
 
-  /** Resolves when the signal has aborted, or the queue is gone, and all items in hand are settled. */
+  /** Resolves when the signal has aborted, or the queue is gone, and all items in flight are settled. */
   async run(signal: AbortSignal): Promise<void> {
     const { connection } = this.#options
     const subscription = connection.subscribe(this.#inbox, {

@@ -1,6 +1,5 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../common/backoff.ts'
+import { retry } from '../common/retry.ts'
 import { isTransient } from '../state/jetstream.ts'
 import { every, type Task } from '../tasks/tasks.ts'
 
@@ -55,7 +54,7 @@ export class QueueItem implements AsyncDisposable {
     return this.#wasOut || deliveryOf(this.#message).count > 1
   }
 
-  /** It was delivered once more while it is in hand: a broker that was killed has forgotten that it is. */
+  /** It was delivered once more while it is in flight: a broker that was killed has forgotten that it is. */
   deliveredAgain(message: Msg): void {
     this.#message = message
   }
@@ -63,17 +62,14 @@ export class QueueItem implements AsyncDisposable {
   /** Its effect is durable: takes it off the queue, and waits until the queue says so. */
   async done(): Promise<void> {
     try {
-      for (let attempt = 1; ; attempt++) {
-        try {
+      await retry(
+        async (attempt) => {
           if (attempt === 1) await this.#connection.request(this.#reply, '+ACK', { timeout: ackTimeoutMs })
           // A broker that was killed may have forgotten the delivery: it leaves its acknowledgement without an answer.
           else await this.#remove(this.sequence)
-          return
-        } catch (error) {
-          if (!isTransient(error) || attempt === maxAckAttempts) throw error
-          await delay(backoffMs(attempt))
-        }
-      }
+        },
+        { mayPass: (error, attempt) => isTransient(error) && attempt < maxAckAttempts },
+      )
     } finally {
       this.#settle()
     }

@@ -131,7 +131,7 @@ export class Queue extends QueueWork {
     return queue
   }
 
-  /** A consumer that is made anew hands out all that is there. */
+  /** A new consumer hands out all that is there. */
   async #takeBack(lane: string): Promise<void> {
     try {
       const { delivered } = await this.#manager.consumers.info(queueStream(this.name), lane)
@@ -139,7 +139,7 @@ export class Queue extends QueueWork {
       await this.#manager.consumers.delete(queueStream(this.name), lane)
     } catch (error) {
       if (!isApiError(error, jetStreamCodes.consumerNotFound)) throw error
-      // Whoever deleted it may not have lived to make it anew.
+      // Whoever deleted it may have been killed before it made a new one.
       this.#handedOut.set(lane, 0)
     }
   }
@@ -173,7 +173,7 @@ export class Queue extends QueueWork {
 
   /**
    * Whether a worker elsewhere may have had an item that is handed out as if for the first time: what there was when the queue
-   * was opened, or when the broker was killed, somebody may have in hand.
+   * was opened, or when the broker was killed, somebody may be working on.
    */
   async wasOut(sequence: number): Promise<boolean> {
     const life = this.#life()

@@ -1,9 +1,8 @@
 import { queueStream } from '../common/queue-stream.ts'
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
 import { roots } from '../../subjects/kit/names.ts'
-import { backoffMs } from '../common/backoff.ts'
+import { retry } from '../common/retry.ts'
 import { isStorageFull, isTransient } from '../state/jetstream.ts'
 import type { Log } from '../common/log.ts'
 import { QueueConsumer } from './consumer.ts'
@@ -92,7 +91,7 @@ export class QueueWork {
   }
 
   /**
-   * Stores an item; resolves when the stream has it. Tries on while the broker is away or its storage full.
+   * Stores an item; resolves when the stream has it. Retries while the broker is away or its storage is full.
    * @param messageId two items with the same id within the window are one, even when the first is done already; a broker
    *   that was killed in between knows only the ids of what is still there
    * @param isDone asked before each further try: what a try that seemed to fail has stored may be done by then
@@ -121,36 +120,35 @@ export class QueueWork {
     isDone: () => Promise<boolean>,
     self: symbol,
   ): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
+    const publish = async (attempt: number) => {
       if (attempt > 1 && (await isDone())) return
-      try {
-        const before = this.#published
-        const { seq, duplicate } = await this.#js.publish(laneSubject(this.name, lane), data, {
-          msgID: messageId,
-          timeout: publishTimeoutMs,
-        })
-        this.#published = Math.max(this.#published, !duplicate && seq <= before ? givenTwice : seq)
-        return
-      } catch (error) {
-        if (!isTransient(error) && !isStorageFull(error)) throw error
-        signal.throwIfAborted()
-        if (isStorageFull(error)) {
-          this.#withoutRoom.add(self)
-          this.#log.warn(
-            { queue: this.name },
-            'The storage is full (max_file in messaging.config); waiting for room.',
-          )
-        } else if (await this.#office.isGone()) {
-          throw new QueueGoneError(this.name)
-        }
-        await delay(backoffMs(attempt), undefined, { signal })
-      }
+      const before = this.#published
+      const { seq, duplicate } = await this.#js.publish(laneSubject(this.name, lane), data, {
+        msgID: messageId,
+        timeout: publishTimeoutMs,
+      })
+      this.#published = Math.max(this.#published, !duplicate && seq <= before ? givenTwice : seq)
     }
+    const mayPass = async (error: unknown) => {
+      if (!isTransient(error) && !isStorageFull(error)) return false
+      signal.throwIfAborted()
+      if (isStorageFull(error)) {
+        this.#withoutRoom.add(self)
+        this.#log.warn(
+          { queue: this.name },
+          'The storage is full (max_file in messaging.config); waiting for room.',
+        )
+      } else if (await this.#office.isGone()) {
+        throw new QueueGoneError(this.name)
+      }
+      return true
+    }
+    await retry(publish, { mayPass, signal })
   }
 
   /**
    * Hands the items of a lane to `work`, at most `slots` at once, until the signal aborts or the queue is deleted; then
-   * resolves when those in hand are settled. A rejection of `work` hands the item back.
+   * resolves when those in flight are settled. A rejection of `work` hands the item back.
    */
   async consume(
     lane: string,

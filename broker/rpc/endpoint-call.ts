@@ -2,7 +2,8 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Contract } from '../../subjects/kit/contract.ts'
 import { commonCodes, type ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
 import { answerProblem, checkInput } from '../../subjects/extensions/contract.ts'
-import { failureWith, isError, read, replyError, send } from './client.ts'
+import { failureWith, isError, read, replyError } from '../../client/call.ts'
+import { send } from './client.ts'
 
 /** What came of a call of an extension's endpoint: an answer by its contract, or the error that the caller is told. */
 export interface Outcome {
@@ -20,7 +21,7 @@ export function outcomeOf(contract: Contract, reply: Msg): Outcome {
   }
   const { answer, problem } = read(reply)
   const fault = problem ?? answerProblem(contract, answer)
-  return fault === undefined ? { answer } : { error: failureWith(contract, fault), fault }
+  return fault === undefined ? { answer } : { error: failureWith(contract.resource, fault), fault }
 }
 
 /**

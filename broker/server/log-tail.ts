@@ -39,7 +39,7 @@ export class LogTail {
   look(): Promise<void> {
     this.#looking = this.#looking.then(() =>
       this.#read().catch((err: unknown) =>
-        this.#log.warn({ err, path: this.#path }, 'The log of nats-server cannot be read; trying on.'),
+        this.#log.warn({ err, path: this.#path }, 'The log of nats-server cannot be read; retrying.'),
       ),
     )
     return this.#looking

@@ -115,7 +115,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
       await run()
       log.info({}, 'nats-server is back.')
     } catch (error) {
-      log.error({ err: error }, 'nats-server does not start again; trying on.')
+      log.error({ err: error }, 'nats-server does not start again; retrying.')
     }
   }
   const stop = async (): Promise<void> => {

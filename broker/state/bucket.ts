@@ -21,6 +21,7 @@ import { outlast } from './outlast.ts'
 import type { RecordJournal } from './books/record-journal.ts'
 import { quarantine } from './quarantine.ts'
 import { removing } from './books/stream-book.ts'
+import { openWritable } from './writable-bucket.ts'
 
 /** A broker that was killed is back within a second, and has read a large store within half a minute. */
 const outageMs = 30_000
@@ -35,7 +36,7 @@ export interface Stored {
 }
 
 /**
- * Envelopes by id in a KV bucket. Writing tries on while the broker is away; a record that is no envelope is set aside
+ * Envelopes by id in a KV bucket. Writes are retried while the broker is away; a record that is no envelope is quarantined
  * (`namesSetAside`) by whoever finds it.
  */
 export class Bucket {
@@ -53,7 +54,12 @@ export class Bucket {
 
   /** Opens it, and makes it if need be. @param journal notes each change before it is answered */
   static async open(connection: NatsConnection, name: string, journal?: RecordJournal): Promise<Bucket> {
-    const kv = await untilMade(() => new Kvm(connection).create(name, bucketOptions))
+    const kv = await untilMade(() =>
+      // With a journal more can be told of it, and restored.
+      journal === undefined
+        ? openWritable(connection, name, bucketOptions)
+        : new Kvm(connection).create(name, bucketOptions),
+    )
     return new Bucket(kv, name, connection, journal)
   }
 
@@ -128,7 +134,7 @@ export class Bucket {
     return found
   }
 
-  /** Hands on what messages hold; a record that is none is set aside at the end. */
+  /** Hands on what messages hold; an unreadable record is quarantined at the end. */
   #reading(take: (envelope: Envelope) => void) {
     const unreadable: string[] = []
     return {
@@ -233,7 +239,7 @@ export class Bucket {
     )
   }
 
-  /** Does what may be done twice, until the broker has done it. @throws GantryError STORAGE_FULL; when the broker stays away */
+  /** Retries idempotent work until the broker has done it. @throws GantryError STORAGE_FULL; when the broker stays away */
   async persist<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await outlast(this.#connection, outageMs, work)

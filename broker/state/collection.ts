@@ -5,13 +5,14 @@ import type { Static, TSchema } from 'typebox'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
 import { subjectToken } from '../../subjects/kit/names.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
-import { Bucket } from './bucket.ts'
+import { Bucket, bucketOptions } from './bucket.ts'
 import { decode, encode, type Envelope, parseEnvelope, type Versioned } from './envelope.ts'
 import type { Emission, Events } from './events.ts'
 import { GroupIndex } from './group-index.ts'
 import { followLast } from './jetstream.ts'
 import { Outbox } from './outbox.ts'
-import { reconcile } from './reconcile.ts'
+import { reconcile, type Reconciliation, renew } from './reconcile.ts'
+import { salvage, unlessDamaged } from './writable-bucket.ts'
 import type { RecordJournal, RecordJournals } from './books/record-journal.ts'
 
 export interface CollectionOptions<S extends TSchema> extends Versioned<S> {
@@ -91,7 +92,7 @@ export class Collection<S extends TSchema> {
 
   /**
    * Opens the bucket, makes it if need be, completes its groups, and publishes what a writer that died left in an outbox. A record that is
-   * none is set aside.
+   * none is quarantined.
    */
   static async open<S extends TSchema>(
     connection: NatsConnection,
@@ -102,7 +103,7 @@ export class Collection<S extends TSchema> {
     const collection = new Collection<S>(bucket, connection, options)
     if (journal !== undefined) await collection.#reconcile(connection, journal)
     if (options.events !== undefined) await collection.#relayAll()
-    if (options.groupOf !== undefined) await collection.#groupAll()
+    if (options.groupOf !== undefined) await collection.#groupAll(connection, journal)
     return collection
   }
 
@@ -359,30 +360,45 @@ export class Collection<S extends TSchema> {
     if (again !== undefined) await this.#group(id, again)
   }
 
-  /** Puts the records back to what was acknowledged, and tells of what was not so. */
-  async #reconcile(connection: NatsConnection, journal: RecordJournal): Promise<void> {
-    const { bucket, journals, inDoubt } = this.#options
-    // A start that was killed before it had dealt with this.
-    const wasInDoubt = !journal.isIntact && journals?.losses.of(bucket)?.kind === 'IN_DOUBT'
-    const found = await reconcile({
+  #reconciliation(connection: NatsConnection, journal: RecordJournal): Reconciliation {
+    const { bucket, journals } = this.#options
+    return {
       connection,
       bucket,
       kv: this.#bucket.kv,
       journal,
       tell: (losses) => journals?.losses.add(losses),
-    })
+    }
+  }
+
+  /** Puts the records back to what was acknowledged, and tells of what was not so. */
+  async #reconcile(connection: NatsConnection, journal: RecordJournal): Promise<void> {
+    const { bucket, journals, inDoubt } = this.#options
+    // A start that was killed before it had dealt with this.
+    const wasInDoubt = !journal.isIntact && journals?.losses.of(bucket)?.kind === 'IN_DOUBT'
+    const found = await reconcile(this.#reconciliation(connection, journal))
     const isInDoubt = wasInDoubt || found.some(({ kind }) => kind === 'IN_DOUBT')
     if (isInDoubt && inDoubt !== undefined)
       for (const id of (await this.#byId()).keys()) await this.update(id, inDoubt)
     if (!journal.isIntact) await journal.rewrite()
   }
 
-  async #groupAll(): Promise<void> {
+  async #groupAll(connection: NatsConnection, journal: RecordJournal | undefined): Promise<void> {
     const all = [...(await this.#byId())].map(([id, value]) => ({
       id,
       group: this.#options.groupOf?.(value),
     }))
-    await this.#groups.complete(all.flatMap(({ id, group }) => (group === undefined ? [] : [{ id, group }])))
+    const complete = async () => {
+      await this.#groups.complete(
+        all.flatMap(({ id, group }) => (group === undefined ? [] : [{ id, group }])),
+      )
+      return true
+    }
+    const { bucket } = this.#options
+    if ((await unlessDamaged(connection, bucket, complete)) === true) return
+    if (journal === undefined) await salvage(connection, bucket, this.#bucket.kv, bucketOptions)
+    else await renew(this.#reconciliation(connection, journal))
+    await complete()
   }
 
   async #relayAll(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../common/backoff.ts'
+import { backoffMs } from '../common/retry.ts'
 import type { Bucket, Stored } from './bucket.ts'
 import type { Envelope } from './envelope.ts'
 import type { Emission, Events } from './events.ts'
@@ -113,7 +113,7 @@ export class Outbox {
     void this.#using(id, () => this.#keepTelling(id, telling))
   }
 
-  /** Tries on until it is done; who stops meanwhile does it at the next start. */
+  /** Retries until it is done; a process that stops meanwhile does it at its next start. */
   async #keepTelling(id: string, telling: Telling): Promise<void> {
     for (let attempt = 1; telling.isLate; attempt++) {
       await delay(backoffMs(attempt), undefined, { ref: false })

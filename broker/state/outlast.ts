@@ -1,10 +1,9 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../common/backoff.ts'
+import { retry } from '../common/retry.ts'
 import { isTransient } from './jetstream.ts'
 
 /**
- * Does what may be done twice again and again while the broker is away or does not answer.
+ * Does what is idempotent, and retries while the broker is away or does not answer.
  * @param forMs no attempt begins later
  * @throws what the last attempt failed with
  */
@@ -14,13 +13,7 @@ export async function outlast<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const endMs = performance.now() + forMs
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      const isOver = performance.now() > endMs || connection.isClosed() || connection.isDraining()
-      if (!isTransient(error) || isOver) throw error
-      await delay(backoffMs(attempt))
-    }
-  }
+  const mayPass = (error: unknown) =>
+    isTransient(error) && performance.now() <= endMs && !connection.isClosed() && !connection.isDraining()
+  return retry(work, { mayPass })
 }

@@ -13,7 +13,7 @@ export interface Unreadable {
   readonly data: Uint8Array
 }
 
-/** Moves a record away, as it is, so that the others can be used and it can be looked at. Twice is harmless. */
+/** Moves a record away, as it is, so that the others can be used and it can be looked at. Idempotent. */
 export async function quarantine(
   connection: NatsConnection,
   from: KV,
@@ -25,7 +25,7 @@ export async function quarantine(
   await from.delete(key, { previousSeq: revision })
 }
 
-/** Names of the records that were set aside: bucket, dot, key. */
+/** Names of the quarantined records: bucket, dot, key. */
 export async function namesSetAside(connection: NatsConnection): Promise<string[]> {
   const prefix = `$KV.${setAsideBucket}.`
   const names: string[] = []

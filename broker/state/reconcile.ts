@@ -1,14 +1,14 @@
-import { type KV, Kvm } from '@nats-io/kv'
+import type { KV } from '@nats-io/kv'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { idOfToken } from '../../subjects/kit/names.ts'
 import { bucketOptions } from './bucket.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import { parseEnvelope } from './envelope.ts'
-import { eraseStream, lastOfEach } from './jetstream.ts'
+import { lastOfEach } from './jetstream.ts'
 import type { RecordJournal } from './books/record-journal.ts'
 import type { Found, LossKind } from './books/record-losses.ts'
-import { removing } from './books/stream-book.ts'
+import { isWritable, makeAnew, unlessDamaged } from './writable-bucket.ts'
 
 export interface Reconciliation {
   readonly connection: NatsConnection
@@ -50,33 +50,37 @@ export async function reconcile(reconciliation: Reconciliation): Promise<Found[]
   const isRepaired =
     defects !== undefined && (await possible(reconciliation, () => repaired(defects))) === true
   if (!isRepaired) await rebuild(reconciliation)
+  else if (!(await isWritable(connection, bucket, kv))) {
+    // What is told of the bucket already is more.
+    if (found.every(({ id }) => id !== undefined)) found.push(...tellUnusable(reconciliation))
+    await rebuild(reconciliation)
+  }
   const manager = await jetstreamManager(connection, { checkAPI: false })
   const { state } = await manager.streams.info(`KV_${bucket}`)
   await journal.lowerDeletions(state.last_seq)
   return found
 }
 
-/**
- * Uses a bucket; undefined when that fails though the broker answers: nats-server does not reply where it meets a damaged
- * message. @throws when there is no journal to make the bucket from anew
- */
+function tellUnusable({ bucket, tell }: Reconciliation): Found[] {
+  const found: Found[] = [{ store: bucket, kind: 'UNUSABLE' }]
+  tell(found)
+  return found
+}
+
+/** Rebuilds a bucket that agrees with its journal, and cannot be used all the same; tells so. */
+export async function renew(reconciliation: Reconciliation): Promise<void> {
+  tellUnusable(reconciliation)
+  await rebuild(reconciliation)
+}
+
+/** @throws when there is no journal to rebuild the bucket from */
 async function possible<T>(
   { connection, bucket, journal }: Reconciliation,
   use: () => Promise<T>,
 ): Promise<T | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await use()
-    } catch (error) {
-      if (journal.existing().next().done === true) throw error
-      const manager = await jetstreamManager(connection, { checkAPI: false })
-      await manager.streams.info(`KV_${bucket}`)
-      // A broker that has just started may be slow.
-      if (attempt === maxAttempts) return undefined
-    }
-  }
+  if (journal.existing().next().done === true) return use()
+  return unlessDamaged(connection, bucket, use)
 }
-const maxAttempts = 2
 
 interface Defect {
   readonly kind: LossKind
@@ -125,7 +129,7 @@ async function defectsOf({ connection, bucket, kv, journal }: Reconciliation): P
 }
 
 /**
- * Makes the bucket anew from its journal, which has all that is in it.
+ * Rebuilds the bucket from its journal, which has all that is in it.
  * @throws ConfigError when the journal lacks a change or cannot be read: the bucket would have less than before
  */
 async function rebuild({ connection, bucket, kv, journal }: Reconciliation): Promise<void> {
@@ -141,10 +145,7 @@ async function rebuild({ connection, bucket, kv, journal }: Reconciliation): Pro
         `the record ${idOfToken(key)} cannot be read`,
         'restore the configuration folder and the store from a backup',
       )
-  await removing(connection, { stream: `KV_${bucket}`, messages: undefined }, async () => {
-    await eraseStream(await jetstreamManager(connection, { checkAPI: false }), `KV_${bucket}`)
-    await new Kvm(connection).create(bucket, bucketOptions)
-  })
+  await makeAnew(connection, bucket, bucketOptions)
   for (const key of [...journal.existing()]) {
     const text = await journal.text(key)
     if (text !== undefined) await journal.wrote(key, await kv.put(key, text), text)

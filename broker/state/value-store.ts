@@ -1,5 +1,5 @@
 import { type JetStreamManager, jetstreamManager, type StoredMsg } from '@nats-io/jetstream'
-import { type KV, Kvm } from '@nats-io/kv'
+import type { KV } from '@nats-io/kv'
 import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { idOfToken, subjectToken } from '../../subjects/kit/names.ts'
@@ -12,6 +12,7 @@ import {
   sequenceOf,
   storedMessages,
 } from './jetstream.ts'
+import { openWritable } from './writable-bucket.ts'
 import { removing } from './books/stream-book.ts'
 
 /** A deletion is told of for so long; then nothing is left of the key. */
@@ -53,7 +54,7 @@ export class ValueStore {
   static async open(connection: NatsConnection, bucket: string): Promise<ValueStore> {
     const manager = await jetstreamManager(connection, { checkAPI: false })
     const options = { history: 1, markerTTL: deletionMarkerMs }
-    const kv = await new Kvm(connection).create(bucket, options).catch(throwStorageError)
+    const kv = await openWritable(connection, bucket, options).catch(throwStorageError)
     return new ValueStore(connection, manager, bucket, kv)
   }
 

@@ -27,7 +27,7 @@ export async function agent(context: Context, options: AgentCommandOptions): Pro
   const signals = stopSignals(() => process.exit(exitCodes.interrupted.status))
   const ending = new AbortController()
   void signals.first.then(() => {
-    terminal.out('Finishing what is in hand; Ctrl-C again ends at once.\n')
+    terminal.out('Finishing work in progress; Ctrl-C again ends at once.\n')
     ending.abort(new Error('the agent was told to end'))
   })
   try {

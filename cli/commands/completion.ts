@@ -84,7 +84,7 @@ export const candidatesText = (candidates: readonly Candidate[]): string =>
 
 const ask = `${product} ${completeCommand} --`
 
-/** What a shell has to source. File names are offered where no candidates are. */
+/** What a shell has to source. File names are suggested where there are no candidates. */
 export const completionScripts = {
   bash: `_${product}() {
   local word _

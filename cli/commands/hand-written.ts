@@ -70,7 +70,7 @@ function addAgent(program: Command, context: Context): void {
     .command('agent')
     .summary('move files for a platform elsewhere')
     .description(
-      'Moves files together with a platform, or in its place, until Ctrl-C or SIGTERM; then it finishes what it has in hand.\n' +
+      'Moves files together with a platform, or in its place, until Ctrl-C or SIGTERM; then it finishes its work in progress.\n' +
         `It needs the token of an agent: "${product} agents register" makes one.`,
     )
     .option('--token <token>', 'token of the agent; others on this host can see it here: better --token-file')

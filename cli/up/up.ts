@@ -31,7 +31,7 @@ export async function up(context: Context, { logLevel }: { logLevel: string }): 
       home,
       natsServer,
       leaseMs: leaseMsOf(env),
-      // In order it would write: what is in hand is left as after a kill.
+      // An orderly stop would write: work in progress is left as after a kill.
       onLeaseLost: (reason) => {
         terminal.err(
           `${terminal.errStyle('red', 'error:')} Gantry has ended, as its lease on the store is over: ${reason}. Start it again.\n`,

@@ -11,7 +11,7 @@ const lastUsedPrecisionMs = 60_000
 
 /**
  * Judges the token of a connecting client: ours, of this instance, its secret right under the salt, its key neither
- * revoked nor expired. The record is read anew each time, so a revocation holds from its reply on.
+ * revoked nor expired. The record is read again each time, so a revocation holds from its reply on.
  */
 export function authoriser(keys: KeyCollection, { log, ...platform }: Judging & { log: Log }): Authorise {
   return async (token) => {

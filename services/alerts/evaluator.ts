@@ -89,7 +89,7 @@ export class Evaluator {
       this.#looking = this.#again
       this.#again = undefined
       return this.#look().catch((err: unknown) =>
-        this.#options.log.warn({ err }, 'Alerts could not be looked at; trying on.'),
+        this.#options.log.warn({ err }, 'Alerts could not be looked at; retrying.'),
       )
     })
     return this.#again
@@ -115,10 +115,7 @@ export class Evaluator {
         this.#blind.delete(rule.name)
       } catch (err) {
         if (!this.#blind.has(rule.name))
-          this.#options.log.warn(
-            { err, rule: rule.name },
-            'A rule for alerts cannot be looked at; trying on.',
-          )
+          this.#options.log.warn({ err, rule: rule.name }, 'A rule for alerts cannot be looked at; retrying.')
         this.#blind.add(rule.name)
       }
     }

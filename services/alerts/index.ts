@@ -1,82 +1,47 @@
-import type { alerts } from '../../subjects/observability/alerts.ts'
-import { maxAlertRules } from '../../subjects/observability/alerts.ts'
-import type { Handlers } from '../../subjects/kit/contract.ts'
-import { GantryError, notAccepted } from '../../subjects/kit/errors.ts'
-import { maxPageLength } from '../../subjects/kit/schemas.ts'
-import { builtInRule, checkRule, publicRule, usualOf } from './built-in-rules.ts'
-import type { Evaluator } from './evaluator.ts'
-import { type AlertState, publicAlert, type StoredRule } from './record.ts'
-import { type WebhookDependencies, webhookHandlers } from './webhooks/handlers.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { Sealer } from '../../broker/identity/seal.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import type { Events } from '../../broker/state/events.ts'
+import { alerts } from '../../subjects/observability/alerts.ts'
+import { service } from '../kit/part.ts'
+import { Evaluator } from './evaluator.ts'
+import { alertHandlers } from './handlers.ts'
+import { openState } from './record.ts'
+import { Deliveries } from './webhooks/deliveries.ts'
 
-export interface AlertDependencies extends WebhookDependencies {
-  readonly state: Pick<AlertState, 'rules' | 'webhooks'>
-  readonly evaluator: Evaluator
+export interface AlertsNeeds {
+  readonly journals: RecordJournals
+  readonly connection: NatsConnection
+  readonly sealer: Sealer
+  readonly events: Events
+  /** Hosts, maybe with a port, in inner networks that webhooks may be at. */
+  readonly webhookHosts: ReadonlySet<string>
+  readonly log: Log
 }
 
-/** Alerts and their rules; whoever asks sees what is so now. */
-export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof alerts> {
-  const { state, evaluator } = dependencies
-  return {
-    ...webhookHandlers(dependencies),
-    list: async ({ state: wanted, rule, after, limit = maxPageLength }) => {
-      await evaluator.lookBriefly()
-      const all = evaluator.alerts().map(publicAlert)
-      // Firing ones first: those that are resolved are history.
-      const ordered = [
-        ...all.filter((one) => one.state === 'firing'),
-        ...all.filter((one) => one.state === 'resolved'),
-      ]
-      const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
-      return ordered
-        .slice(start)
-        .filter((one) => (wanted ?? one.state) === one.state && (rule ?? one.rule) === one.rule)
-        .slice(0, limit)
-    },
-    get: ({ id }, call) => {
-      const alert = evaluator.get(id)
-      if (alert === undefined) throw call.fail('NOT_FOUND', `there is no alert ${id}, or not any more`)
-      return publicAlert(alert)
-    },
-    rules: async ({ after, limit = maxPageLength }) =>
-      (await evaluator.rules())
-        .filter(({ name }) => after === undefined || name > after)
-        .slice(0, limit)
-        .map(publicRule),
-    'put-rule': async ({ name, ...changes }, call) => {
-      const known = (await state.rules.get(name)) ?? builtInRule(name)
-      if (known === undefined && (await state.rules.list()).length >= maxAlertRules)
-        throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxAlertRules} rules: delete one first`)
-      const stored = await state.rules.upsert(name, (current) =>
-        changed(name, current ?? builtInRule(name), changes),
-      )
-      await evaluator.lookBriefly()
-      return publicRule(stored)
-    },
-    'delete-rule': async ({ name }, call) => {
-      if ((await state.rules.get(name)) !== undefined) await state.rules.delete(name)
-      else if (builtInRule(name) === undefined) throw call.fail('NOT_FOUND', `there is no rule ${name}`)
-      await evaluator.lookBriefly()
-      return {}
-    },
-  }
-}
-
-/** @throws GantryError NOT_ACCEPTED, NOT_ALLOWED_IN_STATE */
-function changed(
-  name: string,
-  before: StoredRule | undefined,
-  { kind = before?.kind, ...changes }: Partial<Omit<StoredRule, 'name'>>,
-): StoredRule {
-  if (kind === undefined) {
-    throw notAccepted('kind', 'is missing: a new rule needs one')
-  }
-  if (before !== undefined && before.kind !== kind) {
-    throw new GantryError(
-      'NOT_ALLOWED_IN_STATE',
-      `${name} is a rule of kind ${before.kind}: make another one for ${kind}`,
-    )
-  }
-  const rule = { ...(before ?? { ...usualOf(kind), name, description: '' }), ...changes }
-  checkRule(rule)
-  return rule
-}
+/** Alert rules and the messages about them. */
+export const alertsService = service({
+  name: 'alerts',
+  contracts: { alerts },
+  tasks: ['alerts.rules', 'alerts.webhooks'],
+  start: async ({ connection, journals, sealer, events, webhookHosts, log }: AlertsNeeds) => {
+    const state = await openState(connection, events, journals)
+    const deliveries = new Deliveries({ state, sealer, innerHosts: webhookHosts, log })
+    const tell = deliveries.tell.bind(deliveries)
+    const evaluator = new Evaluator({ connection, state, tell, log })
+    return {
+      handlers: {
+        alerts: alertHandlers({ state, evaluator, deliveries, sealer, innerHosts: webhookHosts }),
+      },
+      run: async () => {
+        await deliveries.start()
+        await evaluator.start()
+      },
+      halt: async () => {
+        await evaluator.stop()
+        await deliveries.stop()
+      },
+    }
+  },
+})

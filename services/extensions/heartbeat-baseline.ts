@@ -13,7 +13,7 @@ export class HeartbeatBaseline {
     this.#lookedMs = nowMs
   }
 
-  /** To be asked again and again: a look that comes later than a heartbeat would have begins anew. */
+  /** To be asked again and again: a check that comes later than a heartbeat would have restarts it. */
   sinceMs(nowMs: number): number {
     if (nowMs - this.#lookedMs > heartbeatEveryMs) this.#sinceMs = nowMs
     this.#lookedMs = nowMs

@@ -1,199 +1,133 @@
-import type { Caller, Handlers } from '../../subjects/kit/contract.ts'
-import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
-import { endpointSubject } from '../../subjects/extensions/contract.ts'
-import { heartbeatEveryMs, lostAfterMs } from '../../subjects/extensions/model.ts'
-import { type extensions, type extensionsInternal, maxLost } from '../../subjects/extensions/extensions.ts'
-import { serviceQueue } from '../../subjects/kit/names.ts'
-import { maxPageLength } from '../../subjects/kit/schemas.ts'
-import { unguessable } from '../../subjects/kit/unguessable.ts'
-import type { Directory, LiveInstance } from './directory.ts'
-import type { Lifecycle } from './lifecycle.ts'
-import type { LogBook } from './log-book.ts'
-import type { LostExtensions } from './lost.ts'
-import type { RequireOwn } from './own.ts'
-import { type ExtensionState, instanceKey, type InstanceRecord } from './record.ts'
-import { checkRegistration, requireSubscription } from './registration.ts'
-import { detailsOf, featuresOf, summaryOf } from './view.ts'
-import { keyOf, sees, unseen, type Viewer, type ViewerOf } from './visibility.ts'
+import { call } from '../../broker/rpc/client.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import { announceOthers, type OthersOptions } from '../../broker/rpc/discover-others.ts'
+import { disconnect, isConnected, watchDisconnects } from '../../broker/callout/disconnects.ts'
+import type { Identity } from '../../broker/identity/identity.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import { extensions, extensionsInternal } from '../../subjects/extensions/extensions.ts'
+import { extensionStorage } from '../../subjects/extensions/storage.ts'
+import { observabilityInternal } from '../../subjects/observability/observability.ts'
+import type { Notices } from '../kit/notices.ts'
+import { service } from '../kit/part.ts'
+import { Directory } from './directory.ts'
+import { discoverableBy, isOurs } from './discovery.ts'
+import { extensionHandlers, extensionInternalHandlers } from './handlers.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { LogBook } from './log-book.ts'
+import { LostExtensions } from './lost.ts'
+import { ownExtensions } from './own.ts'
+import { OwnerStorage } from './owner-storage.ts'
+import { openState } from './record.ts'
+import { storageHandlers, Storages } from './storage.ts'
+import { Violations } from './violations.ts'
+import { askAccess } from './visibility.ts'
 
-export interface ExtensionDependencies {
-  readonly state: ExtensionState
-  readonly directory: Directory
-  readonly lifecycle: Lifecycle
-  readonly book: LogBook
-  readonly lost: LostExtensions
-  readonly viewerOf: ViewerOf
-  readonly requireOwn: RequireOwn
-  /** Forgets all that an extension has reported. */
-  readonly forgetMetrics: (prefix: string) => Promise<void>
-  /** Forgets all that an extension has stored. */
-  readonly dropStorage: (prefix: string) => Promise<void>
+export interface ExtensionsNeeds {
+  readonly journals: RecordJournals
+  readonly connections: {
+    readonly platform: NatsConnection
+    readonly system: NatsConnection
+    /** Where others ask which extensions there are. */
+    readonly discovery: NatsConnection
+  }
+  readonly floods: OthersOptions['floods']
+  readonly notices: Notices
+  readonly identity: Pick<Identity, 'GANTRY' | 'AGENTS'>
+  readonly log: Log
 }
 
-type Page = { readonly limit?: number; readonly after?: string }
+/** Calls on the storage of extensions at once; those who watch wait inside. One that waits takes a few kB. */
+const maxWatchers = 4_096
 
-/** Extensions: registered, shown, and gone. */
-export function extensionHandlers({
-  state,
-  directory,
-  lifecycle,
-  book,
-  viewerOf,
-  requireOwn,
-  dropStorage,
-  forgetMetrics,
-}: ExtensionDependencies): Handlers<typeof extensions> {
-  const viewer = (caller: Caller): Promise<Viewer> => viewerOf(keyOf(caller))
-  const seen = async (prefix: string, caller: Caller): Promise<LiveInstance[]> => {
-    const instances = directory.instances(prefix)
-    if (instances.length === 0 || !sees(await viewer(caller), prefix)) throw unseen(prefix)
-    return instances
-  }
-  /** The caller's own instance. */
-  const own = async (prefix: string, instance: string, caller: Caller): Promise<InstanceRecord> => {
-    const key = keyOf(caller)
-    requireSubscription(key, (await viewerOf(key)).capabilities, prefix)
-    const record = directory.get(prefix, instance)
-    if (record === undefined || record.key !== key) {
-      throw new GantryError('NOT_FOUND', `there is no instance ${instance} of ${prefix}: register again`)
+/** What extensions there are, what they bring, and what they store. */
+export const extensionsService = service({
+  name: 'extensions',
+  contracts: { extensions, extensionsInternal, extensionStorage },
+  concurrency: { extensionStorage: maxWatchers },
+  tasks: ['extensions.logs', 'extensions.silent', 'extensions.storage-watches'],
+  start: async ({
+    journals,
+    connections: { platform, system, discovery },
+    identity,
+    floods,
+    notices,
+    log,
+  }: ExtensionsNeeds) => {
+    const state = await openState(platform, journals)
+    const following = await Directory.open(state)
+    const { directory } = following
+    const missing = await LostExtensions.open(state, directory)
+    const { lost } = missing
+    const book = new LogBook(state.logs, log)
+    const viewerOf = askAccess(platform)
+    const lifecycle = new Lifecycle({
+      state,
+      directory,
+      book,
+      lost,
+      isConnected: (connection) => isConnected(system, connection),
+      disconnect: (connection) => disconnect(system, connection),
+      log,
+    })
+    const disconnects = watchDisconnects(system, identity, (connection) => lifecycle.disconnected(connection))
+    const announced = announceOthers(discovery, {
+      identity,
+      knownTo: discoverableBy(directory, viewerOf),
+      isOurs,
+      floods,
+      log,
+    })
+    const storages = new Storages(platform)
+    const ofOwners = new OwnerStorage(platform, state, (prefix) => storages.bytesOf(prefix))
+    const dropStorage = (prefix: string) => storages.drop(prefix)
+    const requireOwn = ownExtensions(state, viewerOf)
+    const forgetMetrics = async (source: string) => {
+      await call(platform, observabilityInternal.forget, { source })
     }
-    return record
-  }
-  /** @throws GantryError DENIED, NOT_FOUND unless the caller may look after an extension, there or not */
-  const requireCare = async (prefix: string, caller: Caller): Promise<void> => {
-    if (!(await viewer(caller)).isAdministrator) await requireOwn(keyOf(caller), prefix)
-    else if ((await state.owned.get(prefix)) === undefined) throw unseen(prefix)
-  }
-  return {
-    register: async (registration, call) => {
-      const { prefix, endpoints = [], instance = unguessable() } = registration
-      const key = keyOf(call.caller)
-      const { owner, capabilities } = await viewerOf(key)
-      requireSubscription(key, capabilities, prefix)
-      checkRegistration(registration)
-      const { connection } = call
-      if (connection === undefined) throw new GantryError('INTERNAL', 'the broker does not say who registers')
-      await lifecycle.claim(prefix, owner)
-      const registered = new Date().toISOString()
-      await lifecycle.join({ instance, prefix, owner, key, registered, connection, registration })
-      return {
-        instance,
-        heartbeatEveryMs,
-        lostAfterMs,
-        queue: serviceQueue,
-        endpoints: endpoints.map((endpoint) => ({
-          name: endpoint.name,
-          subject: endpointSubject(prefix, endpoint),
-        })),
-      }
-    },
-    heartbeat: async ({ prefix, instance }, { caller, connection }) => {
-      const record = await own(prefix, instance, caller)
-      await lifecycle.beat(record, connection ?? record.connection)
-      return {}
-    },
-    deregister: async ({ prefix, instance }, { caller }) => {
-      await lifecycle.leave(await own(prefix, instance, caller))
-      return {}
-    },
-    list: async (page, { caller }) => visibleTo(directory, await viewer(caller), page).map(summaryOf),
-    features: async ({ prefix, ...page }, { caller }) =>
-      visibleTo(directory, await viewer(caller), page)
-        .map(featuresOf)
-        .filter((each) => prefix === undefined || each.prefix === prefix),
-    show: async ({ prefix }, { caller }) => detailsOf(await seen(prefix, caller)),
-    resource: async ({ prefix, uri }, call) => {
-      const [newest] = await seen(prefix, call.caller)
-      const found = newest?.registration.resources?.find((one) => one.uri === uri)
-      if (found === undefined) throw call.fail('NOT_FOUND', `${prefix} has no page ${uri}`)
-      return found
-    },
-    logs: async ({ prefix }, { caller }) => {
-      const isSeen = sees(await viewer(caller), prefix) && (await state.owned.get(prefix)) !== undefined
-      if (!isSeen) await requireCare(prefix, caller).catch(asUnseen(prefix))
-      return book.read(prefix)
-    },
-    release: async ({ prefix }, call) => {
-      await requireCare(prefix, call.caller)
-      const there = directory.instances(prefix)
-      if (there.length > 0) {
-        const ids = there.map(instanceKey).join(', ')
-        throw call.fail('IN_USE', `stop the instances of ${prefix} first: ${ids}`)
-      }
-      await dropStorage(prefix)
-      await forgetMetrics(prefix)
-      await book.forget(prefix)
-      await state.owned.delete(prefix)
-      return {}
-    },
-  }
-}
-
-/** Who may not look after an extension is told what those are told who do not see it. */
-const asUnseen =
-  (prefix: string) =>
-  (error: unknown): never => {
-    throw isGantryError(error, 'DENIED') || isGantryError(error, 'NOT_FOUND') ? unseen(prefix) : error
-  }
-
-/** The extensions that somebody sees, by prefix. */
-function visibleTo(directory: Directory, viewer: Viewer, { limit = maxPageLength, after }: Page) {
-  // Lazily: of a thousand, only those of the page are looked at.
-  return directory
-    .prefixes()
-    .values()
-    .filter((prefix) => (after === undefined || prefix > after) && sees(viewer, prefix))
-    .take(limit)
-    .map((prefix) => directory.instances(prefix))
-    .toArray()
-}
-
-/** An extension that is coming back is worth another try. */
-const away = (prefix: string, lostSince: string | undefined): GantryError =>
-  lostSince === undefined
-    ? unseen(prefix)
-    : new GantryError(
-        'UNAVAILABLE',
-        `the extension ${prefix} was lost at ${lostSince}; it is not there at the moment`,
-      )
-
-/** What the newest instance registered is what holds. */
-const revisionOf = (newest: LiveInstance): string => `${instanceKey(newest)} ${newest.registered}`
-
-/** What the edge asks. */
-export function extensionInternalHandlers({
-  directory,
-  book,
-  lost,
-  viewerOf,
-  requireOwn,
-}: ExtensionDependencies): Handlers<typeof extensionsInternal> {
-  return {
-    revision: async ({ key, prefix }) => {
-      if (!sees(await viewerOf(key), prefix)) throw unseen(prefix)
-      const [newest] = directory.instances(prefix)
-      if (newest === undefined) throw away(prefix, lost.since(prefix))
-      return { revision: revisionOf(newest) }
-    },
-    visible: async ({ key, ...page }) =>
-      visibleTo(directory, await viewerOf(key), page).map(([newest]) => ({
-        prefix: newest!.prefix,
-        revision: revisionOf(newest!),
-      })),
-    endpoints: ({ prefix }) => {
-      const [newest] = directory.instances(prefix)
-      if (newest === undefined) throw unseen(prefix)
-      return newest.registration.endpoints ?? []
-    },
-    own: async ({ key, prefix }) => {
-      await requireOwn(key, prefix)
-      return {}
-    },
-    lost: () => lost.list().slice(0, maxLost),
-    failed: ({ prefix, name, problem }) => {
-      if (directory.instances(prefix).length > 0)
-        book.note(prefix, { level: 'error', message: `${name}: ${problem}` })
-      return {}
-    },
-  }
-}
+    const dependencies = {
+      state,
+      directory,
+      lifecycle,
+      book,
+      lost,
+      viewerOf,
+      requireOwn,
+      dropStorage,
+      forgetMetrics,
+    }
+    const ownsPrefix = async (keyId: string, prefix: string) => {
+      const owned = await state.owned.get(prefix)
+      return owned !== undefined && (await viewerOf(keyId)).owner === owned.owner
+    }
+    const violations = new Violations({
+      directory,
+      note: (prefix, note) => book.note(prefix, note),
+      ownsPrefix,
+      log,
+    })
+    notices.on('violation', (violation) => violations.note(violation))
+    const changed = (prefix: string) => notices.emit('extension', prefix)
+    directory.onChange(changed)
+    lost.onChange(changed)
+    return {
+      gives: {
+        /** How many are there at the moment. */
+        extensionCount: () => directory.prefixes().length,
+      },
+      handlers: {
+        extensions: extensionHandlers(dependencies),
+        extensionsInternal: extensionInternalHandlers(dependencies),
+        extensionStorage: storageHandlers({ storages, ofOwners, requireOwn }),
+      },
+      halt: () => storages.end(),
+      stop: async () => {
+        for (const subscription of announced) subscription.unsubscribe()
+        lifecycle.stop()
+        await disconnects.stop()
+        await Promise.all([following.stop(), missing.stop()])
+        await book.flush()
+      },
+    }
+  },
+})

@@ -1,189 +1,57 @@
-import type { Handlers, Output } from '../../subjects/kit/contract.ts'
-import { GantryError, isGantryError, notAccepted } from '../../subjects/kit/errors.ts'
-import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems/kinds.ts'
-import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
-import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
-import { maxPageLength } from '../../subjects/kit/schemas.ts'
-import { StoreError } from '../drivers/index.ts'
-import { pathFromText } from '../drivers/paths/path-text.ts'
-import { openSecrets } from '../drivers/contract/secrets.ts'
-import { creator, updater } from './change.ts'
-import type { FilesystemDependencies } from './dependencies.ts'
-import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
-import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
-import type { Asker } from './stores.ts'
+import { call } from '../../broker/rpc/client.ts'
+import { Collection } from '../../broker/state/collection.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { Log } from '../../broker/common/log.ts'
+import { Owners } from '../../broker/rpc/owners.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import type { Sealer } from '../../broker/identity/seal.ts'
+import { filesystems } from '../../subjects/filesystems/filesystems.ts'
+import { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
+import { migrationsInternal } from '../../subjects/migrations/internal.ts'
+import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { service } from '../kit/part.ts'
+import { filesystemHandlers, filesystemInternalHandlers } from './handlers.ts'
+import { FilesystemRecord } from './record.ts'
+import { Stores } from './stores.ts'
 
-type Health = Output<(typeof filesystems)['health']>
+export interface FilesystemsNeeds {
+  readonly journals: RecordJournals
+  readonly connection: NatsConnection
+  readonly sealer: Sealer
+  /** Where filesystems may be. */
+  readonly bounds: StoreBounds
+  readonly log: Log
+}
 
-export function filesystemHandlers(dependencies: FilesystemDependencies): Handlers<typeof filesystems> {
-  const { owners, filesystems: stored, usesOf, forgetTarget } = dependencies
-  const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
-  const perKind = Object.fromEntries(
-    kinds.flatMap((kind) => [
-      [`create-${kind}`, creator(kind, dependencies)],
-      [`update-${kind}`, updater(kind, dependencies)],
-    ]),
-  ) as unknown as Pick<Handlers<typeof filesystems>, `create-${FilesystemKind}` | `update-${FilesystemKind}`>
-
-  const find = async (fileSystemId: string, role?: Role): Promise<FilesystemRecord> => {
-    const record = await stored.get(fileSystemId)
-    if (record === undefined || (role !== undefined && roleOf(record) !== role)) {
-      throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
-    }
-    return record
-  }
-  const requireUnused = async (fileSystemId: string): Promise<void> => {
-    const uses = await usesOf(fileSystemId)
-    if (uses.length === 0) return
-    throw new GantryError(
-      'IN_USE',
-      `${fileSystemId} is needed by the migrations ${uses.join(', ')}; delete them first`,
-      {
-        details: { migrations: uses },
+/** Filesystems: where stores are, and how they are reached. */
+export const filesystemsService = service({
+  name: 'filesystems',
+  contracts: { filesystems, filesystemsInternal },
+  start: async ({ connection, journals, sealer, bounds, log }: FilesystemsNeeds) => {
+    const stores = new Stores({ bounds })
+    const dependencies = {
+      filesystems: await Collection.open(connection, {
+        bucket: 'filesystems',
+        schema: FilesystemRecord,
+        version: 1,
+        groupOf: ({ owner }) => owner,
+        journals,
+      }),
+      owners: new Owners(connection),
+      sealer,
+      stores,
+      usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
+      forgetTarget: async (fileSystemId: string) => {
+        await call(connection, migrationsInternal['forget-target'], { fileSystemId })
       },
-    )
-  }
-  const remove = async (record: FilesystemRecord): Promise<void> => {
-    // First, so that a kill in between leaves no limit of a target that is gone.
-    if (!record.isSource) await forgetTarget(record.fileSystemId)
-    await stored.delete(record.fileSystemId)
-  }
-
-  return {
-    ...perKind,
-    kinds: () =>
-      kinds.map((kind) => ({
-        fs: filesystemKinds[kind].path,
-        fsDescription: filesystemKinds[kind].summary,
-        autoconfigurable: false,
-        multipleSourceAllowed: true,
-      })),
-    list: async ({ role, verbose, limit = maxPageLength, after }) => {
-      const isAsked = (record: FilesystemRecord) => role === undefined || roleOf(record) === role
-      const page = await stored.list({ after, limit, where: isAsked })
-      return page.map((record) => publicFilesystem(record, verbose))
-    },
-    get: async ({ fileSystemId, role, verbose }) => publicFilesystem(await find(fileSystemId, role), verbose),
-    delete: async ({ fileSystemId, role }) => {
-      const record = await find(fileSystemId, role)
-      await requireUnused(fileSystemId)
-      await remove(record)
-      return {}
-    },
-    clear: async ({ role }) => {
-      const all = (await stored.all()).filter((record) => roleOf(record) === role)
-      for (const { fileSystemId } of all) await requireUnused(fileSystemId)
-      for (const record of all) await remove(record)
-      return {}
-    },
-    health: async ({ fileSystemId }, call) => {
-      const record = await find(fileSystemId)
-      return healthOf(record, dependencies, await askerOf(owners, call, record))
-    },
-    'health-all': async (page, call) => {
-      const all = await stored.list(page)
-      const asker = await askerOf(owners, call)
-      return Promise.all(all.map((record) => healthOf(record, dependencies, asker)))
-    },
-    'list-paths': async ({ fileSystemId, role, path, limit = maxPageLength, after }, call) => {
-      const record = await find(fileSystemId, role)
-      const folder = pathFromText(path)
-      const last = after === undefined ? undefined : entryOf(folder, pathFromText(after, 'after'))
-      try {
-        const page = { after: last, limit }
-        const entries = await dependencies.stores.firstEntries(
-          openSecrets(record.kind, record.options, dependencies.sealer),
-          folder,
-          page,
-          await askerOf(owners, call, record),
-        )
-        return entries.map((entry) => ({
-          path: entryPath(folder, entry),
-          isDirectory: entry.type === 'folder',
-          length: entry.sizeBytes,
-          modificationTime: Math.round(entry.modifiedMs ?? 0),
-        }))
-      } catch (error) {
-        if (error instanceof StoreError && error.failure === 'gone') {
-          throw call.fail('NOT_FOUND', `there is no folder ${path} in ${fileSystemId}`)
-        }
-        throw storeFailure(error, fileSystemId)
-      }
-    },
-  }
-}
-
-/** The name of the entry of a folder that a path stands for. @throws GantryError NOT_ACCEPTED for any other path */
-function entryOf(folder: Buffer, path: Buffer): Buffer {
-  const slash = path.lastIndexOf('/')
-  if (path.length > 0 && path.subarray(0, Math.max(0, slash)).equals(folder)) return path.subarray(slash + 1)
-  throw notAccepted('after', 'is not the path of an entry of that folder')
-}
-
-async function healthOf(
-  record: FilesystemRecord,
-  { sealer, stores, log }: FilesystemDependencies,
-  asker: Asker,
-): Promise<Health> {
-  const health = { fsId: record.fileSystemId, timeStampEpochMillis: Date.now() }
-  try {
-    await stores.probe(openSecrets(record.kind, record.options, sealer), asker)
-    return { ...health, healthy: true, healthReason: 'NONE' }
-  } catch (error) {
-    logDetail(error, record.fileSystemId, log)
-    if (!(error instanceof StoreError) && !isGantryError(error))
-      log.error({ err: error }, 'A health check failed.')
-    return {
-      ...health,
-      healthy: false,
-      healthReason: reasonOf(error),
-      cause: (error as Error).message.slice(0, 2_000),
+      log,
     }
-  }
-}
-
-function reasonOf(error: unknown): Health['healthReason'] {
-  // Options were right when they were stored; only where a root leads to changes.
-  if (isGantryError(error, 'NOT_ACCEPTED') && isOfRoot(error.details)) return 'INVALID_FS_ROOT'
-  if (!(error instanceof StoreError)) return 'FS_ERROR'
-  if (error.failure === 'gone') return 'INVALID_FS_ROOT'
-  return error.failure === 'refused' || error.failure === 'permission' ? 'INVALID_CREDENTIALS' : 'FS_ERROR'
-}
-
-const isOfRoot = (details: unknown): boolean =>
-  Array.isArray(details) && details.some(({ field }: { field?: unknown }) => field === 'fsRoot')
-
-/** For other services of the platform alone. */
-export function filesystemInternalHandlers({
-  owners,
-  filesystems,
-  sealer,
-  stores,
-}: FilesystemDependencies): Handlers<typeof filesystemsInternal> {
-  const find = async (fileSystemId: string): Promise<FilesystemRecord> => {
-    const record = await filesystems.get(fileSystemId)
-    if (record === undefined) throw new GantryError('NOT_FOUND', `there is no filesystem ${fileSystemId}`)
-    return record
-  }
-  return {
-    look: async ({ fileSystemId, path }, call) => {
-      const record = await find(fileSystemId)
-      const { kind, options } = record
-      try {
-        const asker = await askerOf(owners, call, record)
-        const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), asker)
-        if (entry === undefined) return {}
-        const { type, sizeBytes, modifiedMs } = entry
-        const time = modifiedMs === undefined ? {} : { modificationTime: Math.round(modifiedMs) }
-        return { entry: { type, length: sizeBytes, ...time } }
-      } catch (error) {
-        throw storeFailure(error, fileSystemId)
-      }
-    },
-    resolve: async ({ fileSystemId }) => {
-      const record = await find(fileSystemId)
-      const { isSource, isScanOnly, listenAndApplySourceChanges, kind, options } = record
-      return { fileSystemId, isSource, isScanOnly, listenAndApplySourceChanges, kind, options }
-    },
-  }
-}
+    return {
+      handlers: {
+        filesystems: filesystemHandlers(dependencies),
+        filesystemsInternal: filesystemInternalHandlers(dependencies),
+      },
+      halt: () => stores.close(),
+    }
+  },
+})

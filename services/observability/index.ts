@@ -1,115 +1,99 @@
-import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
-import type { Caller, Handlers } from '../../subjects/kit/contract.ts'
-import { maxPartLength, type Part } from '../../subjects/kit/download.ts'
-import { GantryError } from '../../subjects/kit/errors.ts'
-import { extensionsInternal } from '../../subjects/extensions/extensions.ts'
-import { keysInternal } from '../../subjects/access/keys.ts'
-import { product } from '../../subjects/kit/names.ts'
-import type { observability, observabilityInternal } from '../../subjects/observability/observability.ts'
-import { coveringRule } from '../../subjects/kit/patterns.ts'
-import type { Keeper } from './keeper.ts'
-import { prometheusText, prometheusType } from './prometheus.ts'
-import { query, type QueryContext } from './query.ts'
-import type { Series } from './series.ts'
-import type { MetricStore } from './store.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { OtlpConfig } from '../../config/otlp.ts'
+import { storageUse } from '../../broker/state/storage.ts'
+import { every } from '../../broker/tasks/tasks.ts'
+import { platformSource } from '../../subjects/observability/metric-model.ts'
+import { logging } from '../../subjects/observability/logging.ts'
+import { observability, observabilityInternal } from '../../subjects/observability/observability.ts'
+import type { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
+import type { BeginSpan } from '../../broker/messages/tracing.ts'
+import { service } from '../kit/part.ts'
+import { observabilityHandlers, observabilityInternalHandlers } from './handlers.ts'
+import { Keeper } from './keeper.ts'
+import { loggingHandlers } from './logging.ts'
+import { OtlpExporter } from './otlp/exporter.ts'
+import { OwnMetrics } from './own-metrics.ts'
+import { MetricStore } from './store.ts'
+import { tiers } from './tiers.ts'
 
-export interface ObservabilityDependencies {
+export interface ObservabilityNeeds {
   readonly connection: NatsConnection
-  readonly store: MetricStore
-  readonly keeper: Pick<Keeper, 'forgetSource'>
-  /** Resolves when what is stored is there. */
-  readonly loaded: Promise<Pick<QueryContext, 'finestSinceMs'>>
-  /** Takes what the platform itself has measured so far. */
-  readonly collect: () => Promise<void>
+  /** What the platform itself measures. */
+  readonly metrics: MetricRegistry
+  /** How many extensions are there. */
+  readonly extensionCount: () => number
+  /** Where all of it is sent to; undefined: nowhere. */
+  readonly otlp: OtlpConfig | undefined
+  readonly version: string
+  readonly identity: { readonly instance: string }
+  readonly log: Log
 }
 
-/** Texts longer than a part, by who asks for them: its parts must be of one text. */
-const maxTexts = 20
-
-/** Metrics: reported, shown, asked for. */
-export function observabilityHandlers({
-  connection,
-  store,
-  loaded,
-  collect,
-}: ObservabilityDependencies): Handlers<typeof observability> {
-  /** Those that somebody may subscribe to. */
-  const seenBy = async (caller: Caller, series: readonly Series[]): Promise<readonly Series[]> => {
-    if (caller.kind === 'platform') return series
-    const { capabilities } = await call(connection, keysInternal.permissions, { id: caller.keyId })
-    const subjects = new Set(series.map(({ subject }) => subject))
-    const seen = new Set(
-      [...subjects].filter((subject) => coveringRule(capabilities.sub.allow, subject) !== undefined),
+/** Metrics, traces and the level of the log. */
+export const observabilityService = service({
+  name: 'observability',
+  contracts: { observability, observabilityInternal, logging },
+  tasks: ['observability.collect', 'observability.keep', 'otlp.metrics', 'otlp.spans'],
+  start: async ({
+    connection,
+    metrics: registry,
+    extensionCount: extensions,
+    otlp,
+    version,
+    identity: { instance },
+    log,
+  }: ObservabilityNeeds) => {
+    const store = new MetricStore()
+    const keeper = await Keeper.open(connection, store, log)
+    // Nobody waits for it but those who report and ask.
+    const loaded = keeper.load().then(
+      // Without anything from before, nothing is missing at any resolution.
+      () => ({ finestSinceMs: store.select().length === 0 ? 0 : Date.now() }),
+      (err: unknown) => {
+        log.error({ err }, 'Stored metrics cannot be read; starting without them.')
+        return { finestSinceMs: Date.now() }
+      },
     )
-    return series.filter(({ subject }) => seen.has(subject))
-  }
-  const texts = new Map<string, string>()
-  return {
-    report: async ({ prefix, measurements }, { caller }) => {
-      if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself is no extension')
-      await call(connection, extensionsInternal.own, { key: caller.keyId, prefix })
+    const own = new OwnMetrics(registry, { storage: () => storageUse(connection), extensions })
+    let collecting: Promise<void> | undefined
+    const lookAndTake = async () => {
+      try {
+        await own.look()
+      } catch (error) {
+        log.debug({ err: error }, 'The broker does not say what it stores; retrying.')
+      }
       await loaded
-      store.add(prefix, measurements, Date.now())
-      return {}
-    },
-    list: async ({ source }, { caller }) => {
-      await collect()
-      const seen = await seenBy(caller, store.select(source === undefined ? {} : { source }))
-      return [...Map.groupBy(seen, ({ subject }) => subject)].map(([subject, all]) => {
-        const { key, help } = all[0]!
-        const lastMs = Math.max(...all.map((series) => series.lastMs))
-        return {
-          name: key.name,
-          source: key.source,
-          kind: key.kind,
-          series: all.length,
-          updated: new Date(lastMs).toISOString(),
-          ...(help === undefined ? {} : { help }),
-          subject,
-        }
-      })
-    },
-    query_scalar_metrics: async (input, call) => {
-      await collect()
-      const seen = await seenBy(call.caller, store.select(input))
-      if (seen.length === 0) {
-        const there = `there is no such series of ${input.name}`
-        throw call.fail('NOT_FOUND', `${there}: see "${product} observability list"`)
+      try {
+        store.add(platformSource, registry.drain(), Date.now())
+      } catch (error) {
+        log.error({ err: error }, 'Metrics of the platform itself are lost.')
       }
-      return query(input, seen, { ...(await loaded), nowMs: Date.now() })
-    },
-    prometheus: async ({ from = 0 }, { caller }) => {
-      const who = caller.kind === 'key' ? caller.keyId : ''
-      if (from === 0) {
+    }
+    const collect = () => (collecting ??= lookAndTake().finally(() => (collecting = undefined)))
+    const task = every('observability.collect', collect, tiers[0].seconds * 1_000)
+    const dependencies = { connection, store, keeper, loaded, collect }
+    const series = async () => {
+      await collect()
+      return store.select()
+    }
+    const exporter = otlp && new OtlpExporter({ config: otlp, about: { version, instance }, series, log })
+    /** Nobody is there who would record a span: then there is none. */
+    const beginSpan: BeginSpan = exporter?.beginSpan ?? (() => undefined)
+    return {
+      gives: { beginSpan },
+      handlers: {
+        observability: observabilityHandlers(dependencies),
+        observabilityInternal: observabilityInternalHandlers(dependencies),
+        logging: loggingHandlers(log),
+      },
+      stop: async () => {
+        task.stop()
         await collect()
-        texts.delete(who)
-        texts.set(who, prometheusText(await seenBy(caller, store.select())))
-        if (texts.size > maxTexts) texts.delete(texts.keys().next().value!)
-      }
-      return partOf(texts.get(who) ?? '', from)
-    },
-  }
-}
-
-function partOf(text: string, from: number): Part {
-  const next = from + maxPartLength
-  return {
-    name: 'metrics.txt',
-    type: prometheusType,
-    content: text.slice(from, next),
-    ...(next < text.length ? { next } : {}),
-  }
-}
-
-/** What services ask. */
-export const observabilityInternalHandlers = ({
-  keeper,
-  loaded,
-}: Pick<ObservabilityDependencies, 'keeper' | 'loaded'>): Handlers<typeof observabilityInternal> => ({
-  forget: async ({ source }) => {
-    await loaded
-    await keeper.forgetSource(source)
-    return {}
+        await exporter?.stop()
+        own.stop()
+        await keeper.stop()
+      },
+    }
   },
 })

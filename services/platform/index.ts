@@ -1,52 +1,52 @@
-import { tasksHere } from '../../broker/tasks/tasks.ts'
-import type { Handlers, Output } from '../../subjects/kit/contract.ts'
-import { title } from '../../subjects/kit/names.ts'
-import type { platform } from '../../subjects/platform/platform.ts'
+import type { AuditTrail } from '../../broker/audit/trail.ts'
+import type { Log } from '../../broker/common/log.ts'
+import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import type { AuditEntry } from '../../subjects/access/audit.ts'
+import { platform } from '../../subjects/platform/platform.ts'
+import { service } from '../kit/part.ts'
+import {
+  auditComponent,
+  lossesComponent,
+  recordsComponent,
+  storageComponent,
+  tellOfSetAside,
+} from './components.ts'
+import { type PlatformDependencies, platformHandlers } from './handlers.ts'
 
-type Loss = Output<(typeof platform)['losses']>[number]
-type Info = Output<(typeof platform)['info']>
-export type Component = Output<(typeof platform)['health']>['components'][number]
-
-export interface PlatformDependencies {
+export interface PlatformNeeds {
+  readonly connection: NatsConnection
+  readonly journals: RecordJournals
+  readonly trail: Pick<AuditTrail<AuditEntry>, 'requireRoom'>
   readonly version: string
-  readonly about: Omit<Info, 'name' | 'version'>
-  /** Looks at each component; quick, and never throws. */
-  readonly components: () => Promise<Component[]>
-  /** The same for what work goes on without, which load balancers need not know of. */
-  readonly others: () => Promise<Component[]>
-  /** Damage to stored state that nobody has accepted yet. */
-  readonly losses: { all(): readonly Loss[]; accept(): readonly Loss[] }
+  readonly identity: { readonly instance: string }
+  /** Where clients reach it. */
+  readonly addresses: Pick<PlatformDependencies['about'], 'broker' | 'http'>
+  readonly aboutSignIn: Omit<PlatformDependencies['about'], 'broker' | 'http' | 'instance'>
+  readonly log: Log
 }
 
-/** What the platform says of itself. */
-export function platformHandlers({
-  version,
-  about,
-  components,
-  others,
-  losses,
-}: PlatformDependencies): Handlers<typeof platform> {
-  return {
-    info: () => ({ name: title, version, ...about }),
-    ping: () => ({ message: 'pong' as const }),
-    tasks: () => tasksHere(),
-    health: async (_, call) => {
-      const seen = (await Promise.all([components(), others()])).flat()
-      const broken = seen.filter((component) => !component.healthy)
-      const health = {
-        status: broken.length === 0 ? 'healthy' : 'degraded',
+/** What the platform says of itself. It comes last, as its health is that of all before it. */
+export const platformService = service({
+  name: 'platform',
+  contracts: { platform },
+  start: (
+    { connection, journals, trail, version, identity, addresses, aboutSignIn, log }: PlatformNeeds,
+    before,
+  ) => ({
+    handlers: {
+      platform: platformHandlers({
         version,
-        components: seen,
-      } as const
-      if (broken.length === 0) return health
-      throw call.fail('UNAVAILABLE', `degraded: ${broken.map(({ name }) => name).join(', ')}`, health)
+        about: { ...aboutSignIn, instance: identity.instance, ...addresses },
+        components: async () => [
+          await storageComponent(connection),
+          await recordsComponent(connection),
+          auditComponent(trail),
+        ],
+        others: async () => [await lossesComponent(journals), ...(await before.health())],
+        losses: journals.losses,
+      }),
     },
-    losses: () => [...losses.all()],
-    'accept-losses': () => [...losses.accept()],
-    ready: async (_, call) => {
-      const broken = (await components()).filter((component) => !component.healthy)
-      if (broken.length === 0) return { ready: true as const }
-      throw call.fail('UNAVAILABLE', `not ready: ${broken.map(({ name }) => name).join(', ')}`)
-    },
-  }
-}
+    run: () => tellOfSetAside(connection, log),
+  }),
+})

@@ -4,6 +4,8 @@ export const lossKinds = {
   ROLLED_BACK: 'An older version of it was stored, and the last one was restored',
   RETURNED: 'It had been deleted and was stored again, and was deleted once more',
   UNREADABLE: 'This bucket could not be read, and was made anew from its journal',
+  UNUSABLE:
+    'This bucket could not be written to, or its index not read: it was made anew from its journal or from what could be read of it',
   IN_DOUBT:
     'The journal of this bucket is damaged too: its records have the last version known, which may be outdated, so keys were revoked and migrations stopped',
   MESSAGES_LOST:

@@ -171,7 +171,9 @@ test('a key that may not do this is exit code 4', async () => {
   expect((await withToken(token, 'platform', 'info')).code).toBe(0)
   const { code, err } = await withToken(token, 'keys', 'list')
   expect(code).toBe(4)
-  expect(err).toMatch(/^error: this key may not publish to \S+keys\.list \(DENIED\)\n$/)
+  expect(err).toMatch(
+    /^error: this key may not publish to \S+keys\.list: it needs a rule for it in pub\.allow \(DENIED\)\n$/,
+  )
   const exceeding = [
     'keys',
     'create',

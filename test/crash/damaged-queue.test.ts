@@ -67,8 +67,9 @@ test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRAS
     await victim.start()
     await victim.call(bandwidth.delete, { scope: 'global' })
     for (let isDone = false; !isDone; await delay(lookEveryMs)) {
-      const { state, changeLagSeconds } = await victim.call(migrations.get, { migrationId })
-      isDone = state === 'COMPLETED' || (state === 'LIVE' && changeLagSeconds === 0)
+      const { state, changeLagSeconds, conditions } = await victim.call(migrations.get, { migrationId })
+      const isLiveAndThere = changeLagSeconds === 0 && conditions.length === 0
+      isDone = state === 'COMPLETED' || (state === 'LIVE' && isLiveAndThere)
     }
     expect(compareTrees(folder.from, to), what).toEqual([])
     const { failedPathCount, conditions } = await victim.call(migrations.get, { migrationId })

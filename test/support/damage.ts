@@ -23,6 +23,25 @@ export function blocksOf(storeDir: string, stream: string): string[] {
     .map(({ path }) => path)
 }
 
+/** The records in a file of messages: where each begins, its length, and its subject. */
+export function recordsIn(path: string): { at: number; length: number; subject: string }[] {
+  const block = readFileSync(path)
+  const records: { at: number; length: number; subject: string }[] = []
+  for (let at = 0, length = 0; at < block.length; at += length) {
+    length = block.readUInt32LE(at) & 0x7fffffff
+    const subject = block.toString('utf8', at + 22, at + 22 + block.readUInt16LE(at + 20))
+    records.push({ at, length, subject })
+  }
+  return records
+}
+
+/** Turns over the lowest bit of one byte. */
+export function flipAt(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  bytes[at] = bytes[at]! ^ 1
+  writeFileSync(path, bytes)
+}
+
 /** Turns one bit of a file over. @param share how far from its beginning, from 0 to 1 */
 export function flipBit(path: string, share: number, bit = 0): void {
   const bytes = readFileSync(path)

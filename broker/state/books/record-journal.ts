@@ -131,7 +131,7 @@ export class RecordJournal {
   }
 
   /**
-   * A bucket that was made anew, or that lost its end, gives revisions out again: what is stored from now on must not seem
+   * A bucket that was made again, or that lost its end, gives revisions out again: what is stored from now on must not seem
    * older than a deletion. To be called when no record that was deleted is left in the bucket.
    * @param last the highest revision that the bucket has given out
    */

@@ -1,14 +1,15 @@
 import { queueStream } from '../../common/queue-stream.ts'
 import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, globSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { readTextFile } from '../../common/files.ts'
 import { fileStorage, isApiError, isTransient, jetStreamCodes } from '../jetstream.ts'
 import type { Log } from '../../common/log.ts'
 import { onReconnect } from '../../common/reconnects.ts'
 import { checksum, checksumLength, journalFolder, type RecordJournals } from './record-journal.ts'
 import type { Found } from './record-losses.ts'
+import { areBlocksWhole, blockBytes } from './stored-blocks.ts'
 import { type SeenStream, seenStream, streamLoss } from './stream-comparison.ts'
 import { every, type Task } from '../../tasks/tasks.ts'
 
@@ -68,11 +69,15 @@ export async function removing<T>(
   }
 }
 
+/** Tells what the platform has found to be lost, when there is a book. */
+export const tellLosses = (connection: NatsConnection, found: readonly Found[]): void =>
+  books.get(connection)?.tell(found)
+
 /**
  * What each stream had stored when it was looked at last, in a file beside the broker's store. nats-server drops damaged
  * messages without a word; compared with this, a stream shows what it has lost. Work queues have a proof of their own.
  *
- * The first line of the file is the state of all streams, which is written anew at each look; each other line is a removal
+ * The first line of the file is the state of all streams, which is rewritten at each look; each other line is a removal
  * that was announced since.
  */
 export class StreamBook {
@@ -88,19 +93,19 @@ export class StreamBook {
   #forget: (() => void) | undefined
 
   /**
-   * Before nats-server starts: takes away the indexes of streams that it can make anew. With an index it believes that all
-   * messages are intact until it reads one, and may even fail to start on a damaged one; without, it looks at each.
+   * Before nats-server starts: takes away the indexes of streams that it can rebuild, and of those whose blocks are
+   * damaged. With an index it believes that all messages are intact until it reads one, and where the sequence of one is
+   * damaged, it counts for hours before it starts or answers; without, it looks at each.
    */
   static dropIndexes(home: string, storeDir: string): void {
     const [first] = linesOf(join(home, journalFolder, fileName)) ?? []
-    if (first === undefined) return
-    const { streams } = first as State
-    const store = join(storeDir, 'jetstream')
-    const accounts = existsSync(store) ? readdirSync(store) : []
-    for (const [name, { isPlain, bytes }] of Object.entries(streams))
-      if (isPlain && bytes <= maxReadBytes)
-        for (const account of accounts)
-          rmSync(join(store, account, 'streams', name, 'msgs', 'index.db'), { force: true })
+    const { streams = {} } = (first ?? {}) as Partial<State>
+    for (const path of globSync(join(storeDir, 'jetstream/*/streams/*/msgs/index.db'))) {
+      const folder = dirname(path)
+      if (blockBytes(folder) > maxReadBytes) continue
+      const isPlain = streams[basename(dirname(folder))]?.isPlain === true
+      if (isPlain || !areBlocksWhole(folder)) rmSync(path, { force: true })
+    }
   }
 
   private constructor(connection: NatsConnection, options: BookOptions) {
@@ -143,6 +148,10 @@ export class StreamBook {
       this.#save(true)
     }
     books.delete(this.#connection)
+  }
+
+  tell(found: readonly Found[]): void {
+    this.#options.journals.losses.add(found)
   }
 
   /** Notes that messages will be removed; returns what says that they are. */

@@ -1,7 +1,9 @@
+import type { agentKeys } from '../../../subjects/migrations/agents.ts'
 import type { Call, Caller, Contract, Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import { defaultOverlapMinutes, type keys as keyContracts } from '../../../subjects/access/keys.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
+import { agentCapabilities } from './agent.ts'
 import { judge, remedies } from '../authorise.ts'
 import { callersKey, isAdministrator, keyExceeds, refuseExcess, refuseSecretOf } from '../callers.ts'
 import {
@@ -174,5 +176,23 @@ export function keyHandlers({
       return { valid: true, explanation: `${kind} of key ${key.id} (${key.name}) of ${key.owner}; ${end}` }
     },
     self: async (_, call) => publicKey(await callersKey(keys, call.caller)),
+  }
+}
+
+/** Keys of transfer agents: administrators alone make them. */
+export function agentKeyHandlers({
+  state: { keys },
+  issuer,
+  room,
+}: Pick<KeyDependencies, 'state' | 'issuer' | 'room'>): Handlers<typeof agentKeys> {
+  return {
+    register: async (asked, call) => {
+      const creator = await callersKey(keys, call.caller)
+      if (!isAdministrator(creator)) {
+        throw call.fail('EXCEEDS_ROLE', 'exceeds role permissions: only administrators make keys of agents')
+      }
+      const capabilities = agentCapabilities('*')
+      return issueFor({ keys, issuer, room }, creator, { ...asked, kind: 'agent', capabilities })
+    },
   }
 }

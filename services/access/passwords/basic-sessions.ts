@@ -10,7 +10,7 @@ export interface BasicSessionOptions extends Pick<Gate, 'signIn'> {
   readonly kick: (keyId: string) => Promise<void>
 }
 
-/** Roles hold from a sign-in on, and who sends a password with each request never signs in: it is done for them anew. */
+/** Roles hold from a sign-in on, and who sends a password with each request never signs in: it is done for them each time. */
 export const sessionMs = 3_600_000
 /** People who send a password with each request. */
 const maxSessions = 1_000

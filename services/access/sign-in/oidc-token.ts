@@ -8,7 +8,7 @@ const algorithms = ['RS256', 'ES256', 'EdDSA']
 /** What an ID token or access token is said to be. Others of the provider, such as those that tell of a sign-out, let nobody in. */
 const types = new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt'])
 
-/** The provider's keys are asked for anew when one is unknown, but a caller of made-up keys does not make us ask all the time. */
+/** The provider's keys are fetched again when one is unknown, but a caller of made-up keys does not make us ask all the time. */
 const keysCooldownMs = 2_000
 const keysTimeoutMs = 4_000
 

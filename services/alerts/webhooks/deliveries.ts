@@ -173,7 +173,7 @@ export class Deliveries {
       )
       return this.#remove(delivery)
     }
-    log.info({ webhook: name, message: id, attempts, problem }, 'A webhook did not take an alert; trying on.')
+    log.info({ webhook: name, message: id, attempts, problem }, 'A webhook did not take an alert; retrying.')
     const next = new Date(Date.now() + pauseMs * (1 + jitter * Math.random())).toISOString()
     const later = { ...delivery, attempts, next }
     this.#waiting.set(keyOf(delivery), later)

@@ -9,7 +9,7 @@ const folderModeMask = 0o1777
 
 /**
  * We put files into every folder that we make, now and when the migration goes on after a stop. Root may do so whatever
- * the mode says; anybody else keeps the right to until the folder is finished, so that it need not be lent
+ * the mode says; anybody else keeps the right to until the folder is finished, so that it need not be granted
  * (`local-rights.ts`).
  */
 const ownMode = process.getuid?.() === 0 ? 0 : 0o700

@@ -5,18 +5,18 @@ import { contains, pathOnly, realPath, throughDescriptor, type LocalRoot } from 
 import { textFromPath, nameOf, parentOf } from '../paths/path-text.ts'
 
 /**
- * Whoever is not root may be denied by the mode of a folder or file that is its own: that of a target is the source's, which
- * was not made for us. The owner may change a mode, so we give ourselves the owner's rights for the time of the work, as
- * rsync does, and put the mode back.
+ * A process without root privileges may be denied access by the mode of a folder or file that it owns: the mode in a target
+ * is the source's, which was not made for us. The owner may change a mode, so we grant ourselves the owner's rights while we
+ * work, as rsync does, and put the mode back.
  *
- * Nothing is asked beforehand: a call that the system denies (EACCES; EPERM is said where no mode would help) has done
- * nothing, so that it is made again with the rights. Those to folders are kept for what follows in the same folder, until
- * the thread works on another one, ends its job, or has its next turn: hundreds of files cost one access. Those to a file are
- * put back as soon as it is open.
+ * Nothing is asked beforehand: a call that the system denies (EACCES; EPERM is returned where no mode would help) has had no
+ * effect, so it is made again with the rights. Rights to folders are kept for what follows in the same folder, until the
+ * thread works on another one, ends its job, or has its next turn: hundreds of files cost one change of modes. Those to a
+ * file are put back as soon as it is open.
  *
- * Others who work in the same folder (threads, agents) grant to themselves. Only who found a mode that denies puts it back,
- * and only if it still is what he made of it: nobody takes the rights of another for the folder's own mode. A mode that is
- * put back while somebody works there costs him another access.
+ * Others who work in the same folder (threads, agents) grant themselves access too. Only the one that found a mode that
+ * denies puts it back, and only if the mode is still the one it set, so that nobody mistakes another's rights for the
+ * folder's own mode. When a mode is put back while somebody else works there, that one changes it once more.
  *
  * A killed process leaves a mode with the owner's rights, and with nothing else changed. What comes next gives the source's
  * again: `finishFolders` at the end of a scan, a comparison of a live migration (which follows each start) and of a match
@@ -24,7 +24,7 @@ import { textFromPath, nameOf, parentOf } from '../paths/path-text.ts'
  * folders that are not at the source (on the way to where a mapping leads, the trash) have nothing to be compared with:
  * they keep the rights.
  *
- * All of this is synchronous, so that one variable says for what the thread works.
+ * All of this is synchronous, so that one variable says what the thread works for.
  */
 interface Scope {
   readonly root: LocalRoot
@@ -96,7 +96,7 @@ function permittedWithAccess<T>(own: Scope, call: () => T, self: Buffer | undefi
       return call()
     } catch (error) {
       if (!isErrno(error, 'EACCES')) throw error
-      // Once more without a access: somebody else may have had one while we looked.
+      // Once more without changing a mode: somebody else may have changed one while we looked.
       const isHopeless = !isGranted && access === undefined && round > 1
       if (isHopeless || round === maxRounds) throw explained(error, own, self)
     } finally {

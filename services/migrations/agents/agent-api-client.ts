@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { retry } from '../../../broker/common/retry.ts'
 import { call } from '../../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { agentWork } from '../../../subjects/migrations/agent-work.ts'
@@ -10,7 +9,7 @@ import type { QueueOffice } from '../../../broker/queue/work.ts'
 import type { CheckpointStore } from '../progress/progress-ledger.ts'
 import type { Counts } from '../../engine/run/counts.ts'
 import type { FailureNotes } from '../failures/failures.ts'
-import type { Room } from '../assignments/room.ts'
+import type { Room } from '../assignments/assignments.ts'
 
 /** The queue of a migration that an agent has opened. */
 interface OpenedQueue {
@@ -46,16 +45,10 @@ export class AgentApiClient {
    * Rejects with the signal's reason, and with errors that no waiting mends.
    */
   async askOn<C extends Contract>(contract: C, input: Input<C>, signal: AbortSignal): Promise<Output<C>> {
-    for (let attempt = 1; ; attempt++) {
-      signal.throwIfAborted()
-      try {
-        return await this.ask(contract, input)
-      } catch (error) {
-        const mayPass = isGantryError(error) && (error.retryable || error.code === 'NOT_FOUND')
-        if (!mayPass || this.#connection.isClosed()) throw error
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
-      }
-    }
+    signal.throwIfAborted()
+    const mayPass = (error: unknown) =>
+      isGantryError(error) && (error.retryable || error.code === 'NOT_FOUND') && !this.#connection.isClosed()
+    return retry(() => this.ask(contract, input), { mayPass, signal })
   }
 
   /** What of a queue only the platform can say. */

@@ -31,18 +31,18 @@ export function agentApiHandlers({
   const box = createSealedBox()
   /** Another migration does not exist for it: nobody ends the work of others. */
   const find = (caller: Caller, workId: string) => {
-    const offer = assignments.find(keyOf(caller), workId)
-    if (offer === undefined) throw notForThis()
-    return offer
+    const work = assignments.find(keyOf(caller), workId)
+    if (work === undefined) throw notForThis()
+    return work
   }
   /** Who was frozen over the end of a scan may still have items of a queue that had the name before. */
   const findQueue = (
     caller: Caller,
     asked: { readonly migration: string; readonly queueCreated: string },
   ) => {
-    const offer = find(caller, asked.migration)
-    if (offer.queue.created !== asked.queueCreated) throw notForThis()
-    return offer
+    const work = find(caller, asked.migration)
+    if (work.queue.created !== asked.queueCreated) throw notForThis()
+    return work
   }
   const agentOf = (caller: Caller, instance: string) => {
     const agent = agentRegistry.find(keyOf(caller), instance)

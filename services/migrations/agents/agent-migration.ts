@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter } from '../../../broker/common/retry.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { QueueWork } from '../../../broker/queue/work.ts'
@@ -14,7 +13,7 @@ import { failureNotes } from '../failures/failures.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import { ItemLoop } from '../work/item-loop.ts'
 import { firstLanesOf } from '../work/lanes.ts'
-import { Poller } from '../lifecycle/poller.ts'
+import { Poller } from '../../scheduling/poller.ts'
 import { placeOfSource, placeOfTarget } from '../work/roots.ts'
 import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
 import type { AgentApiClient } from './agent-api-client.ts'
@@ -23,7 +22,7 @@ import { migrationOfBytes, type SentMigration } from '../assignments/spec-bytes.
 
 export interface AgentMigrationOptions {
   readonly connection: NatsConnection
-  readonly desk: AgentApiClient
+  readonly api: AgentApiClient
   readonly box: SealedBox
   readonly mover: Mover
   readonly threads: number
@@ -34,7 +33,7 @@ export interface AgentMigrationOptions {
   readonly limits: readonly Bucket[]
   readonly onCount: CountListener
   readonly inFlight: InFlightProgress
-  /** Aborts when no more is to be taken, and what is in hand is to be finished. */
+  /** Aborts when no more is to be taken, and work in progress is to be finished. */
   readonly taking: AbortSignal
   readonly log: Log
 }
@@ -45,7 +44,7 @@ const neverAborted = new AbortController().signal
 /** An agent's part of the work on one migration. */
 export class AgentMigration {
   #assignment: Assignment
-  /** Resolves when it has nothing in hand any more. Never rejects. */
+  /** Resolves when no work is in progress any more. Never rejects. */
   readonly ended: Promise<void>
   /** Resolves when what it has written is safe as well, or cannot be made so. Never rejects. */
   readonly flushed: Promise<void>
@@ -75,7 +74,7 @@ export class AgentMigration {
     return this.#held.size
   }
 
-  /** Hands back what is in hand. */
+  /** Hands back the work in progress. */
   end(): void {
     this.#end.abort(new Error('the migration was taken back'))
   }
@@ -90,10 +89,10 @@ export class AgentMigration {
         if (signal.aborted) return
         log.warn(
           { err: error, migration: assignment.migration },
-          'The agent cannot work on a migration; trying on.',
+          'The agent cannot work on a migration; retrying.',
         )
       }
-      await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      await pauseAfter(attempt, signal)
     }
   }
 
@@ -111,7 +110,7 @@ export class AgentMigration {
   }
 
   async #work(): Promise<void> {
-    const { connection, desk, mover, threads, assignment, limits, taking, onCount, inFlight, log } =
+    const { connection, api, mover, threads, assignment, limits, taking, onCount, inFlight, log } =
       this.#options
     const { migration } = assignment
     const { signal } = this.#end
@@ -121,8 +120,8 @@ export class AgentMigration {
     const changed = new AbortController()
     await using _looks = looking(require, (reason) => changed.abort(reason))
     const work = { migration, queueCreated }
-    const office = desk.officeOf(work, signal)
-    const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: desk.inbox })
+    const office = api.officeOf(work, signal)
+    const queue = new QueueWork({ name: migration, connection, office, log, inboxPrefix: api.inbox })
     const loop = new ItemLoop({
       workId: migration,
       spec: { ...spec, limits, ...marks },
@@ -131,16 +130,16 @@ export class AgentMigration {
       queue,
       queueCreated,
       checkpoints: new CheckpointWriter({
-        keeper: desk.keeperOf(work, signal),
+        keeper: api.keeperOf(work, signal),
         asksAlways: true,
         published: () => queue.published,
         life: lifeOf(connection),
         isOpen: async (sequence) => this.#held.has(sequence) || (await office.has(sequence)),
         onCount,
       }),
-      room: (_, stop) => desk.room(migration, stop),
+      room: (_, stop) => api.room(migration, stop),
       hasHelp: () => this.#assignment.hasHelp,
-      failures: desk.failuresOf(migration, failureNotes(connection), signal),
+      failures: api.failuresOf(migration, failureNotes(connection), signal),
       inFlight,
       held: this.#held,
       onIdle: () => undefined,
@@ -154,11 +153,11 @@ export class AgentMigration {
 
   /** What the migration is. @throws when it needs a folder of this host that is not shared, or is another than the platform's */
   async #open(): Promise<SentMigration> {
-    const { desk, box, assignment, shares, onHosts } = this.#options
+    const { api, box, assignment, shares, onHosts } = this.#options
     const { migration } = assignment
-    const { sealed, publicKey } = await desk.askOn(
+    const { sealed, publicKey } = await api.askOn(
       agentWork.open,
-      { instance: desk.instance, migration },
+      { instance: api.instance, migration },
       this.#end.signal,
     )
     const opened = migrationOfBytes(box.open(sealed, publicKey))
@@ -191,7 +190,7 @@ async function placesOf(spec: MoveSpec) {
   return { marks, require }
 }
 
-/** Looks once a second whether source and target are what they were when the work began: if not, it is to be opened anew. */
+/** Looks once a second whether source and target are what they were when the work began: if not, they are opened again. */
 function looking(require: () => void, onChange: (reason: unknown) => void): AsyncDisposable {
   const looks = new Poller('migrations.roots', async () => require(), onChange)
   looks.start()

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter } from '../../../broker/common/retry.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { createSealedBox } from '../../../broker/common/sealed-box.ts'
@@ -10,7 +10,7 @@ import type { Output } from '../../../subjects/kit/contract.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { allow, createBounds, type OwnFolder, type StoreBounds } from '../../drivers/contract/bounds.ts'
 import { requireShareable, shareOf } from '../../drivers/index.ts'
-import { Buckets } from '../bandwidth/buckets.ts'
+import { Buckets } from '../../bandwidth/buckets.ts'
 import { movedOf } from '../../engine/run/counts.ts'
 import { Mover } from '../../engine/mover.ts'
 import { InFlightProgress } from '../progress/in-flight-progress.ts'
@@ -18,7 +18,7 @@ import { AgentApiClient } from './agent-api-client.ts'
 import { AgentMigration } from './agent-migration.ts'
 import { MovedSoFar } from '../assignments/throughput.ts'
 
-/** What an agent that ends has in hand may take so long; then it is handed back. */
+/** How long an agent that ends may take for its work in progress; then it is handed back. */
 const drainMs = 20_000
 /** A flush that takes no longer is waited for, so that the platform learns at once; the next question tells of a longer one. */
 const promptFlushMs = 1_000
@@ -44,7 +44,7 @@ export interface AgentOptions {
 /** Moves files for a platform elsewhere, as that says. */
 export class Agent {
   readonly #options: AgentOptions
-  readonly #desk: AgentApiClient
+  readonly #api: AgentApiClient
   readonly #box = createSealedBox()
   readonly #mover: Mover
   /** What is shared is checked with each folder that is opened. */
@@ -67,7 +67,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { connection, keyId, shares, ownFolders, threads, bytesPerSecond, log } = options
     this.#options = options
-    this.#desk = new AgentApiClient(connection, keyId, crypto.randomUUID())
+    this.#api = new AgentApiClient(connection, keyId, crypto.randomUUID())
     this.#shares = shares.map(shareOf)
     const anywhere = createBounds(ownFolders)
     for (const share of shares) requireShareable(share, anywhere, '--share')
@@ -117,7 +117,7 @@ export class Agent {
           { err: error },
           `The platform does not answer the agent${whyNot(error, revision)}; asking again.`,
         )
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+        await pauseAfter(attempt, signal)
       }
     }
     return undefined
@@ -127,8 +127,8 @@ export class Agent {
     const { name, threads, bytesPerSecond } = this.#options
     const migrations = [...this.#migrations.values()]
     this.#inFlight.tell()
-    return this.#desk.ask(agentWork.attend, {
-      instance: this.#desk.instance,
+    return this.#api.ask(agentWork.attend, {
+      instance: this.#api.instance,
       protocol: agentProtocol,
       ...(name === undefined ? {} : { name }),
       host: hostname(),
@@ -187,7 +187,7 @@ export class Agent {
   #begin(assignment: Assignment): AgentMigration {
     return new AgentMigration({
       ...this.#options,
-      desk: this.#desk,
+      api: this.#api,
       box: this.#box,
       mover: this.#mover,
       shares: this.#shares,
@@ -200,7 +200,7 @@ export class Agent {
     })
   }
 
-  /** Finishes what is in hand, or hands it back when that takes too long. */
+  /** Finishes the work in progress, or hands it back when that takes too long. */
   async #drain(): Promise<void> {
     const { connection } = this.#options
     this.#taking.abort(new Error('the agent ends'))
@@ -211,7 +211,7 @@ export class Agent {
     await Promise.all([...this.#migrations.values()].map(({ flushed }) => flushed))
     await Promise.all(this.#flushing.values())
     if (connection.isClosed()) return
-    await this.#desk.ask(agentWork.leave, { instance: this.#desk.instance }).catch(() => undefined)
+    await this.#api.ask(agentWork.leave, { instance: this.#api.instance }).catch(() => undefined)
   }
 }
 

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter } from '../../../broker/common/retry.ts'
 import { brokerError } from '../../../broker/rpc/client.ts'
 import { connectWithToken, type NatsConnection, wasNotJudged } from '../../../broker/rpc/connection.ts'
 import { keyIdOf } from '../../../broker/identity/token.ts'
@@ -33,7 +32,7 @@ export async function superviseAgent(
       return undefined
     })
     if (connection === undefined) {
-      await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+      await pauseAfter(attempt, signal)
       continue
     }
     attempt = 0

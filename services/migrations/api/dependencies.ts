@@ -8,7 +8,7 @@ import type { Plans } from '../jobs/plans/plans.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import type { SourceIs } from '../lifecycle/source-identity.ts'
 import type { RollingStats } from '../reporting/stats/rolling-stats.ts'
-import type { Forgotten } from '../jobs/forget-jobs.ts'
+import type { Forgotten } from '../../jobs/forget-jobs.ts'
 import type { WorkStores } from '../progress/work.ts'
 
 /** What the handlers of migrations work with. */

@@ -5,7 +5,7 @@ import {
   minWindowSeconds,
   periodSeconds,
 } from '../../../subjects/migrations/model/recurrence.ts'
-import { nextOf, type Recurrence } from '../lifecycle/recurrence.ts'
+import { nextOf, type Recurrence } from '../../scheduling/recurrence.ts'
 
 /** When scans are to begin, as somebody asks for it. */
 interface Asked {

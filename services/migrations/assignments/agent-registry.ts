@@ -43,7 +43,7 @@ export interface LiveAgent {
 
 type Seen = Collection<typeof Agent>
 
-interface RosterOptions {
+interface AgentRegistryOptions {
   readonly inFlight: Pick<InFlightProgress, 'beginElsewhere'>
   readonly log: Log
 }
@@ -52,7 +52,7 @@ interface RosterOptions {
 export class AgentRegistry {
   readonly #seen: Seen
   readonly #log: Log
-  readonly #inFlight: RosterOptions['inFlight']
+  readonly #inFlight: AgentRegistryOptions['inFlight']
   readonly #live = new Map<string, LiveAgent>()
   /** Why a life of an agent is to end. */
   readonly #dismissed = new Map<string, string>()
@@ -62,13 +62,13 @@ export class AgentRegistry {
   #storing = Promise.resolve()
   #task: Task | undefined
 
-  private constructor(seen: Seen, { inFlight, log }: RosterOptions) {
+  private constructor(seen: Seen, { inFlight, log }: AgentRegistryOptions) {
     this.#seen = seen
     this.#inFlight = inFlight
     this.#log = log
   }
 
-  static async open(connection: NatsConnection, options: RosterOptions): Promise<AgentRegistry> {
+  static async open(connection: NatsConnection, options: AgentRegistryOptions): Promise<AgentRegistry> {
     const seen = await Collection.open(connection, { bucket: 'agents', schema: Agent, version: 1 })
     return new AgentRegistry(seen, options)
   }
@@ -193,7 +193,7 @@ export class AgentRegistry {
     await this.#storing
     const wasSeen = (await this.#seen.get(name)) !== undefined
     if (agent !== undefined) {
-      // It is there until it has said what it had in hand.
+      // It is there until it has reported its work in progress.
       this.#dismiss(agent, 'it was removed by an administrator')
       this.changed()
     }
@@ -233,7 +233,7 @@ export class AgentRegistry {
   #dropSilent(): void {
     for (const agent of this.live()) {
       if (agent.asking === 0 && Date.now() - agent.answeredMs > goneAfterMs)
-        this.#drop(agent, 'A transfer agent is not heard of any more; others do what it had in hand.')
+        this.#drop(agent, 'A transfer agent stopped responding; others take over its work in progress.')
     }
   }
 

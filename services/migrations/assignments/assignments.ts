@@ -5,14 +5,21 @@ import type { Assignment } from '../../../subjects/migrations/agent-work.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
 import { AllowedView, type StoreBounds } from '../../drivers/contract/bounds.ts'
 import { seenFolder } from '../../drivers/index.ts'
-import type { Limits } from '../bandwidth/limits.ts'
+import type { Limits } from '../../bandwidth/limits.ts'
 import type { ProgressLedger } from '../progress/progress-ledger.ts'
 import type { MoveSpec } from '../../engine/mover.ts'
 import type { FailureLedger } from '../failures/failures.ts'
-import type { Room } from './room.ts'
 import type { LiveAgent, AgentRegistry } from './agent-registry.ts'
 import { hostFoldersOf, isShared, type HostFolders } from './shares.ts'
 import { bytesOfMigration, fingerprintOf, sentSpec } from './spec-bytes.ts'
+
+/** What is to become of folders that are found. */
+export interface Room {
+  /** What is below them is to be listed with them. */
+  readonly goesDeep: boolean
+  /** That they are to get their times is not to be noted. */
+  readonly leavesFolders: boolean
+}
 
 /** What of a migration agents need that work on it. */
 export interface AssignableWork {
@@ -79,15 +86,15 @@ export class Assignments {
     this.#agentRegistry.changed()
   }
 
-  async offer(offer: AssignableWork): Promise<void> {
-    const hostFolders = await hostFoldersOf(offer.spec, this.#bounds)
+  async assign(work: AssignableWork): Promise<void> {
+    const hostFolders = await hostFoldersOf(work.spec, this.#bounds)
     const open = {
-      ...offer,
-      fingerprint: fingerprintOf(offer.spec, offer.queue.created),
+      ...work,
+      fingerprint: fingerprintOf(work.spec, work.queue.created),
       hostFolders,
       isClosing: false,
     }
-    this.#assignments.set(offer.workId, open)
+    this.#assignments.set(work.workId, open)
     for (const agent of this.#agentRegistry.live()) takeUp(agent, open)
     this.#agentRegistry.changed()
     this.#tellOfWaiting()
@@ -97,9 +104,9 @@ export class Assignments {
    * Nobody is to work on it any more; resolves when nobody does, and what agents have written is safe from a loss of power.
    */
   async withdraw(workId: string): Promise<void> {
-    const offer = this.#assignments.get(workId)
-    if (offer === undefined) return
-    offer.isClosing = true
+    const work = this.#assignments.get(workId)
+    if (work === undefined) return
+    work.isClosing = true
     this.#agentRegistry.changed()
     await this.#letGo(workId)
     this.#assignments.delete(workId)
@@ -118,19 +125,19 @@ export class Assignments {
 
   /** Whether a migration is left to agents, and none is there that can do it. */
   waits(workId: string): boolean {
-    const offer = this.#assignments.get(workId)
-    return offer !== undefined && this.#isWaiting(offer)
+    const work = this.#assignments.get(workId)
+    return work !== undefined && this.#isWaiting(work)
   }
 
   /** What an agent that it is assigned to is told of a migration. Throws system errors of a folder that cannot be seen. */
   bytesFor(agent: LiveAgent, workId: string): Uint8Array | undefined {
-    const offer = this.#assignments.get(workId)
-    if (offer === undefined || !this.#canDo(agent, offer)) return undefined
-    const { spec, queue } = offer
-    const { roots, source } = offer.hostFolders
+    const work = this.#assignments.get(workId)
+    if (work === undefined || !this.#canDo(agent, work)) return undefined
+    const { spec, queue } = work
+    const { roots, source } = work.hostFolders
     // One that was never there has nothing mounted in it.
     const mounted = spec.sourceMark === undefined ? [] : (source?.mountedBelow() ?? [])
-    // The paths may lead elsewhere since the migration was offered.
+    // The paths may lead elsewhere since the migration was assigned.
     const folders = [...roots, ...mounted].map((path) => seenFolder(path, this.#bounds))
     const storeHosts = this.#allowed?.allowed.hosts
     return bytesOfMigration({ spec: sentSpec(spec), queueCreated: queue.created, storeHosts, folders })
@@ -138,15 +145,15 @@ export class Assignments {
 
   /** What there is to do for an agent, and the limits that hold for it; it may ask about that from then on. */
   assignmentsOf(agent: LiveAgent) {
-    const mine = [...this.#assignments.values()].filter((offer) => this.#canDo(agent, offer))
+    const mine = [...this.#assignments.values()].filter((work) => this.#canDo(agent, work))
     for (const { workId } of mine) agent.assigned.add(workId)
-    for (const offer of this.#assignments.values()) takeUp(agent, offer)
+    for (const work of this.#assignments.values()) takeUp(agent, work)
     const own = this.#limits.tokenOfAgent(agent.report.name)
-    const assignments = mine.map((offer): Assignment => ({
-      migration: offer.workId,
-      fingerprint: offer.fingerprint,
-      limits: [own, ...this.#limits.tokensOf(offer.migrationId, offer.target)],
-      hasHelp: this.workersOn(offer.workId) > 1,
+    const assignments = mine.map((work): Assignment => ({
+      migration: work.workId,
+      fingerprint: work.fingerprint,
+      limits: [own, ...this.#limits.tokensOf(work.migrationId, work.target)],
+      hasHelp: this.workersOn(work.workId) > 1,
     }))
     const tokens = [...new Set(assignments.flatMap(({ limits }) => limits))]
     const limits = tokens.map((id) => {
@@ -162,10 +169,10 @@ export class Assignments {
 
   /** How many work on a migration: the platform's own process, if it does, and agents. */
   workersOn(workId: string): number {
-    const offer = this.#assignments.get(workId)
-    if (offer === undefined) return 1
-    const agents = this.#agentRegistry.live().filter((agent) => this.#canDo(agent, offer)).length
-    return agents + (offer.movedBy === 'AGENTS' ? 0 : 1)
+    const work = this.#assignments.get(workId)
+    if (work === undefined) return 1
+    const agents = this.#agentRegistry.live().filter((agent) => this.#canDo(agent, work)).length
+    return agents + (work.movedBy === 'AGENTS' ? 0 : 1)
   }
 
   /** Names of the migrations that an agent works on. */
@@ -183,27 +190,27 @@ export class Assignments {
     )
     const agents = this.#agentRegistry
       .live()
-      .filter((agent) => under.some((offer) => this.#canDo(agent, offer)))
+      .filter((agent) => under.some((work) => this.#canDo(agent, work)))
     const server = under.some(({ movedBy }) => movedBy !== 'AGENTS') ? 1 : 0
     return Math.max(1, agents.length + server)
   }
 
   /** Whether an agent is to work on a migration. */
-  #canDo(agent: LiveAgent, offer: OpenWork): boolean {
-    return !offer.isClosing && this.#agentRegistry.problemOf(agent) === undefined && isFor(agent, offer)
+  #canDo(agent: LiveAgent, work: OpenWork): boolean {
+    return !work.isClosing && this.#agentRegistry.problemOf(agent) === undefined && isFor(agent, work)
   }
 
-  #isWaiting(offer: OpenWork): boolean {
-    const { movedBy, isClosing } = offer
+  #isWaiting(work: OpenWork): boolean {
+    const { movedBy, isClosing } = work
     if (movedBy !== 'AGENTS' || isClosing) return false
-    return !this.#agentRegistry.live().some((agent) => this.#canDo(agent, offer))
+    return !this.#agentRegistry.live().some((agent) => this.#canDo(agent, work))
   }
 
   #tellOfWaiting(): void {
-    for (const offer of this.#assignments.values()) {
-      if (!this.#isWaiting(offer)) continue
+    for (const work of this.#assignments.values()) {
+      if (!this.#isWaiting(work)) continue
       this.#log.warn(
-        { migration: offer.migrationId, folders: offer.hostFolders.roots },
+        { migration: work.migrationId, folders: work.hostFolders.roots },
         'A migration waits for a transfer agent: none is there that can reach both stores.',
       )
     }
@@ -215,6 +222,6 @@ const isFor = (agent: LiveAgent, { movedBy, hostFolders }: OpenWork): boolean =>
   movedBy !== 'SERVER' && hostFolders.roots.every((root) => isShared(root, agent.report.shares))
 
 /** Whoever holds a migration was told to work on it before the platform started, or before it was lost sight of. */
-function takeUp(agent: LiveAgent, offer: OpenWork): void {
-  if (agent.report.holding.includes(offer.workId) && isFor(agent, offer)) agent.assigned.add(offer.workId)
+function takeUp(agent: LiveAgent, work: OpenWork): void {
+  if (agent.report.holding.includes(work.workId) && isFor(agent, work)) agent.assigned.add(work.workId)
 }

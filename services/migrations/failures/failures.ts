@@ -18,7 +18,7 @@ export type FailureLedger = Ledger<RecordedFailure>
 /** The part of it that every worker has. */
 export type FailureNotes = Pick<FailureLedger, 'append' | 'forget'>
 
-/** The paths that did not arrive, a book for each migration under its work id. */
+/** The paths that did not arrive, a list for each migration under its work id. */
 export const openFailures = (connection: NatsConnection, maxFileBytes: number): Promise<FailureLedger> =>
   Ledger.open<RecordedFailure>(connection, { name: 'FAILURES', root: roots.failures, maxFileBytes })
 

@@ -110,7 +110,7 @@ const comparison = (path: Buffer, isListed: boolean): Uint8Array => {
 
 /**
  * Ids of messages with items that try a failure again: they carry its sequence, so that it leaves the ledger when what
- * became of it is known, however often it is put off. What comes after it tells tries of the same failure apart: which
+ * became of it is known, however often it is deferred. What comes after it tells tries of the same failure apart: which
  * asked for it, or which item has put it off.
  */
 const retryPattern = /^failure\.(\d{1,16})(?:\.|$)/

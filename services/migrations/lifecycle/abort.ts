@@ -43,7 +43,7 @@ export async function abortedFor(
         : undefined,
     )
   } catch (err) {
-    log.warn({ err, migration: migrationId }, 'That a migration was stopped cannot be stored; trying on.')
+    log.warn({ err, migration: migrationId }, 'That a migration was stopped cannot be stored; retrying.')
     return false
   }
   log.error({ err: error, migration: migrationId }, 'A migration cannot go on, and was stopped.')

@@ -23,7 +23,8 @@ import {
   Timestamp,
 } from '../../../subjects/kit/schemas.ts'
 import { DeletionSettings, Deletions } from '../../../subjects/migrations/model/target-match.ts'
-import { Recurrence } from './recurrence.ts'
+import type { Counts } from '../../engine/run/counts.ts'
+import { ended, Recurrence } from '../../scheduling/recurrence.ts'
 import { FolderIdentity, SourceIdentity, StoredIdentity } from './source-identity.ts'
 import { isBetweenScans, migrationKinds } from './states.ts'
 
@@ -148,6 +149,8 @@ export const MigrationRecord = strict({
 })
 export type MigrationRecord = Static<typeof MigrationRecord>
 
+/** Where migrations are stored. */
+export const recordBucket = 'migrations'
 export const recordVersion = 3
 
 /** From one-time migrations alone to all kinds; from one example of held deletions to some. */
@@ -224,3 +227,21 @@ export const factOf = ({ migrationId, internalId, state }: MigrationRecord) => (
   internalId,
   state,
 })
+
+/** The record when its queue is empty. */
+export function scanned(
+  current: MigrationRecord,
+  { counts, failedPathCount }: { counts: Counts; failedPathCount: number },
+  now: Date,
+): MigrationRecord {
+  const time = now.toISOString()
+  const { behindSince: _behind, ...rest } = found(current)
+  const record = { ...rest, scanned: current.scanned ?? time, pendingRegions: [] }
+  const { kind, recurrence } = current
+  if (kind === 'live') return record
+  const totals = { counts, scanToForget: true }
+  if (recurrence === undefined) return { ...record, ...totals, completed: time }
+  const filesMigrated = counts.filesMigrated + counts.linksMigrated
+  const outcome = { filesMigrated, bytesMigrated: counts.bytesMigrated, failedPathCount }
+  return { ...record, ...totals, recurrence: ended(recurrence, outcome, now.getTime()) }
+}

@@ -15,7 +15,7 @@ export type Command = (typeof commands)[number]
  * over. The runner: `scanned`, when its queue has become empty after it was seeded; `aborted`, when somebody has to decide
  * before it goes on: there are more deletions than may be made without approval, or it fails again and again for a reason
  * that does not pass; `lost`, when its queue is not there any more though it cannot be done; `drained`, when a stopped one
- * has nothing in hand any more.
+ * has no work in progress any more.
  */
 export const happenings = ['due', 'admitted', 'displaced', 'scanned', 'aborted', 'lost', 'drained'] as const
 export type Happening = (typeof happenings)[number]
@@ -40,7 +40,7 @@ const afterScan: Record<MigrationKind, MigrationState> = {
 /**
  * The state machine. What is not here is not allowed; `gone` is the end of the record.
  * NONSCHEDULED: never started. SCHEDULED: waits until it may run. RUNNING: scans and copies. LIVE: all that was there is
- * copied, changes are followed. STOPPING: no more work is handed out, what is in hand ends. STOPPED: nobody works; what is
+ * copied, changes are followed. STOPPING: no more work is handed out, work in progress ends. STOPPED: nobody works; what is
  * left waits in the queue if it is resumable. COMPLETED: nothing is left. WAITING_FOR_NEXT_RECURRENCE: nothing is left
  * until its next time. RECURRENCE_SCHEDULED: that has come, and it waits until it may run.
  */

@@ -31,7 +31,7 @@ interface QueuedItem {
 /**
  * The changes at the source of one live migration, while it is worked on: learns of them, puts the folders in which
  * something changed into the queue, each once at a time, and knows what is not at the target yet. All of it is in memory
- * alone: whoever begins anew watches first, and then compares everything once.
+ * alone: a process that restarts watches first, and then compares everything once.
  */
 export class Changes {
   readonly #options: ChangesOptions

@@ -30,5 +30,5 @@ export class ClockSteps {
   }
 }
 
-/** How far the clock of the host is before the steady one. */
+/** How far the clock of the host is ahead of the monotonic one. */
 const aheadMs = (): number => Date.now() - monotonicMs()

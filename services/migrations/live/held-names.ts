@@ -5,7 +5,7 @@ import { longMs, monotonicMs } from '../../../broker/common/monotonic.ts'
 /** Longest delay that a timer of the runtime takes. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** What is put off again comes back within this; it is no more written to when it does not. */
+/** What is deferred again comes back within this; it is no longer written to when it does not. */
 const toldForMs = 5_000
 
 /**
@@ -41,7 +41,7 @@ export class HeldNames {
   readonly #onFolder: (folder: string, scope: HeldFolder['scope'], sinceMs: number) => void
   readonly #limits: { readonly names: number; readonly folders: number }
   #timer: NodeJS.Timeout | undefined
-  /** The name that was put off last of those that have waited for long, and when that was. */
+  /** The name that was deferred last of those that have waited for long, and when that was. */
   #late: { readonly key: string; readonly atMs: number } | undefined
 
   /**
@@ -117,7 +117,7 @@ export class HeldNames {
     const key = hasRoom ? folder : ''
     const held = this.#folders.get(key)
     this.#folders.set(key, {
-      // The first of its names decides: others that are put off all the time would keep it for ever.
+      // The first of its names decides: others that are deferred all the time would keep it for ever.
       untilMs: Math.min(untilMs, held?.untilMs ?? untilMs),
       scope: !hasRoom || held?.scope === 'tree' ? 'tree' : scope,
       sinceMs: Math.min(sinceMs, held?.sinceMs ?? sinceMs),

@@ -63,7 +63,7 @@ export class ItemInFlight implements Disposable {
   }
 
   /**
-   * It is done: the others in hand have perhaps seen what it dealt with before it did.
+   * It is done: the others in flight have perhaps seen what it dealt with before it did.
    * @param below items of what it dealt with itself besides
    */
   done(gone: readonly string[], below: readonly Uint8Array[]): void {

@@ -64,7 +64,7 @@ export class CheckpointWriter {
   readonly #oldCounted = new Set<number>()
   readonly #oldEarly = new Set<string>()
   readonly #knownDone = new Set<number>()
-  /** What others have said of the items in hand here, and in which life of the broker. */
+  /** What others have said of the items in flight here, and in which life of the broker. */
   readonly #asked = new Map<number, { readonly life: number; readonly answered: Promise<Finding> }>()
   readonly #firstLife: number
   #earlyLeft = maxEarly
@@ -83,7 +83,7 @@ export class CheckpointWriter {
   /** Whether an item was done and counted, here or elsewhere: nothing is left to do but to acknowledge it. */
   async includes({ sequence, redelivered }: CountedItem): Promise<boolean> {
     if (this.#counted.has(sequence) || this.#oldCounted.has(sequence)) return true
-    // A broker that was killed hands out as if for the first time what others had in hand.
+    // A broker that was killed hands out as if for the first time what others are working on.
     const asks = redelivered || this.#options.asksAlways === true || this.#life() !== this.#firstLife
     if (!asks) {
       this.#asked.set(sequence, { life: this.#life(), answered: Promise.resolve(handedOutFirst) })
@@ -97,7 +97,7 @@ export class CheckpointWriter {
     return redelivered || ((await this.#asked.get(sequence)?.answered)?.wasOut ?? false)
   }
 
-  /** An item is not in hand any more. */
+  /** An item is not in flight any more. */
   letGo(sequence: number): void {
     this.#asked.delete(sequence)
   }

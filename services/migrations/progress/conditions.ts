@@ -14,9 +14,9 @@ import { shortened } from '../../../subjects/kit/shortened.ts'
 import type { ChangesView } from '../live/following.ts'
 import { lossText } from './proof.ts'
 import { factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { windowChangeMs } from '../lifecycle/recurrence.ts'
+import { windowChangeMs } from '../../scheduling/recurrence.ts'
 import { isActive } from '../lifecycle/states.ts'
-import { isInTime } from '../lifecycle/admission.ts'
+import { isInTime } from '../../scheduling/admission.ts'
 
 /** How the work on a migration goes, as whoever does it knows. */
 export interface WorkState {

@@ -2,7 +2,7 @@ import { type Meter, type Moved, newMeter, nothingMoved, readMeter } from '../..
 
 /** What is under way, and how much of it is at the target: in views until it is counted, and stored nowhere. */
 export interface InFlightTransfer {
-  /** It was counted, or nobody goes on with it. Twice is harmless. */
+  /** It was counted, or nobody goes on with it. Idempotent. */
   end(): void
 }
 

@@ -161,7 +161,7 @@ export class ProgressLedger {
   }
 
   /**
-   * Resolves when all that anybody has asked to be stored is, or is refused: whoever opens the progressLedger of the same queue next
+   * Resolves when all that anybody has asked to be stored is, or is refused: whoever opens the ledger of the same queue next
    * must find it.
    */
   async settled(): Promise<void> {

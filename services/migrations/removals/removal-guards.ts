@@ -54,7 +54,7 @@ export class RemovalGuards {
     return { budget, ...(record.removals?.trash === true ? { trash: trashOf(record) } : {}) }
   }
 
-  /** The work on a live migration begins: what somebody approved of may go, and what was held is looked for anew. */
+  /** The work on a live migration begins: what somebody approved of may go, and what was held is looked for again. */
   async begin(record: MigrationRecord): Promise<void> {
     const { migrationId, approvedDeletions, deletions } = record
     if (approvedDeletions !== undefined || deletions !== undefined)
@@ -135,7 +135,7 @@ export class RemovalGuards {
     } catch (err) {
       guarded.countedMs = undefined
       if (!signal.aborted)
-        log.warn({ err, migration: migrationId }, 'A target could not be counted; trying on.')
+        log.warn({ err, migration: migrationId }, 'A target could not be counted; retrying.')
     }
   }
 

@@ -6,7 +6,7 @@ import { maxToldFailures, migrationEvents } from '../../../subjects/migrations/e
 import { failedPath, type FailureLedger, type RecordedFailure } from '../failures/failures.ts'
 import type { KnownRecords } from '../lifecycle/known-records.ts'
 import { factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { Poller } from '../lifecycle/poller.ts'
+import { Poller } from '../../scheduling/poller.ts'
 import { isActive } from '../lifecycle/states.ts'
 
 /** Failures of a migration that are read for one event; of more the next one tells, while all are counted. */
@@ -64,7 +64,7 @@ export class FailureEvents extends Poller {
     super(
       'migrations.failure-events',
       () => this.#look(),
-      (err) => options.log.debug({ err }, 'Failures could not be told; trying on.'),
+      (err) => options.log.debug({ err }, 'Failures could not be told; retrying.'),
     )
     this.#options = options
   }

@@ -9,7 +9,7 @@ import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { KnownRecords } from '../lifecycle/known-records.ts'
 import type { Progress } from '../progress/progress.ts'
 import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
-import { Poller } from '../lifecycle/poller.ts'
+import { Poller } from '../../scheduling/poller.ts'
 import { isActive } from '../lifecycle/states.ts'
 import { progressOf } from './view.ts'
 

@@ -5,7 +5,7 @@ import { plural } from '../../../subjects/kit/plural.ts'
 import { shortened } from '../../../subjects/kit/shortened.ts'
 import { type Vanished, vanishedText } from '../../../subjects/migrations/model/vanished.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { mayRun, windowChangeMs } from '../lifecycle/recurrence.ts'
+import { mayRun, windowChangeMs } from '../../scheduling/recurrence.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
 import type { WithFigures } from '../progress/with-figures.ts'
 
@@ -14,7 +14,7 @@ const texts: Readonly<Record<MigrationState, string>> = {
   SCHEDULED: 'waits for its turn',
   RUNNING: 'scans and copies',
   LIVE: 'follows changes',
-  STOPPING: 'ends what is in hand',
+  STOPPING: 'finishing work in progress',
   STOPPED: 'stopped',
   COMPLETED: 'completed',
   RECURRENCE_SCHEDULED: 'waits for its turn to scan again',

@@ -19,7 +19,7 @@ import { childLanes, firstLanesOf, isMoving, lanesOf, lastLane } from './lanes.t
 import type { Progress } from '../progress/progress.ts'
 import { type Loss, lossOf, WorkLostError } from '../progress/proof.ts'
 import { type RetryItem, retryMessageId } from '../failures/retries.ts'
-import { Signal } from '../lifecycle/signal.ts'
+import { Signal } from '../../scheduling/signal.ts'
 import { type CountListener, CheckpointWriter } from '../progress/checkpoint-writer.ts'
 
 /**
@@ -55,7 +55,7 @@ export interface ActiveOptions {
   readonly frontier?: FrontierBounds
   /** Nobody works on it any more, and what was handed out comes back at once. */
   readonly takeBack: boolean
-  /** Ends the work: what is in hand is handed back. */
+  /** Ends the work: items in flight are handed back. */
   readonly signal: AbortSignal
 }
 
@@ -109,7 +109,7 @@ export class ActiveMigration {
       others: progressLedger.all(),
       published: () => queue.published,
       life: lifeOf(options.connection),
-      // The queue need not be asked for what is in hand here: most items are made by one that is.
+      // The queue need not be asked for what is in flight here: most items are made by one that is.
       isOpen: async (sequence) => this.#held.has(sequence) || (await queue.has(sequence)),
       onCount: options.onCount,
     })
@@ -157,7 +157,7 @@ export class ActiveMigration {
     return this.#queue.isNew
   }
 
-  /** Puts the root into the queue; twice is harmless. */
+  /** Puts the root into the queue. Idempotent. */
   async seed(): Promise<void> {
     await this.#queue.publish(
       'region',
@@ -209,7 +209,7 @@ export class ActiveMigration {
     )
     // What an agent does of a live migration nobody here would hear of, and something could change meanwhile.
     if (changes === undefined) {
-      await agents.offer({
+      await agents.assign({
         ...this.#options,
         queue: this.#queue,
         progressLedger: this.#progressLedger,

@@ -1,12 +1,12 @@
 import type { Deferral } from '../../../subjects/migrations/model/condition-terms.ts'
 
-/** What is kept of them: a store that is away puts off all that is in the queue, and one reason is as good as another. */
+/** What is kept of them: a store that is unreachable defers all that is in the queue, and one reason is as good as another. */
 const maxKnown = 10_000
 
 /** From this failure of an item on it is told: a few may come of a broker that is away for a moment. */
 export const toldFailure = 5
 
-/** What is tried again later, and why: until that is done, or put off for another reason. */
+/** What is tried again later, and why: until that is done, or deferred for another reason. */
 export class Deferrals {
   readonly #known = new Map<string, Deferral>()
   /** How often items failed as a whole. */

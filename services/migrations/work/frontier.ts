@@ -3,7 +3,7 @@ import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import type { Queue } from '../../../broker/queue/queue.ts'
 import { storageUse } from '../../../broker/state/storage.ts'
-import type { Room } from '../assignments/room.ts'
+import type { Room } from '../assignments/assignments.ts'
 import { type ChildLanes, lastLane } from './lanes.ts'
 
 /**

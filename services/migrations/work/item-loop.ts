@@ -13,7 +13,7 @@ import type { ChildBatch, Mover, MoveSpec } from '../../engine/mover.ts'
 import { stillToWaitMs } from '../../engine/run/retry.ts'
 import { type FailureNotes, noteFailures } from '../failures/failures.ts'
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
-import type { Room } from '../assignments/room.ts'
+import type { Room } from '../assignments/assignments.ts'
 import { type ChildLanes, childLanes, type Lane, lastLane, slotsOf } from './lanes.ts'
 import { Deferrals } from './deferrals.ts'
 import { retriedFailure, retryMessageId } from '../failures/retries.ts'
@@ -50,7 +50,7 @@ export interface ItemLoopOptions {
   /** Sequences of the items that are being worked on here; the loop keeps it. */
   readonly held: Set<number>
   readonly onIdle: () => void
-  /** Ends the work: what is in hand is handed back. */
+  /** Ends the work: items in flight are handed back. */
   readonly signal: AbortSignal
   readonly log: Log
 }
@@ -71,7 +71,7 @@ export class ItemLoop {
     this.#held = options.held
   }
 
-  /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in hand are settled. */
+  /** Takes items of these lanes until the signal aborts or the queue is gone; resolves when those in flight are settled. */
   async run(lanes: readonly Lane[], taking: AbortSignal): Promise<void> {
     await Promise.all(lanes.map((lane) => this.consume(lane, taking)))
   }
@@ -215,7 +215,7 @@ export class ItemLoop {
       changes?.made(item.sequence, retryId)
       await this.publish(lane, retry, retryId)
     } else if (retried !== undefined) {
-      // It has arrived, or failed once more and is noted anew.
+      // It has arrived, or failed once more and is recorded again.
       await (changes === undefined ? ledger.forget(retried) : changes.failures.retried(retried))
       // A comparison counts what it finds as scanned once more.
       if (kindOf(item.data) !== 'reconcile') counts[lane === 'region' ? 'foldersRetried' : 'filesRetried']++
@@ -244,7 +244,7 @@ export class ItemLoop {
   }
 }
 
-/** Whether what an item is about was held before a moment: whoever begins anew looks at once whether it may go. */
+/** Whether what an item is about was held before a moment: a worker that restarts checks at once whether it may go. */
 const isHeldBefore = (item: Uint8Array, thenMs: number): boolean => {
   const { kind, attempt, notBeforeMs } = headOf(item)
   return kind === 'reconcile' && attempt === 1 && notBeforeMs < thenMs + heldForMs

@@ -97,7 +97,7 @@ async function noteFailedUpTo(
   )
 }
 
-/** Puts the folders that wait into the queue; twice is harmless. */
+/** Puts the folders that wait into the queue. Idempotent. */
 export async function queueRegions(
   records: Collection<typeof MigrationRecord>,
   { migrationId, internalId, generation, kind, path: rootText, pendingRegions }: MigrationRecord,

@@ -25,7 +25,7 @@ import { isLeftOut } from '../../engine/run/left-out.ts'
 // So that it is known how rules are compiled.
 import '../../engine/run/rules.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
-import { Poller } from '../lifecycle/poller.ts'
+import { Poller } from '../../scheduling/poller.ts'
 import {
   differenceOf,
   inWords,
@@ -244,7 +244,7 @@ export class Roots implements Disposable {
     if (isOther)
       throw new GantryError(
         'STORE_UNREACHABLE',
-        'source: its folder was made, or something was mounted there; it is compared anew',
+        'source: its folder was made, or something was mounted there; it is compared again',
       )
   }
 

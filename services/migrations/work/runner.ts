@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { backoffMs } from '../../../broker/common/backoff.ts'
+import { pauseAfter, retry } from '../../../broker/common/retry.ts'
 import type { Collection } from '../../../broker/state/collection.ts'
 import { emission } from '../../../broker/state/events.ts'
-import { retryUntilDone } from '../../../broker/common/retry-until-done.ts'
 import type { Log } from '../../../broker/common/log.ts'
 import { migrationEvents } from '../../../subjects/migrations/events.ts'
 import type { Movers } from '../../../subjects/migrations/agents.ts'
@@ -19,7 +17,7 @@ import { ComesAgain, type Mover, type MoveSpec, type Urgency } from '../../engin
 import type { InFlightProgress } from '../progress/in-flight-progress.ts'
 import type { RemovalGuards } from '../removals/removal-guards.ts'
 import { RemovalsHeld } from '../live/on-hold.ts'
-import { drained, halted } from './drained.ts'
+import { drained, halted, sweep } from './clearing.ts'
 import { flushTarget } from './flush-target.ts'
 import {
   behindOf,
@@ -39,6 +37,7 @@ import {
   found,
   type MigrationRecord,
   scanForgotten,
+  scanned,
   withLost,
   workIdOf,
 } from '../lifecycle/record.ts'
@@ -46,10 +45,8 @@ import { matchedTarget } from '../removals/matched-target.ts'
 import { type Loss, lossText, WorkLostError } from '../progress/proof.ts'
 import { hasQueued, hasUnqueued, queueRegions, unqueued } from './regions.ts'
 import { isRootReplaced, Roots, SourceChanged } from './roots.ts'
-import { scanned } from './scanned.ts'
 import { rescansOf, settleFailures } from './settled-failures.ts'
 import { isActive, isBetweenScans, isWorkedOn } from '../lifecycle/states.ts'
-import { sweep } from './sweep.ts'
 import { entryFacts, applyTransition } from '../lifecycle/transition.ts'
 import { countsOf } from '../progress/with-figures.ts'
 import { forgetScan, forgetWork, type WorkStores } from '../progress/work.ts'
@@ -194,8 +191,8 @@ export class Runner {
           break
         // The record says so, for as long as nobody has accepted it.
         followed.problem = error instanceof SourceChanged ? undefined : problemOf(error)
-        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; trying on.')
-        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined)
+        log.warn({ err: error, migration: migrationId }, 'A migration cannot go on at the moment; retrying.')
+        await pauseAfter(attempt, signal)
       } finally {
         ended(followed)
       }
@@ -344,7 +341,7 @@ export class Runner {
   /**
    * The queue of a migration does not have all that it should, or some of its work was done in other folders.
    * @param loss what is gone from the queue
-   * @returns whether it begins anew; what is kept of its work is needed as long as it does not
+   * @returns whether it restarts; what is kept of its work is needed as long as it does not
    */
   async #lost(record: MigrationRecord, loss?: Loss): Promise<boolean> {
     const { records, log } = this.#options
@@ -422,6 +419,8 @@ export class Runner {
       'The scan of a migration is over.',
     )
     if (!isBetweenScans(record.state)) return
-    await retryUntilDone(() => forgetScan(this.#options, workId), this.#closing.signal)
+    const { signal } = this.#closing
+    signal.throwIfAborted()
+    await retry(() => forgetScan(this.#options, workId), { signal })
   }
 }

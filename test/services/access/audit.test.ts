@@ -1,12 +1,13 @@
+import { EventEmitter } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AuditTrail } from '../../../broker/audit/trail.ts'
 import type { OidcConfig } from '../../../config/platform.ts'
 import { Events } from '../../../broker/state/events.ts'
-import { createSealer } from '../../../broker/identity/seal.ts'
 import { openKeys, issueKey } from '../../../services/access/keys/keys.ts'
 import { Refusals } from '../../../services/access/audit.ts'
 import type { Person } from '../../../services/access/roles/people.ts'
-import { type Access, startAccess } from '../../../services/access/start.ts'
+import { type AccessNeeds, accessService } from '../../../services/access/index.ts'
+import { Assembly } from '../../../services/kit/assembly.ts'
 import type { AuditEntry } from '../../../subjects/access/audit.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { MetricRegistry } from '../../../subjects/observability/metric-registry.ts'
@@ -27,7 +28,8 @@ const neverAsked: OidcConfig = {
 }
 let broker: TestBroker
 let trail: AuditTrail<AuditEntry>
-let access: Access
+let access: Awaited<ReturnType<typeof startAccess>>
+const startAccess = (needs: AccessNeeds) => new Assembly<AccessNeeds>().add(accessService).start(needs)
 beforeAll(async () => {
   broker = await startTestBroker()
   const [platform, auth, system] = await Promise.all([
@@ -51,10 +53,10 @@ beforeAll(async () => {
       defaultRole: undefined,
     },
     security: { type: 'off' },
-    sealer: createSealer(broker.identity, 'flow'),
-    signIn: { home: broker.home, oidc: neverAsked, host: '127.0.0.1', publicUrl: location().http },
+    signInConfig: { home: broker.home, oidc: neverAsked, host: '127.0.0.1', publicUrl: location().http },
     trail,
     metrics: new MetricRegistry(),
+    notices: new EventEmitter(),
     log: testLog,
   })
 })
@@ -99,7 +101,7 @@ test('a sign-in is recorded with the session, and each key that it brought withi
       visible_extensions: [],
     },
   )
-  const { key, token } = await access.signIn(person('bob'), { from: '10.1.1.1', requestId: 'r1' })
+  const { key, token } = await access.known.openSession(person('bob'), { from: '10.1.1.1', requestId: 'r1' })
   const common = { time: expect.any(String), user: 'bob', from: '10.1.1.1', result: 'ok', requestId: 'r1' }
   const recorded = await entries(({ user }) => user === 'bob')
   expect(recorded).toEqual([
@@ -110,7 +112,9 @@ test('a sign-in is recorded with the session, and each key that it brought withi
 })
 
 test('a sign-in that is refused is recorded', async () => {
-  await expect(access.signIn(person('local:operator'), { from: '10.1.1.2' })).rejects.toMatchObject({
+  await expect(
+    access.known.openSession(person('local:operator'), { from: '10.1.1.2' }),
+  ).rejects.toMatchObject({
     code: 'UNAUTHENTICATED',
   })
   const [refused] = await until('it is recorded', async () => {
@@ -160,12 +164,12 @@ test('nobody signs in while it could not be recorded, and nothing is changed', a
   }
   await expect(fill()).rejects.toMatchObject({ code: 'STORAGE_FULL' })
   await until('it is known', () =>
-    access.signIn(person('eve')).then(
+    access.known.openSession(person('eve')).then(
       () => false,
       ({ code }: { code: string }) => code === 'STORAGE_FULL',
     ),
   )
   const before = (await entries(({ user }) => user === 'eve')).length
-  await expect(access.signIn(person('eve'))).rejects.toMatchObject({ code: 'STORAGE_FULL' })
+  await expect(access.known.openSession(person('eve'))).rejects.toMatchObject({ code: 'STORAGE_FULL' })
   expect((await entries(({ user }) => user === 'eve')).length).toBe(before)
 })

@@ -7,7 +7,7 @@ import { encodeFolder } from '../../../engine/walk/walk-folder.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
 import { Roots } from '../../work/roots.ts'
 import { walkAll } from '../../../engine/walk/walk-all.ts'
-import type { JobOutcome, Work } from '../walk-jobs.ts'
+import type { JobOutcome, Work } from '../../../jobs/walk-jobs.ts'
 import { type CleanablesDependencies, requireCleanable } from './allowed.ts'
 import type { CleanupRecord } from './record.ts'
 

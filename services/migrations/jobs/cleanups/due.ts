@@ -1,6 +1,6 @@
 import type { Collection } from '../../../../broker/state/collection.ts'
 import type { MigrationRecord } from '../../lifecycle/record.ts'
-import type { KeptRecords } from '../kept-records.ts'
+import type { KeptRecords } from '../../../jobs/kept-records.ts'
 import { type CleanupRecord, newCleanup } from './record.ts'
 import { cleanupDueMs } from './setting.ts'
 

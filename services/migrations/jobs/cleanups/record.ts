@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { cleanupCounts, cleanupReportNames } from '../../../../subjects/migrations/model/cleanup-terms.ts'
+import type { Migration } from '../../../../subjects/migrations/model/model.ts'
 import type { Cleanup } from '../../../../subjects/migrations/cleanups.ts'
 import { strict, Timestamp } from '../../../../subjects/kit/schemas.ts'
-import { jobRecordFields, publicJob } from '../job-record.ts'
+import { jobRecordFields, publicJob } from '../../../jobs/job-record.ts'
 
 /** A cleanup as it is stored. */
 export const CleanupRecord = strict({
@@ -38,5 +39,22 @@ export function publicCleanup(
     dryRun,
     onlyIfAll,
     ...(after === undefined ? {} : { after }),
+  }
+}
+
+/** What is known of the cleanups of a migration's source; a look alone is none. */
+export function cleanupTracker(
+  cleanups: readonly CleanupRecord[],
+  internalId: string,
+): Migration['sourceCleanupTracker'] {
+  const its = cleanups.filter((one) => one.internalId === internalId && !one.dryRun)
+  const lastStart = its
+    .flatMap(({ started }) => started ?? [])
+    .toSorted()
+    .at(-1)
+  return {
+    count: its.length,
+    inProgress: its.some(({ status }) => status === 'IN_PROGRESS'),
+    ...(lastStart === undefined ? {} : { lastStartTime: lastStart }),
   }
 }

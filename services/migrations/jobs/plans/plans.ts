@@ -5,22 +5,22 @@ import type { Handlers, Output } from '../../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 import type { migrations } from '../../../../subjects/migrations/migrations.ts'
 import type { MoveSpec } from '../../../engine/mover.ts'
-import type { PlanBy } from '../../../engine/walk/plan-by.ts'
-import type { MigrationRecord } from '../../lifecycle/record.ts'
+import { type PlanBy, ToldNames } from '../../../engine/walk/plan-by.ts'
+import { decodeItem } from '../../../engine/items/item-decode.ts'
+import { joinPath } from '../../../engine/items/paths.ts'
+import { QueueReader } from '../../../../broker/queue/reader.ts'
+import { type MigrationRecord, workIdOf } from '../../lifecycle/record.ts'
 import type { RemovalGuards } from '../../removals/removal-guards.ts'
 import { deletionsIn, needsApproval } from '../../removals/guard.ts'
 import { planAll, Planned, type Planning } from '../../removals/plan-walk.ts'
-import { toldNamesOf } from '../../removals/told-names.ts'
 
 type Plan = Output<(typeof migrations)['plan']>
 
 export interface PlanDependencies {
   readonly connection: NatsConnection
   readonly mover: Planning
-  readonly figures: {
-    /** @throws GantryError NOT_FOUND */
-    record(migrationId: string): Promise<MigrationRecord>
-  }
+  /** @throws GantryError NOT_FOUND */
+  readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
   readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
   readonly guards: Pick<RemovalGuards, 'left'>
   readonly spillFolder: string
@@ -82,8 +82,8 @@ export class Plans {
   }
 
   async #begin(migrationId: string): Promise<Kept> {
-    const { figures } = this.#dependencies
-    const record = await figures.record(migrationId)
+    const { findMigration } = this.#dependencies
+    const record = await findMigration(migrationId)
     this.#forgetOld()
     const atWork = [...this.#plans.values()].filter(({ status }) => status === 'IN_PROGRESS').length
     if (atWork >= maxAtOnce)
@@ -165,4 +165,23 @@ function view(
     deletionsNeedApproval,
     samples: planned.samples,
   }
+}
+
+/** Names that a plan takes into account, some 100 bytes each in every thread. An item has up to some hundred. */
+const maxTold = 100_000
+
+/** Names in the queue of a live migration whose changes wait: while it is stopped, those of removals that are held. */
+async function toldNamesOf(connection: NatsConnection, record: MigrationRecord): Promise<ToldNames> {
+  const told = new ToldNames()
+  const queue = await QueueReader.open(connection, workIdOf(record))
+  for await (const { data } of queue.items()) {
+    const item = decodeItem(data)
+    if (item.kind !== 'reconcile') continue
+    for (const { folder, names, trees } of item.groups) {
+      for (const name of names) told.add(joinPath(folder, name), 'name')
+      for (const name of trees) told.add(joinPath(folder, name), 'tree')
+    }
+    if (told.size >= maxTold) break
+  }
+  return told
 }

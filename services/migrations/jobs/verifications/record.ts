@@ -7,7 +7,7 @@ import {
   verificationReportNames,
 } from '../../../../subjects/migrations/model/verification-terms.ts'
 import { maxVerificationPaths, type Verification } from '../../../../subjects/migrations/verifications.ts'
-import { jobRecordFields, publicJob } from '../job-record.ts'
+import { jobRecordFields, publicJob } from '../../../jobs/job-record.ts'
 
 /** A verification as it is stored. */
 export const VerificationRecord = strict({

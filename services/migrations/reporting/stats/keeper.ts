@@ -103,7 +103,7 @@ export class StatsKeeper {
         this.#sampled.set(record.internalId, key)
       }
     } catch (error) {
-      this.#log.debug({ err: error }, 'Figures cannot be kept at the moment; trying on.')
+      this.#log.debug({ err: error }, 'Figures cannot be kept at the moment; retrying.')
     }
   }
 }

@@ -25,13 +25,8 @@ import {
   type Report,
   AgentRegistry,
 } from '../../../../services/migrations/assignments/agent-registry.ts'
-import { Limits } from '../../../../services/migrations/bandwidth/limits.ts'
-import {
-  idOf,
-  noPolicy,
-  openPolicies,
-  type Place,
-} from '../../../../services/migrations/bandwidth/policies.ts'
+import { Limits } from '../../../../services/bandwidth/limits.ts'
+import { idOf, noPolicy, openPolicies, type Place } from '../../../../services/bandwidth/policies.ts'
 import { packRules } from '../../../../services/engine/run/rules.ts'
 import { isShared } from '../../../../services/migrations/assignments/shares.ts'
 import { MovedSoFar, Throughput } from '../../../../services/migrations/assignments/throughput.ts'
@@ -179,7 +174,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   })
   const assignments = new Assignments({ agentRegistry, limits, log })
   const store = (fsRoot: string) => ({ kind: 'local', options: { fsRoot } }) as const
-  await assignments.offer({
+  await assignments.assign({
     workId: 'work',
     migrationId: 'nightly',
     target: 'there',
@@ -312,7 +307,7 @@ async function openDesk(connection: NatsConnection) {
     }
     const store = { kind: 'local', options: { fsRoot } } as const
     const spec = { id: workId, generation: 1, root: Buffer.alloc(0), source: store, target: store }
-    return assignments.offer({
+    return assignments.assign({
       workId,
       migrationId: workId,
       target: 'there',
@@ -482,7 +477,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
     await store(value)
     told.push('stored')
   }
-  const offered = Promise.withResolvers<AssignableWork>()
+  const assigned = Promise.withResolvers<AssignableWork>()
   const stop = new AbortController()
   const workId = crypto.randomUUID()
   const active = await ActiveMigration.open({
@@ -493,7 +488,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
     movedBy: 'AGENTS',
     // Nobody that it knows of has the migration in hand.
     agents: {
-      offer: (offer: AssignableWork) => offered.resolve(offer),
+      assign: (work: AssignableWork) => assigned.resolve(work),
       withdraw: async () => void told.push('withdrawn'),
       workersOn: () => 1,
     },
@@ -507,7 +502,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
   } as never)
   await active.seed()
   const ended = active.run().then(() => told.push('ended'))
-  const { progressLedger } = await offered.promise
+  const { progressLedger } = await assigned.promise
   const book = { counts: { filesMigrated: 3 }, counted: [1], early: {}, published: 1 }
   const stored = progressLedger.store('of one thought dead', book)
   await reached.promise
@@ -546,7 +541,7 @@ test('an agent is not told of a folder whose path leads to one of Gantry itself 
   const assignments = new Assignments({ agentRegistry, limits: new Limits(), bounds, log })
   const store = { kind: 'local', options: { fsRoot: folder.data } } as const
   const spec = { id: 'work', generation: 1, root: Buffer.alloc(0), source: store, target: store }
-  await assignments.offer({
+  await assignments.assign({
     workId: 'work',
     migrationId: 'nightly',
     target: 'there',

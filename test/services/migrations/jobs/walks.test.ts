@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { verificationReports } from '../../../../subjects/migrations/model/verification-terms.ts'
-import { ReportStore } from '../../../../services/migrations/jobs/reports.ts'
+import { ReportStore } from '../../../../services/jobs/reports.ts'
 import { FolderStack } from '../../../../services/engine/walk/folder-stack.ts'
 import { walkAll } from '../../../../services/engine/walk/walk-all.ts'
 import { createFolder } from '../../../support/migrations.ts'

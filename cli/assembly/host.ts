@@ -1,0 +1,182 @@
+import { EventEmitter } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../../broker/common/log.ts'
+import { version } from '../../broker/common/version.ts'
+import { createSealer } from '../../broker/identity/seal.ts'
+import { Lease } from '../../broker/lease/lease.ts'
+import { StoreClaim } from '../../broker/lease/store-claim.ts'
+import { connectAs } from '../../broker/rpc/connection.ts'
+import { type BrokerServer, startBroker } from '../../broker/server/server.ts'
+import { RecordJournals } from '../../broker/state/books/record-journal.ts'
+import { StreamBook } from '../../broker/state/books/stream-book.ts'
+import { Events } from '../../broker/state/events.ts'
+import { loadMessagingConfig, type MessagingConfig } from '../../config/messaging.ts'
+import { loadPlatformConfig, type PlatformConfig } from '../../config/platform.ts'
+import {
+  type ListenOptions,
+  loadListenOptions,
+  loadMetricsAccess,
+  loadSecurity,
+} from '../../http-edge/server/properties.ts'
+import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
+import type { Notices } from '../../services/kit/notices.ts'
+import { contracts, internalResources } from '../../subjects/index.ts'
+import { edgeUser, hostInUrl, type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
+import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
+import { ownFolders, secretFiles, storeFolder } from '../up/own-folders.ts'
+import { connectServices } from './serve-all.ts'
+import type { Shutdown } from './shutdown.ts'
+
+export interface HostOptions {
+  /** Configuration folder; made when it is not there. */
+  readonly home: string
+  /** Path of nats-server. */
+  readonly natsServer: string
+  /** How long the store stays reserved for a platform that does not renew its lease. */
+  readonly leaseMs: number
+  /** Another platform may use the store from now on: this one must end at once. */
+  readonly onLeaseLost?: (reason: string) => void
+  readonly log: Log
+}
+
+/** What all parts of the platform stand on. */
+export type Host = Awaited<ReturnType<typeof openHost>>
+
+/**
+ * Reads the configuration, starts nats-server, and opens what everything else needs.
+ * @throws ConfigError in one line when the configuration or the machine does not allow it
+ */
+export async function openHost(options: HostOptions, shutdown: Shutdown) {
+  const { home, log } = options
+  const configuration = await readConfiguration(home, log)
+  const { messaging, listen, security, identity } = configuration
+  const onLost = (reason: string) => {
+    log.error({ reason }, 'The lease on the store is over.')
+    options.onLeaseLost?.(reason)
+  }
+  const claim = await StoreClaim.make(messaging.storeDir, { leaseMs: options.leaseMs, onLost, log })
+  shutdown.push(async () => claim.release())
+  StreamBook.dropIndexes(home, messaging.storeDir)
+  const broker = await startBroker({
+    binary: options.natsServer,
+    runDir: join(home, 'run'),
+    identity,
+    messaging,
+    log,
+  })
+  shutdown.pushBroker(broker)
+  const journals = RecordJournals.open(home, log)
+  shutdown.push(() => journals.close())
+  const { connections, doors } = await openConnections(broker, configuration, shutdown)
+  const connection = connections.platform
+
+  // Before anything is written.
+  const book = await StreamBook.open(connection, { journals, home, log })
+  shutdown.push(() => book.close())
+  // Before anything is swept or started.
+  const { holder, ended } = claim
+  const lease = await Lease.take(connection, { leaseMs: options.leaseMs, onLost, log, holder, ended })
+  shutdown.push(() => lease.release())
+
+  const { notices, bounds } = createBoundsBySettings([
+    ...ownFolders(process.env, home),
+    storeFolder(messaging.storeDir),
+    ...secretFiles(security),
+  ])
+  const http = { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) }
+  const publicUrl = configuration.publicUrl ?? http.platform
+  return {
+    ...configuration,
+    broker,
+    brokerLog: broker.logFile,
+    connection,
+    connections,
+    doors,
+    journals,
+    events: await Events.open(connection, messaging),
+    metrics: new MetricRegistry(),
+    notices,
+    bounds,
+    sealer: createSealer(identity),
+    version,
+    location: { instance: identity.instance, nats: broker.tcpUrl, http: http.platform },
+    addresses: { broker: { tcp: broker.tcpUrl, websocket: broker.websocketUrl }, http },
+    publicUrl,
+    signInConfig: { home, oidc: configuration.oidc, host: listen.platform.host, publicUrl },
+    maxFileBytes: messaging.maxFileBytes,
+    reportsFolder: join(home, 'reports'),
+    cleanupsFolder: join(home, 'cleanups'),
+    log,
+  }
+}
+
+interface Configuration extends PlatformConfig {
+  readonly messaging: MessagingConfig
+  readonly listen: Record<HttpServerName, ListenOptions>
+}
+
+async function readConfiguration(home: string, log: Log) {
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const messaging = loadMessagingConfig(home)
+  return {
+    ...(await loadPlatformConfig(home, messaging, log)),
+    messaging,
+    listen: listenOptions(home),
+    security: loadSecurity(home),
+    metricsAccess: loadMetricsAccess(home),
+  }
+}
+
+/** The platform's own connections, those of the HTTP servers with what little they may ask, and one for each service. */
+async function openConnections(broker: BrokerServer, { identity }: Configuration, shutdown: Shutdown) {
+  const connect = async (account: Parameters<typeof connectAs>[0], name: string, pub?: string[]) => {
+    const capabilities =
+      pub === undefined ? {} : { capabilities: { pub: { allow: pub }, sub: { allow: [] } } }
+    const connection = await connectAs(account, { url: broker.tcpUrl, identity, name, ...capabilities })
+    shutdown.pushConnection(connection)
+    return connection
+  }
+  const publicSubjects = contracts
+    .filter(({ http }) => http.some((route) => route.public))
+    .map(({ subject }) => subject)
+  const subjectsOf = (resource: keyof typeof internalResources) =>
+    Object.values(internalResources[resource]).map(({ subject }: { readonly subject: string }) => subject)
+  const [platform, auth, system, discovery, edge, credentials, lookup, doors] = await Promise.all([
+    connect('PLATFORM', 'state'),
+    connect('AUTH', 'callout'),
+    connect('SYS', 'system'),
+    connect('PLATFORM', 'discovery'),
+    connect('GANTRY', edgeUser, publicSubjects),
+    connect('PLATFORM', edgeUser, subjectsOf('authenticationInternal')),
+    connect('PLATFORM', edgeUser, subjectsOf('extensionsInternal')),
+    connectServices((name) => connect('PLATFORM', name)),
+  ])
+  return { connections: { platform, auth, system, discovery, edge, credentials, lookup }, doors }
+}
+
+/** Where filesystems may be: nowhere in the platform's own folders, and as the settings say. */
+function createBoundsBySettings(own: Parameters<typeof createBounds>[0]) {
+  const notices: Notices = new EventEmitter()
+  const bounds = createBounds(own)
+  notices.on('settings', ({ filesystemRoots, storeHosts }) =>
+    allow(bounds, {
+      roots: filesystemRoots.length === 0 ? undefined : filesystemRoots,
+      hosts: storeHosts,
+    }),
+  )
+  return { notices, bounds }
+}
+
+function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
+  const entries = (Object.keys(httpServers) as HttpServerName[]).map((name) => [
+    name,
+    loadListenOptions(home, name),
+  ])
+  return Object.fromEntries(entries) as Record<HttpServerName, ListenOptions>
+}
+
+/** Where clients on this host reach a server. */
+function urlOf({ host, port }: ListenOptions): string {
+  return `http://${hostInUrl(host)}:${port}`
+}

@@ -1,0 +1,82 @@
+import type { alerts } from '../../subjects/observability/alerts.ts'
+import { maxAlertRules } from '../../subjects/observability/alerts.ts'
+import type { Handlers } from '../../subjects/kit/contract.ts'
+import { GantryError, notAccepted } from '../../subjects/kit/errors.ts'
+import { maxPageLength } from '../../subjects/kit/schemas.ts'
+import { builtInRule, checkRule, publicRule, usualOf } from './built-in-rules.ts'
+import type { Evaluator } from './evaluator.ts'
+import { type AlertState, publicAlert, type StoredRule } from './record.ts'
+import { type WebhookDependencies, webhookHandlers } from './webhooks/handlers.ts'
+
+export interface AlertDependencies extends WebhookDependencies {
+  readonly state: Pick<AlertState, 'rules' | 'webhooks'>
+  readonly evaluator: Evaluator
+}
+
+/** Alerts and their rules; whoever asks sees what is so now. */
+export function alertHandlers(dependencies: AlertDependencies): Handlers<typeof alerts> {
+  const { state, evaluator } = dependencies
+  return {
+    ...webhookHandlers(dependencies),
+    list: async ({ state: wanted, rule, after, limit = maxPageLength }) => {
+      await evaluator.lookBriefly()
+      const all = evaluator.alerts().map(publicAlert)
+      // Firing ones first: those that are resolved are history.
+      const ordered = [
+        ...all.filter((one) => one.state === 'firing'),
+        ...all.filter((one) => one.state === 'resolved'),
+      ]
+      const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
+      return ordered
+        .slice(start)
+        .filter((one) => (wanted ?? one.state) === one.state && (rule ?? one.rule) === one.rule)
+        .slice(0, limit)
+    },
+    get: ({ id }, call) => {
+      const alert = evaluator.get(id)
+      if (alert === undefined) throw call.fail('NOT_FOUND', `there is no alert ${id}, or not any more`)
+      return publicAlert(alert)
+    },
+    rules: async ({ after, limit = maxPageLength }) =>
+      (await evaluator.rules())
+        .filter(({ name }) => after === undefined || name > after)
+        .slice(0, limit)
+        .map(publicRule),
+    'put-rule': async ({ name, ...changes }, call) => {
+      const known = (await state.rules.get(name)) ?? builtInRule(name)
+      if (known === undefined && (await state.rules.list()).length >= maxAlertRules)
+        throw call.fail('NOT_ALLOWED_IN_STATE', `there are ${maxAlertRules} rules: delete one first`)
+      const stored = await state.rules.upsert(name, (current) =>
+        changed(name, current ?? builtInRule(name), changes),
+      )
+      await evaluator.lookBriefly()
+      return publicRule(stored)
+    },
+    'delete-rule': async ({ name }, call) => {
+      if ((await state.rules.get(name)) !== undefined) await state.rules.delete(name)
+      else if (builtInRule(name) === undefined) throw call.fail('NOT_FOUND', `there is no rule ${name}`)
+      await evaluator.lookBriefly()
+      return {}
+    },
+  }
+}
+
+/** @throws GantryError NOT_ACCEPTED, NOT_ALLOWED_IN_STATE */
+function changed(
+  name: string,
+  before: StoredRule | undefined,
+  { kind = before?.kind, ...changes }: Partial<Omit<StoredRule, 'name'>>,
+): StoredRule {
+  if (kind === undefined) {
+    throw notAccepted('kind', 'is missing: a new rule needs one')
+  }
+  if (before !== undefined && before.kind !== kind) {
+    throw new GantryError(
+      'NOT_ALLOWED_IN_STATE',
+      `${name} is a rule of kind ${before.kind}: make another one for ${kind}`,
+    )
+  }
+  const rule = { ...(before ?? { ...usualOf(kind), name, description: '' }), ...changes }
+  checkRule(rule)
+  return rule
+}

@@ -1,0 +1,70 @@
+import type { Collection } from '../../../../broker/state/collection.ts'
+import type { Owners } from '../../../../broker/rpc/owners.ts'
+import type { Handlers } from '../../../../subjects/kit/contract.ts'
+import {
+  allReports,
+  type VerificationReport,
+} from '../../../../subjects/migrations/model/verification-terms.ts'
+import type { verifications } from '../../../../subjects/migrations/verifications.ts'
+import type { MigrationRecord } from '../../lifecycle/record.ts'
+import { jobHandlers } from '../../../jobs/job-handlers.ts'
+import type { ReportStore } from '../../../jobs/reports.ts'
+import type { WalkJobs } from '../../../jobs/walk-jobs.ts'
+import { pathsWithin } from './paths.ts'
+import { publicVerification, type VerificationRecord } from './record.ts'
+
+export interface VerificationDependencies {
+  readonly owners: Owners
+  readonly records: Collection<typeof VerificationRecord>
+  readonly reports: ReportStore<VerificationReport>
+  readonly jobs: Pick<WalkJobs<VerificationRecord, VerificationReport>, 'cancel' | 'countsOf' | 'wake'>
+  /** @throws GantryError NOT_FOUND */
+  readonly findMigration: (migrationId: string) => Promise<MigrationRecord>
+}
+
+export function verificationHandlers(dependencies: VerificationDependencies): Handlers<typeof verifications> {
+  const { findMigration } = dependencies
+  const known = jobHandlers({ name: 'verification', ...dependencies, view: publicVerification })
+  return {
+    create: async (input, { caller }) => {
+      const {
+        migrationId,
+        originalPaths = [],
+        verificationDepth,
+        ignoreAfterTimestamp,
+        level = 'size',
+      } = input
+      const { internalId, path } = await findMigration(migrationId)
+      const paths = pathsWithin(path, originalPaths)
+      const record: VerificationRecord = {
+        id: crypto.randomUUID(),
+        migrationId,
+        internalId,
+        status: 'QUEUED',
+        level,
+        created: new Date().toISOString(),
+        paths,
+        originalPaths,
+        ...(verificationDepth === undefined ? {} : { depth: verificationDepth }),
+        ...(ignoreAfterTimestamp === undefined ? {} : { ignoreAfterMs: ignoreAfterTimestamp }),
+      }
+      return known.make(caller, record)
+    },
+    list: ({ migrationId, migrationIds, states, ...page }) =>
+      known.list(
+        page,
+        (record) =>
+          (migrationId === undefined || record.migrationId === migrationId) &&
+          (migrationIds === undefined || migrationIds.includes(record.migrationId)) &&
+          (states === undefined || states.includes(record.status)),
+      ),
+    get: ({ verificationId }) => known.get(verificationId),
+    cancel: ({ verificationId }) => known.cancel(verificationId),
+    delete: ({ verificationId }) => known.delete(verificationId),
+    reports: ({ verificationId }) => known.reports(verificationId),
+    report: ({ verificationId, reportId = 'DISCREPANCIES_CSV', from }) =>
+      reportId === allReports.name
+        ? known.archive(verificationId, allReports.type, from)
+        : known.report(verificationId, reportId, from),
+  }
+}

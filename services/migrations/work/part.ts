@@ -1,0 +1,164 @@
+import { availableParallelism } from 'node:os'
+import type { Log } from '../../../broker/common/log.ts'
+import type { NatsConnection } from '../../../broker/rpc/connection.ts'
+import type { Collection } from '../../../broker/state/collection.ts'
+import { every, type Task } from '../../../broker/tasks/tasks.ts'
+import type { Movers } from '../../../subjects/migrations/agents.ts'
+import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
+import type { StoreBounds } from '../../drivers/contract/bounds.ts'
+import { pathFromText } from '../../drivers/paths/path-text.ts'
+import { Mover, type MoveSpec } from '../../engine/mover.ts'
+import { packRules } from '../../engine/run/rules.ts'
+import { part } from '../../kit/part.ts'
+import type { Assignments } from '../assignments/assignments.ts'
+import type { Limits } from '../../bandwidth/limits.ts'
+import type { FailureLedger } from '../failures/failures.ts'
+import { type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
+import { changesOf as openChanges } from '../live/changes-of.ts'
+import { KnownFailures } from '../live/known-failures.ts'
+import { ClockSteps } from '../live/clock-steps.ts'
+import type { CountListener } from '../progress/checkpoint-writer.ts'
+import type { InFlightProgress } from '../progress/in-flight-progress.ts'
+import type { WorkStores } from '../progress/work.ts'
+import { RemovalGuards } from '../removals/removal-guards.ts'
+import type { RuleBook } from '../rules/book.ts'
+import { engineMappings } from '../rules/mappings/frozen.ts'
+import { Runner } from './runner.ts'
+
+interface EngineNeeds {
+  readonly bounds: StoreBounds
+  readonly log: Log
+}
+
+/** The threads that all work on files is done in. */
+export const engine = part({
+  name: 'engine',
+  start: ({ bounds, log }: EngineNeeds) => {
+    const threads = availableParallelism()
+    const mover = new Mover({ threads, bounds, log })
+    return { gives: { threads, mover }, halt: () => mover.close() }
+  },
+})
+
+interface GuardNeeds {
+  readonly records: Collection<typeof MigrationRecord>
+  readonly mover: Mover
+  readonly reportsFolder: string
+  readonly log: Log
+}
+
+/** What live migrations may remove. */
+export const removalGuards = part({
+  name: 'removal guards',
+  tasks: ['removals.guards'],
+  start: ({ records, mover, reportsFolder: spillFolder, log }: GuardNeeds) => {
+    const guards = new RemovalGuards({ records, mover, spillFolder, log })
+    return { gives: { guards }, run: () => guards.start(), halt: () => guards.stop() }
+  },
+})
+
+interface ResolveNeeds {
+  readonly specOf: (fileSystemId: string) => Promise<FilesystemSpec>
+  readonly rules: RuleBook
+  readonly guards: RemovalGuards
+  readonly limits: Limits
+}
+
+/** When a migration was started first: what it finds at the target of before is not its own. */
+const startOf = ({ started, created }: Pick<MigrationRecord, 'started' | 'created'>): number =>
+  Date.parse(started ?? created)
+
+/** What the engine is told of a migration. */
+export const resolving = part({
+  name: 'work specifications',
+  start: ({ specOf, rules, guards, limits }: ResolveNeeds) => {
+    const resolve = async (record: MigrationRecord): Promise<MoveSpec> => {
+      const { internalId, generation, cutShort = false, path, policy, metadata, links } = record
+      const [source, target] = await Promise.all([specOf(record.source), specOf(record.target)])
+      const packed = packRules(await rules.of(record))
+      const mapped = engineMappings(record)
+      return {
+        id: internalId,
+        generation: cutShort ? generation : 1,
+        root: pathFromText(path),
+        source,
+        target,
+        policy,
+        ...(packed === undefined ? {} : { rules: packed }),
+        ...(mapped === undefined ? {} : { mappings: mapped }),
+        metadata,
+        links,
+        ...(record.kind === 'live' && { live: { startedMs: startOf(record), ...guards.specOf(record) } }),
+        limits: limits.of(record.migrationId, record.target),
+      }
+    }
+    return { gives: { resolve } }
+  },
+})
+
+interface RunnerNeeds extends WorkStores {
+  readonly connection: NatsConnection
+  readonly records: Collection<typeof MigrationRecord>
+  readonly failures: FailureLedger
+  readonly bounds: StoreBounds
+  readonly mover: Mover
+  readonly threads: number
+  readonly reportsFolder: string
+  readonly resolve: (record: MigrationRecord) => Promise<MoveSpec>
+  readonly place: (fileSystemId: string) => Promise<{ readonly listenAndApplySourceChanges: boolean }>
+  readonly assignments: Assignments
+  readonly defaultMovers: () => Promise<Movers>
+  readonly guards: RemovalGuards
+  readonly onCount: CountListener
+  readonly inFlight: InFlightProgress
+  readonly log: Log
+}
+
+/** Works on the migrations that run. */
+export const running = part({
+  name: 'runner',
+  tasks: ['migrations.comparisons', 'migrations.rescans', 'migrations.roots', 'migrations.under-way'],
+  start: (needs: RunnerNeeds) => {
+    const { failures, bounds, place, assignments, defaultMovers, guards, inFlight, log } = needs
+    const runner = new Runner({
+      ...needs,
+      spillFolder: needs.reportsFolder,
+      changes: async (record, spec, gapSinceMs) => {
+        const { migrationId, target, comparisonSeconds } = record
+        const { listenAndApplySourceChanges } = await place(target)
+        return openChanges(spec, {
+          bounds,
+          migration: migrationId,
+          comparisonSeconds,
+          gapSinceMs,
+          failures: await KnownFailures.open(failures, workIdOf(record), pathFromText(record.path)),
+          countedFirst: guards.countingFirst(record, spec),
+          endsWithScan: !listenAndApplySourceChanges,
+          log,
+        })
+      },
+      movedBy: async ({ movedBy }) => movedBy ?? (await defaultMovers()),
+      agents: assignments,
+    })
+    const clock = new ClockSteps(log)
+    let telling: Task | undefined
+    return {
+      gives: {
+        changesOf: (record: MigrationRecord) => runner.changesOf(record),
+        /** How the work on each migration goes. */
+        workStates: () => runner.states(),
+      },
+      run: async () => {
+        await runner.start()
+        telling = every('migrations.under-way', () => {
+          inFlight.tell()
+          clock.look()
+        })
+      },
+      halt: async () => {
+        telling?.stop()
+        await runner.stop()
+      },
+    }
+  },
+})
