@@ -1,11 +1,10 @@
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import { cacheFolder } from '../../broker/server/nats-server.ts'
 import type { SecurityConfig } from '../../config/security.ts'
 import { homeVariable } from '../../subjects/kit/names.ts'
 import { userSessionPath } from '../sign-in/user-session.ts'
 
-const programFolder = dirname(dirname(fileURLToPath(import.meta.url)))
+const programFolder = join(import.meta.dirname, '..', '..')
 
 /** Folders of every process of Gantry on this host, platform or agent, that no filesystem may be in. */
 export function ownFolders(env: NodeJS.ProcessEnv, home: string) {
