@@ -38,7 +38,12 @@ interface Message {
 }
 
 /** What says nothing about what is accepted, or is said by the place where the schema stands. */
-const untold = new Set(['description', 'title', 'examples', 'required', 'type'])
+const untold = new Set(
+  'description title examples required type additionalProperties patternProperties'.split(' '),
+)
+
+/** Of a contract: first in its line, in a document of its own, or written and read at the contract. */
+const toldElsewhere = new Set('subject summary description input output payload'.split(' '))
 
 /**
  * What documents say, in a line for each operation and each model, so that the change of a word is the change of a line.
@@ -116,11 +121,13 @@ export class Summary {
         ? Object.entries(value).map(([inner, one]) => `${key}.${inner} = ${JSON.stringify(one)}`)
         : [`${key} = ${JSON.stringify(value)}`],
     )
-    const lines = as<Json[]>([...as<Json[]>(contracts), ...as<Json[]>(events)]).map(
-      ({ subject, summary: _, description: __, input: ___, output: ____, payload: _____, ...rest }) =>
-        [subject, ...Object.entries(rest).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)].join(
-          ' ',
-        ),
+    const lines = as<Json[]>([...as<Json[]>(contracts), ...as<Json[]>(events)]).map((one) =>
+      [
+        one['subject'],
+        ...Object.entries(one)
+          .filter(([key]) => !toldElsewhere.has(key))
+          .map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
+      ].join(' '),
     )
     return text([...heads, ...lines])
   }
@@ -154,9 +161,8 @@ export class Summary {
 
   /** A schema as one would write it as a type, with its bounds in brackets. */
   #type(schema: Json): string {
-    const { $ref, anyOf, allOf, enum: values, const: value, items, ...rest } = schema
-    const { properties, additionalProperties, patternProperties, ...bounds } = rest
-    const type = typeof rest['type'] === 'string' ? rest['type'] : ''
+    const { $ref, anyOf, allOf, enum: values, const: value, items, properties, ...bounds } = schema
+    const type = typeof schema['type'] === 'string' ? schema['type'] : ''
     const list = (of: unknown, sign: string) =>
       as<Json[]>(of)
         .map((each) => this.#type(each))
@@ -220,6 +226,10 @@ export class Summary {
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion, typescript/no-unnecessary-type-parameters -- validators have looked at the document
 const as = <T>(value: unknown): T => value as T
 const bound = (value: unknown): string =>
-  value === undefined ? '' : Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? 'max' : String(value)
+  value === undefined
+    ? ''
+    : Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+      ? 'max'
+      : JSON.stringify(value)
 const nameOf = (reference: unknown): string => String(reference).split('/').at(-1) ?? ''
 const text = (lines: readonly string[]): string => `${lines.join('\n')}\n`

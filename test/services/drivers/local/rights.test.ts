@@ -20,16 +20,11 @@ import { LocalDriver } from '../../../../services/drivers/local/local.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { ordinaryUser } from '../../../support/ordinary-user.ts'
+import { testUnless } from '../../../support/unless.ts'
 
 const isRoot = process.getuid?.() === 0
 const notRoot = isRoot ? undefined : 'only root gives things away'
 const noExtended = whyNoExtended()
-
-/** A test that needs something of the host; where that is missing its name says so, and it shows only that. */
-const testUnless = (why: string | undefined, name: string, work: () => Promise<void>) =>
-  why === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${why})`, () => expect(why).not.toBe(''))
 
 const bytes = (text: string) => Buffer.from(text)
 const signal = new AbortController().signal
