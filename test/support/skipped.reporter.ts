@@ -8,7 +8,9 @@ export default class SkippedReporter implements Reporter {
     for (const module of modules) {
       for (const test of module.children.allTests('skipped')) {
         const result = test.result()
-        const reason = (result.state === 'skipped' && result.note) || 'no reason is given'
+        const reason = result.state === 'skipped' ? result.note : undefined
+        // Those that a filter leaves out have none.
+        if (reason === undefined) continue
         const name = `${relative(process.cwd(), module.moduleId)} > ${test.fullName}`
         byReason.set(reason, [...(byReason.get(reason) ?? []), name])
       }

@@ -20,7 +20,7 @@ import { walk } from '../../../services/engine/walk/walk.ts'
 import { encodeFolder } from '../../../services/engine/walk/walk-folder.ts'
 import { walkAll } from '../../../services/engine/walk/walk-all.ts'
 import { azuriteOptions } from '../../support/azure-driver.ts'
-import { startAzurite } from '../../support/azurite.ts'
+import { containerName, sharedAzurite } from '../../support/azurite.ts'
 import { walkTree } from '../../support/compare-trees.ts'
 import { createMove, sharedMoves } from './move-folder.ts'
 import { createRun } from './runs.ts'
@@ -238,8 +238,9 @@ test(
   'in Azure, too: from there, to there, and between a container and itself',
   { timeout: 120_000 },
   async () => {
-    await using azurite = await startAzurite()
-    for (const name of ['one', 'two']) await azurite.createContainer(name)
+    const azurite = await sharedAzurite()
+    const [one, two] = [containerName(), containerName()]
+    for (const name of [one, two]) await azurite.createContainer(name)
     const place = (name: string) =>
       ({ kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) }) as const
     const namesIn = async (container: string) => {
@@ -249,10 +250,10 @@ test(
       return names
     }
     // Out of a folder into a container.
-    await using up = createMove({ target: place('one') })
+    await using up = createMove({ target: place(one) })
     fill(up.from, 'a/one', 'a/two', 'three', 'four')
     await up.run()
-    await azurite.service.getContainerClient('one').getBlockBlobClient('three').upload('other', 5)
+    await azurite.service.getContainerClient(one).getBlockBlobClient('three').upload('other', 5)
     const told = await clean(up.mover, up.spec, up.at('spill'))
     expect(told.results).toEqual([
       'DIFFERENT /three',
@@ -263,21 +264,21 @@ test(
     ])
     expect(pathsIn(up.from)).toEqual(['three'])
     // Out of that container into another.
-    await using across = createMove({ source: place('one'), target: place('two') })
+    await using across = createMove({ source: place(one), target: place(two) })
     await across.run()
-    await azurite.service.getContainerClient('two').getBlockBlobClient('a/two').delete()
+    await azurite.service.getContainerClient(two).getBlockBlobClient('a/two').delete()
     expect((await clean(across.mover, across.spec, across.at('spill'))).results).toEqual([
       'NOT_AT_TARGET /a/two',
       'REMOVED /a/one',
       'REMOVED /four',
       'REMOVED /three',
     ])
-    expect(await namesIn('one')).toEqual(['a', 'a/two'])
+    expect(await namesIn(one)).toEqual(['a', 'a/two'])
     // Nobody lets a migration be so; if somebody did, nothing would be lost.
-    const itself = { ...across.spec, source: place('two'), target: place('two') }
+    const itself = { ...across.spec, source: place(two), target: place(two) }
     const same = await clean(across.mover, itself, across.at('spill'))
-    const one = { result: 'UNREADABLE', detail: 'source and target are one folder' }
-    expect(same.rows).toMatchObject([one, one])
-    expect(await namesIn('two')).toEqual(['a', 'a/one', 'four', 'three'])
+    const unreadable = { result: 'UNREADABLE', detail: 'source and target are one folder' }
+    expect(same.rows).toMatchObject([unreadable, unreadable])
+    expect(await namesIn(two)).toEqual(['a', 'a/one', 'four', 'three'])
   },
 )

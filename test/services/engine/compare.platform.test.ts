@@ -5,7 +5,7 @@ import { newBucket, setRates } from '../../../services/engine/run/bucket.ts'
 import { packRules } from '../../../services/engine/run/rules.ts'
 import { momentOf, momentsOf } from '../../../services/engine/walk/compare-attributes.ts'
 import { azuriteOptions } from '../../support/azure-driver.ts'
-import { startAzurite } from '../../support/azurite.ts'
+import { containerName, sharedAzurite } from '../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../support/extended.ts'
 import { testUnless } from '../../support/unless.ts'
 import { compareAll, differences } from './compare-folder.ts'
@@ -236,9 +236,10 @@ test(
   'with Azure: the digest that the store keeps spares reading its files',
   { timeout: 120_000 },
   async () => {
-    await using azurite = await startAzurite()
-    await azurite.createContainer('compared')
-    const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'compared') } as const
+    const azurite = await sharedAzurite()
+    const name = containerName()
+    await azurite.createContainer(name)
+    const azure = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) } as const
     await using move = createMove({ target: azure })
     const sizes = { none: 0, small: 100_000, large: 20_000_000 }
     for (const [name, size] of Object.entries(sizes))
@@ -259,10 +260,7 @@ test(
 
     const other = Buffer.alloc(5, 'y')
     writeFileSync(join(move.from, 'changed'), Buffer.alloc(5, 'x'))
-    await azurite.service
-      .getContainerClient('compared')
-      .getBlockBlobClient('changed')
-      .upload(other, other.length)
+    await azurite.service.getContainerClient(name).getBlockBlobClient('changed').upload(other, other.length)
     const again = await compareAll(mover, spec, { level: 'digest' }, { path: Buffer.from('changed') })
     expect(differences(again)).toEqual(['DIGEST_MISMATCH /changed'])
     expect(again.counts['bytesRead']).toBe(5)

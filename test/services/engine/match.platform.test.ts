@@ -22,7 +22,7 @@ import { walk } from '../../../services/engine/walk/walk.ts'
 import { encodeFolder } from '../../../services/engine/walk/walk-folder.ts'
 import { walkAll } from '../../../services/engine/walk/walk-all.ts'
 import { azuriteOptions } from '../../support/azure-driver.ts'
-import { startAzurite } from '../../support/azurite.ts'
+import { containerName, sharedAzurite } from '../../support/azurite.ts'
 import { walkTree } from '../../support/compare-trees.ts'
 import { createFolder } from '../../support/migrations.ts'
 import { createMove } from './move-folder.ts'
@@ -311,10 +311,11 @@ test('path mappings: what they led elsewhere goes with its folders, as planned, 
 })
 
 test('in Azure, too', { timeout: 120_000 }, async () => {
-  await using azurite = await startAzurite()
-  await azurite.createContainer('matched')
-  const container = azurite.service.getContainerClient('matched')
-  const target = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, 'matched') } as const
+  const azurite = await sharedAzurite()
+  const name = containerName()
+  await azurite.createContainer(name)
+  const container = azurite.service.getContainerClient(name)
+  const target = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) } as const
   await using move = createMove({ target })
   fill(move.from, 'a/one', 'two')
   await move.run()

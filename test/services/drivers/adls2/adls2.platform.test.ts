@@ -1,30 +1,31 @@
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/contract/driver.ts'
 import { maxBlobBytes } from '../../../../services/drivers/azure-blob/upload.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 import { contentOf, failureOf, listAll, never } from '../../../conformance/driver-store.ts'
 import { driverConformance } from '../../../conformance/driver.ts'
 import { azuriteOptions, openAzure } from '../../../support/azure-driver.ts'
-import { type Azurite, startAzurite } from '../../../support/azurite.ts'
+import { type Azurite, containerName, sharedAzurite } from '../../../support/azurite.ts'
 
 driverConformance('adls2', async () => {
-  const azurite = await startAzurite()
-  await azurite.createContainer('conformance')
+  const azurite = await sharedAzurite()
+  const name = containerName()
+  await azurite.createContainer(name)
   return {
-    openDriver: () => openAzure(azuriteOptions(azurite, 'conformance')),
-    openMissing: () => openAzure(azuriteOptions(azurite, 'missing')),
-    [Symbol.asyncDispose]: () => azurite[Symbol.asyncDispose](),
+    openDriver: () => openAzure(azuriteOptions(azurite, name)),
+    openMissing: () => openAzure(azuriteOptions(azurite, containerName())),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 })
 
+const container = containerName()
 let azurite: Azurite
 beforeAll(async () => {
-  azurite = await startAzurite()
-  await azurite.createContainer('container')
+  azurite = await sharedAzurite()
+  await azurite.createContainer(container)
 })
-afterAll(() => azurite[Symbol.asyncDispose]())
-const options = () => azuriteOptions(azurite, 'container')
+const options = () => azuriteOptions(azurite, container)
 const opening = (properties: Record<string, string>) => () => openAzure(options(), properties)
 
 const errorOf = (promise: Promise<unknown>): Promise<StoreError> =>

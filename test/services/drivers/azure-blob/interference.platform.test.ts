@@ -1,24 +1,22 @@
 import type { IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { failureOf, listAll } from '../../../conformance/driver-store.ts'
 import { azuriteOptions, openAzure } from '../../../support/azure-driver.ts'
-import { type Azurite, startAzurite } from '../../../support/azurite.ts'
+import { type Azurite, containerName, sharedAzurite } from '../../../support/azurite.ts'
 import { type Interference, startInterferingProxy } from '../../../support/interfering-proxy.ts'
 
 /** What the Blob service may do by its own documentation, and Azurite never does: its answers are changed on the way. */
 
 let azurite: Azurite
-let containers = 0
 beforeAll(async () => {
-  azurite = await startAzurite()
+  azurite = await sharedAzurite()
 })
-afterAll(() => azurite[Symbol.asyncDispose]())
 
 const path = (text: string) => Buffer.from(text)
 
 /** A driver on a container of its own, with something between them. */
 async function between(interfere: (request: IncomingMessage) => Interference | Promise<Interference>) {
-  const name = `container-${++containers}`
+  const name = containerName()
   await azurite.createContainer(name)
   const direct = openAzure(azuriteOptions(azurite, name))
   const proxy = await startInterferingProxy(azurite.endpoint, interfere)

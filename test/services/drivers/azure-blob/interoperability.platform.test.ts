@@ -1,21 +1,19 @@
 import type { ContainerClient } from '@azure/storage-blob'
 import { hash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { blobEndpoint } from '../../../../services/drivers/azure-blob/endpoint.ts'
 import { contentOf, failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
 import { azuriteOptions, openAzure, openClient } from '../../../support/azure-driver.ts'
-import { type Azurite, startAzurite } from '../../../support/azurite.ts'
+import { type Azurite, containerName, sharedAzurite } from '../../../support/azurite.ts'
 
 let azurite: Azurite
-let containers = 0
 beforeAll(async () => {
-  azurite = await startAzurite()
+  azurite = await sharedAzurite()
 })
-afterAll(() => azurite[Symbol.asyncDispose]())
 
 /** A container of its own, seen by the driver and by Microsoft's client. */
 async function newContainer(properties: Record<string, string> = {}) {
-  const name = `container-${++containers}`
+  const name = containerName()
   await azurite.createContainer(name)
   const options = azuriteOptions(azurite, name)
   const driver = openAzure(options, properties)
