@@ -173,8 +173,7 @@ test('nobody hears the requests of others to the platform, nor answers in its pl
 })
 
 test('nobody writes to the audit log, neither by a subject nor by where a reply is wanted', async () => {
-  const newest = async () => (await call(admin.connection, audit.list, { limit: 1 })).records[0]
-  const before = await newest()
+  const [newest] = (await call(admin.connection, audit.list, { limit: 1 })).records
   const subject = 'gantry.audit.v1.records'
   for (const { connection } of [admin, limited]) {
     connection.publish(subject, '{"forged":true}')
@@ -183,7 +182,12 @@ test('nobody writes to the audit log, neither by a subject nor by where a reply 
   }
   // Its answer comes after those of the requests before.
   await call(admin.connection, keys.self, {})
-  expect(await newest()).toEqual(before)
+  // What was refused in the tests before may still be written down, by the platform itself.
+  for (let after = newest?.sequence; after !== undefined;) {
+    const page = await call(admin.connection, audit.list, { order: 'oldest', after })
+    expect(page.records.filter(({ result }) => result !== 'DENIED')).toEqual([])
+    after = page.next
+  }
   expect(await call(admin.connection, audit.verify, {})).toMatchObject({ intact: true })
 })
 
