@@ -1,15 +1,14 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { maxUnderWay } from '../../http-edge/server/socket-limit.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
 })
-afterAll(() => platform[Symbol.asyncDispose]())
 
 /** A socket on which so many requests are sent at once. */
 async function ahead(path: string, count: number): Promise<Socket> {

@@ -7,7 +7,7 @@ import { migrations } from '../../subjects/migrations/migrations.ts'
 import { platform as platformContracts } from '../../subjects/platform/platform.ts'
 import { createKey, everything } from '../support/keys.ts'
 import { createFolder } from '../support/migrations.ts'
-import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../support/platform.ts'
 import { type Answer, type Way, type WayName, wayNames, ways } from '../support/ways.ts'
 
 // The same call over REST, two generations of NATS clients and WebSocket: one answer, one refusal.
@@ -17,7 +17,7 @@ let id: string
 const open = {} as Record<WayName, Way>
 const narrow = {} as Record<WayName, Way>
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
   const wide = await createKey(platform, everything)
   id = wide.id
   const few = await createKey(platform, {
@@ -34,7 +34,6 @@ afterAll(async () => {
     await open[name][Symbol.asyncDispose]()
     await narrow[name][Symbol.asyncDispose]()
   }
-  await platform[Symbol.asyncDispose]()
   folder[Symbol.dispose]()
 })
 

@@ -6,11 +6,11 @@ import { extensionStorage } from '../../subjects/extensions/storage.ts'
 import { contracts } from '../../subjects/index.ts'
 import { holdsText, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { createClient, everything } from '../support/keys.ts'
-import { startTestPlatform } from '../support/platform.ts'
+import { sharedPlatform } from '../support/platform.ts'
 import { connect as connectExtension } from '../../sdk/index.ts'
 
 test('what a caller has stored, delivered elsewhere as a reply, is marked as one and cannot be answered', async () => {
-  await using platform = await startTestPlatform()
+  const platform = await sharedPlatform()
   await using caller = await createClient(platform, everything)
   await using listener = await createClient(platform, everything)
   const extension = await connectExtension({ prefix: 'own', version: '1.0.0', token: caller.token })
@@ -31,7 +31,7 @@ test('what a caller has stored, delivered elsewhere as a reply, is marked as one
 })
 
 test('every reply that can hold a text says that it is one', async () => {
-  await using platform = await startTestPlatform()
+  const platform = await sharedPlatform()
   const { operator } = platform
   let answered = 0
   for (const contract of contracts) {

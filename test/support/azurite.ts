@@ -44,7 +44,7 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
   const child = spawn(process.execPath, ['--import', index, program, ...flags, ...place], {
     cwd: tmpdir(),
     env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectAs, connectWithToken, type NatsConnection } from '../../../broker/rpc/connection.ts'
 import { KeyConnections } from '../../../broker/callout/key-connections.ts'
 import { connectInside, createKey, everything } from '../../support/keys.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
 
 let platform: TestPlatform
 let system: NatsConnection
 let counted: KeyConnections
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
   const { identity, connection } = await connectInside(platform)
   await connection.close()
   system = await connectAs('SYS', { url: platform.tcpUrl, identity, name: 'test' })
@@ -19,7 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   counted.stop()
   await system.close()
-  await platform[Symbol.asyncDispose]()
 })
 
 test('a key has so many connections and no more, until one of them has closed', async () => {

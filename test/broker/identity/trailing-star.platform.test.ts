@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { connectWithToken } from '../../../broker/rpc/connection.ts'
 import { keys } from '../../../subjects/access/keys.ts'
-import { startTestPlatform } from '../../support/platform.ts'
+import { sharedPlatform } from '../../support/platform.ts'
 
 test('a subscribe rule that ends in * lets nothing deeper through', async () => {
-  await using platform = await startTestPlatform()
+  const platform = await sharedPlatform()
   const { token } = await platform.call(keys.create, {
     name: 'narrow',
     capabilities: { pub: { allow: [] }, sub: { allow: ['gantry.extensions.demo.*'] } },

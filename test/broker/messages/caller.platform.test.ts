@@ -6,21 +6,20 @@ import { loadMessagingConfig } from '../../../config/messaging.ts'
 import { loadPlatformConfig } from '../../../config/platform.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { type Client, createClient, everything } from '../../support/keys.ts'
-import { startTestPlatform, testLog, type TestPlatform } from '../../support/platform.ts'
+import { sharedPlatform, testLog, type TestPlatform } from '../../support/platform.ts'
 import { connectRaw } from '../../support/raw-nats.ts'
 
 let platform: TestPlatform
 let user: Client
 let victim: Client
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
   user = await createClient(platform, { pub: { allow: [keys.self.subject] }, sub: { allow: [] } })
   victim = await createClient(platform, everything)
 })
 afterAll(async () => {
   await user[Symbol.asyncDispose]()
   await victim[Symbol.asyncDispose]()
-  await platform[Symbol.asyncDispose]()
 })
 
 /** What nats-server itself writes about the victim, as its own request would carry it. */

@@ -1,12 +1,12 @@
 import { headers } from '@nats-io/transport-node'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { brokerError, call } from '../../../broker/rpc/client.ts'
 import { connectWithToken } from '../../../broker/rpc/connection.ts'
 import { resource } from '../../../subjects/kit/contract.ts'
 import { keys } from '../../../subjects/access/keys.ts'
 import { strict } from '../../../subjects/kit/schemas.ts'
 import { createClient } from '../../support/keys.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../../support/platform.ts'
 
 const absent = resource('absent', {
   run: { summary: 'Nobody does it', input: strict({}), output: strict({}), errors: [], http: [] },
@@ -14,9 +14,8 @@ const absent = resource('absent', {
 
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
 })
-afterAll(() => platform[Symbol.asyncDispose]())
 
 const failure = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(

@@ -5,17 +5,16 @@ import { connect as connectExtension } from '../../../sdk/index.ts'
 import { inboxPrefix } from '../../../subjects/kit/names.ts'
 import { createKey, everything } from '../../support/keys.ts'
 import { predictNext, rangeOf, tokenOf } from '../../support/math-random.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../../support/platform.ts'
 
 let platform: TestPlatform
 let spy: NatsConnection
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
   spy = await connectWithToken(platform.tcpUrl, platform.operatorToken)
 })
 afterAll(async () => {
   await spy.close()
-  await platform[Symbol.asyncDispose]()
 })
 
 /** Some that are asked for in one go come from one cache of V8 or two. */

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { rawRequest } from '../../support/http.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { sharedPlatform, type TestPlatform } from '../../support/platform.ts'
 import { httpServers, type HttpServerName } from '../../../subjects/kit/names.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedPlatform()
 })
-afterAll(() => platform[Symbol.asyncDispose]())
 
 const get = (server: HttpServerName, path: string) => rawRequest(platform, server, { path })
 
