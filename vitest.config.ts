@@ -73,6 +73,8 @@ export default defineConfig({
           include: ['test/peers/**/*.test.ts'],
           globalSetup: [broker, 'test/support/keycloak.setup.ts', 'test/support/python.setup.ts'],
           pool: 'forks',
+          // Each of them alone takes the machine.
+          fileParallelism: false,
           testTimeout: 60_000,
           // Keycloak compiles itself for its options first: half a minute where nothing else runs.
           hookTimeout: 240_000,

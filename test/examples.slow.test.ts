@@ -10,7 +10,7 @@ import { callExample, startExample, stopExample } from './support/example.ts'
 import { createKey } from './support/keys.ts'
 import { createHome, freePort, startTestPlatform, type TestPlatform } from './support/platform.ts'
 import { until } from './support/until.ts'
-import { capabilitiesOf } from './support/weather.ts'
+import { capabilitiesOf } from './support/example-extension.ts'
 
 // The one in Python needs a package of PyPI: `npm run test:peers`.
 

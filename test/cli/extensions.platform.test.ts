@@ -5,7 +5,7 @@ import { createProgram } from '../../cli/program.ts'
 import { contracts } from '../../subjects/index.ts'
 import { commandNames } from '../../subjects/kit/names.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
-import { bareExtension, type BareExtension } from '../support/weather.ts'
+import { bareExtension, type BareExtension } from '../support/example-extension.ts'
 import { gantry, testTerminal } from './support.ts'
 
 let platform: TestPlatform

@@ -18,7 +18,7 @@ import { connectInside, everything, issueInside } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { silentEndpoint } from '../support/silent-endpoint.ts'
 import { until } from '../support/until.ts'
-import { bareExtension, type BareExtension } from '../support/weather.ts'
+import { bareExtension, type BareExtension } from '../support/example-extension.ts'
 
 let platform: TestPlatform
 let folder: string

@@ -9,7 +9,7 @@ import { connectAsPlatform } from '../support/platform-account.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { makeTree } from '../support/tree.ts'
 import { until } from '../support/until.ts'
-import { bareExtension } from '../support/weather.ts'
+import { bareExtension } from '../support/example-extension.ts'
 
 const mebi = 2 ** 20
 const limits = { max_file: 64 * mebi, max_mem: 16 * mebi }

@@ -14,7 +14,7 @@ import { killServer } from '../support/broker.ts'
 import { createKey } from '../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../support/platform.ts'
 import { until } from '../support/until.ts'
-import { capabilitiesOf } from '../support/weather.ts'
+import { capabilitiesOf } from '../support/example-extension.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {

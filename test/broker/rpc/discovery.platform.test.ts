@@ -8,7 +8,7 @@ import { platform as platformContracts } from '../../../subjects/platform/platfo
 import { createKey, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
-import { bareExtension } from '../../support/weather.ts'
+import { bareExtension } from '../../support/example-extension.ts'
 
 // Discovery as in NATS ADR-32, seen by a client that is not ours.
 let platform: TestPlatform

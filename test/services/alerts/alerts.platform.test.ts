@@ -12,7 +12,7 @@ import { addLocal, createFolder, migrate } from '../../support/migrations.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { isSignedWith, type Receiver, startReceiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
-import { bareExtension, capabilitiesOf } from '../../support/weather.ts'
+import { bareExtension, capabilitiesOf } from '../../support/example-extension.ts'
 
 let platform: TestPlatform
 let home: string

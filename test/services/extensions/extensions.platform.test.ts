@@ -11,7 +11,7 @@ import {
   capabilitiesOf,
   endpoints,
   registration,
-} from '../../support/weather.ts'
+} from '../../support/example-extension.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { storageLimits } from '../../../subjects/extensions/storage.ts'
 import { connectInside, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
-import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/weather.ts'
+import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/example-extension.ts'
 
 let platform: TestPlatform
 let weather: BareExtension

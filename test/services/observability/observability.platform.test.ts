@@ -11,7 +11,7 @@ import { type Collector, type HistogramPoint, startCollector } from '../../suppo
 import { createClient, createKey } from '../../support/keys.ts'
 import { createHome, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { until } from '../../support/until.ts'
-import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/weather.ts'
+import { bareExtension, type BareExtension, capabilitiesOf } from '../../support/example-extension.ts'
 
 let platform: TestPlatform
 let home: string

@@ -4,7 +4,7 @@ import { type UsageRecord, usage } from '../../../subjects/observability/usage.t
 import { gantry } from '../../cli/support.ts'
 import { createKey, everything, issueInside } from '../../support/keys.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-import { bareExtension, capabilitiesOf } from '../../support/weather.ts'
+import { bareExtension, capabilitiesOf } from '../../support/example-extension.ts'
 
 const recording = [usage.record.subject]
 
