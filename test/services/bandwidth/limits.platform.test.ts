@@ -2,12 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Limits } from '../../../services/bandwidth/limits.ts'
-import {
-  idOf,
-  noPolicy,
-  openPolicies,
-  type StoredPolicy,
-} from '../../../services/bandwidth/policies.ts'
+import { idOf, noPolicy, openPolicies, type StoredPolicy } from '../../../services/bandwidth/policies.ts'
 import { Mover } from '../../../services/engine/mover.ts'
 import { startTestBroker } from '../../support/broker.ts'
 import { compareTrees } from '../../support/compare-trees.ts'
