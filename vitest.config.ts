@@ -1,21 +1,85 @@
-import { defineConfig } from 'vitest/config'
-import { longTests } from './test/long.ts'
+import { availableParallelism } from 'node:os'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+
+/** The end of a test file's name says what it needs; docs/HACKING.md has the rule. */
+const kinds = ['platform', 'alone', 'slow']
+const ending = (kind: string) => `test/**/*.${kind}.test.ts`
+const broker = 'test/support/nats-server.setup.ts'
+const compiled = 'test/support/compiled.setup.ts'
+
+/** Each waits for other processes most of the time: as many test files at once as there are cores leave them idle. */
+const maxWorkers = availableParallelism() + 1
+
+/** What a file has side by side waits for timers of a broker or of the platform, not for this process. */
+const maxConcurrency = 10
+
+/** These end what hangs. A test takes seconds, and a minute on half a core. */
+const timeouts = { testTimeout: 180_000, hookTimeout: 180_000 }
+
+const usual = {
+  pool: 'forks',
+  maxWorkers,
+  maxConcurrency,
+  ...timeouts,
+  exclude: ['test/crash/**', 'test/peers/**'],
+} satisfies TestProjectInlineConfiguration['test']
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/compiled.setup.ts', 'test/support/nats-server.setup.ts'],
-    // Kill processes for many minutes: `npm run test:crash`; need Java, and others' products: `npm run test:peers`.
-    // Take long: `npm run test:long`.
-    exclude: ['test/crash/**', 'test/peers/**', ...longTests],
-    // Tests sign, listen and change process-wide settings: a process each, not a thread.
-    pool: 'forks',
-    // Each mostly waits for other processes: one less than there are cores, as usual, would leave half of a small machine idle.
-    maxWorkers: '100%',
-    // What a file has side by side waits for timers of a broker or of the platform, not for this process.
-    maxConcurrency: 10,
-    // These end what hangs. A test takes seconds, and a minute on half a core.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    reporters: ['default', './test/support/skipped.reporter.ts'],
+    coverage: { include: ['{broker,cli,config,http-edge,sdk,services,subjects}/**/*.ts'] },
+    projects: [
+      // Files of these two share a process with those before them: each would else load the same hundreds of modules.
+      // A thread could not stop being root for a while, as some tests do.
+      {
+        test: {
+          ...usual,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...usual.exclude, ...kinds.map(ending)],
+          isolate: false,
+          globalSetup: [compiled],
+        },
+      },
+      {
+        test: {
+          ...usual,
+          name: 'platform',
+          include: [ending('platform')],
+          isolate: false,
+          globalSetup: [compiled, broker],
+        },
+      },
+      { test: { ...usual, name: 'alone', include: [ending('alone')], globalSetup: [compiled, broker] } },
+      { test: { ...usual, name: 'slow', include: [ending('slow')], globalSetup: [compiled, broker] } },
+      {
+        test: {
+          name: 'crash',
+          // The model of live migrations is here with as many steps as it takes to meet what is rare.
+          include: ['test/crash/**/*.test.ts', 'test/services/migrations/live/live-model.slow.test.ts'],
+          env: { GANTRY_LIVE_STEPS: process.env['GANTRY_LIVE_STEPS'] ?? '4000' },
+          globalSetup: [broker],
+          pool: 'forks',
+          // Two of them at once would kill at moments that neither chose.
+          fileParallelism: false,
+          // Sixty kills take five minutes on a quiet machine.
+          testTimeout: 1_800_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'peers',
+          include: ['test/peers/**/*.test.ts'],
+          globalSetup: [broker, 'test/support/keycloak.setup.ts', 'test/support/python.setup.ts'],
+          pool: 'forks',
+          // Each of them alone takes the machine.
+          fileParallelism: false,
+          testTimeout: 60_000,
+          // Keycloak compiles itself for its options first: half a minute where nothing else runs.
+          hookTimeout: 240_000,
+        },
+      },
+    ],
   },
 })

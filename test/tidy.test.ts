@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -180,4 +180,35 @@ test('whatever repeats is in the list of tasks', () => {
       readFileSync(join(root, path), 'utf8').includes('setInterval('),
   )
   expect(repeating).toEqual(['broker/tasks/tasks.ts'])
+})
+
+/** Each starts something that listens: a broker, a platform, a store, a directory, a browser. */
+const starters =
+  /\b(?:startTestPlatform|startTestBroker|startPlatform|startBroker|startAzurite|startProvider|startOtherProvider|startSlapd|startKeycloak|openChromium|findNatsServer|natsServerPath)\(/
+const tests = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'test/*.ts'], {
+  cwd: root,
+})
+  .toString()
+  .trim()
+  .split('\n')
+  .filter((path) => existsSync(join(root, path)))
+
+test('a test file whose name says nothing needs no server', () => {
+  const kinds = /\.(?:platform|alone|slow)\.test\.ts$/
+  const wrong = tests
+    .filter(
+      (path) => path.endsWith('.test.ts') && !kinds.test(path) && !/^test\/(?:crash|peers)\//.test(path),
+    )
+    .filter((path) => path !== 'test/tidy.test.ts' && starters.test(readFileSync(join(root, path), 'utf8')))
+  expect(wrong, 'name them *.platform.test.ts, or *.slow.test.ts').toEqual([])
+})
+
+test('a test file that mocks a module has a process of its own', () => {
+  const wrong = tests.filter(
+    (path) =>
+      /(?<!\.alone|\.slow)\.test\.ts$/.test(path) &&
+      path !== 'test/tidy.test.ts' &&
+      /\bvi\.(?:mock|doMock)\(/.test(readFileSync(join(root, path), 'utf8')),
+  )
+  expect(wrong, 'name them *.alone.test.ts').toEqual([])
 })

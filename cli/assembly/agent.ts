@@ -9,7 +9,7 @@ import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import { oneLine } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { stopSignals } from '../signals.ts'
-import { ownFolders } from '../up/own-folders.ts'
+import { ownFolders } from './own-folders.ts'
 import { findToken, homeFolder } from '../sign-in/token.ts'
 
 export interface AgentCommandOptions extends Globals {

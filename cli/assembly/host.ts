@@ -24,7 +24,7 @@ import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
 import { edgeUser, hostInUrl, type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
 import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
-import { ownFolders, secretFiles, storeFolder } from '../up/own-folders.ts'
+import { ownFolders, secretFiles, storeFolder } from './own-folders.ts'
 import { connectServices } from './serve-all.ts'
 import type { Shutdown } from './shutdown.ts'
 

@@ -19,16 +19,38 @@ test.for(['up', 'info', 'watch', 'credential', 'completion'])('gantry %s --help'
   await expect(out).toMatchFileSnapshot(golden(command))
 })
 
-test.for(resources)('gantry %s --help, and of each verb', async (resource) => {
-  const pages = [await gantry([resource, '--help'])]
-  for (const { verb } of contracts.filter((one) => one.resource === resource && one.brokerOnly !== true)) {
-    pages.push(await gantry([resource, verb, '--help']))
-  }
-  expect(pages.map(({ code }) => code)).toEqual(pages.map(() => 0))
+const helpOf = (resource: string) =>
+  Promise.all(
+    [
+      [resource],
+      ...contracts
+        .filter((one) => one.resource === resource && one.brokerOnly !== true)
+        .map(({ verb }) => [resource, verb]),
+    ].map((command) => gantry([...command, '--help'])),
+  )
+
+test('gantry keys --help, and of each verb: pages as people see them', async () => {
+  const pages = await helpOf('keys')
   await expect(pages.map(({ out }) => out).join(`\n${'-'.repeat(40)}\n\n`)).toMatchFileSnapshot(
-    golden(resource),
+    golden('keys'),
   )
 })
+
+test('every command has a page; what each takes, in a line', async () => {
+  const pages = (await Promise.all(resources.map(helpOf))).flat()
+  expect(pages.filter(({ code, err }) => code !== 0 || err !== '')).toEqual([])
+  await expect(`${pages.map(({ out }) => lineOf(out)).join('\n')}\n`).toMatchFileSnapshot(golden('commands'))
+})
+
+/** The usage of a page, and the options that are the command's own. */
+function lineOf(page: string): string {
+  const [usage = '', ...lines] = page.split('\n')
+  const ends = lines.findIndex((line) => line.startsWith('Global Options'))
+  const terms = lines
+    .slice(0, ends)
+    .flatMap((line) => /^ {2}(?<term>-\S+(?: \S+)*)/.exec(line)?.groups?.['term'] ?? [])
+  return [usage.replace('Usage: ', ''), ...terms.filter((term) => term !== '--help')].join('  ')
+}
 
 test('without a command help comes on stderr, as wrong usage', async () => {
   const { code, out, err } = await gantry([])

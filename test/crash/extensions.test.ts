@@ -10,7 +10,7 @@ import { extensions } from '../../subjects/extensions/extensions.ts'
 import { keys } from '../../subjects/access/keys.ts'
 import { createHome } from '../support/platform.ts'
 import { until } from '../support/until.ts'
-import { capabilitiesOf } from '../support/weather.ts'
+import { capabilitiesOf } from '../support/example-extension.ts'
 import { Victim } from './victim.ts'
 
 // Who calls an extension gets one clear answer to each call, whoever is killed; and all are there again by themselves.

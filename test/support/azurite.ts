@@ -1,6 +1,6 @@
 import { BlobServiceClient, StorageSharedKeyCredential } from '@azure/storage-blob'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -44,7 +44,7 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
   const child = spawn(process.execPath, ['--import', index, program, ...flags, ...place], {
     cwd: tmpdir(),
     env: { ...process.env, AZURITE_ACCOUNTS: `${account}:${key}` },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
@@ -77,6 +77,17 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
     throw error
   }
 }
+
+let shared: Promise<Azurite> | undefined
+
+/**
+ * One for all test files of this process, which ends with it: for those that look into containers of their own alone.
+ * Their names come from `containerName`.
+ */
+export const sharedAzurite = (): Promise<Azurite> => (shared ??= startAzurite())
+
+/** A name that no other test file of this process has for a container. */
+export const containerName = (): string => `container-${randomUUID()}`
 
 /** The address in Azurite's own message; the port is the one that the system gave. */
 function listeningAddress(child: ChildProcess): Promise<string> {

@@ -8,7 +8,7 @@ import { usage } from '../../subjects/observability/usage.ts'
 import { root } from '../cli/support.ts'
 import { createKey } from './keys.ts'
 import type { TestPlatform } from './platform.ts'
-import { capabilitiesOf } from './weather.ts'
+import { capabilitiesOf } from './example-extension.ts'
 
 const reports = [observability.report.subject, usage.record.subject]
 

@@ -77,6 +77,25 @@ export interface TestPlatform extends Platform, AsyncDisposable {
   ): Promise<{ status: number; body: unknown; headers: Headers }>
 }
 
+/** Has the folders of what test files share, and is removed when all have ended (`nats-server.setup.ts`). */
+export const sharedFolder = (runner: number): string => join(tmpdir(), `gantry-shared-${runner}`)
+
+let shared: Promise<TestPlatform> | undefined
+
+/**
+ * One platform for all test files of this process, which ends with it: for those that change nothing but what is their
+ * own. They give names, keys and extensions a prefix that no other file has, and expect nothing of lists as a whole.
+ * Disposing of it does nothing.
+ */
+export function sharedPlatform(): Promise<TestPlatform> {
+  shared ??= (async () => {
+    mkdirSync(sharedFolder(process.ppid), { recursive: true })
+    const home = await createHome({}, mkdtempSync(join(sharedFolder(process.ppid), 'home-')))
+    return { ...(await startTestPlatform({ home })), [Symbol.asyncDispose]: () => Promise.resolve() }
+  })()
+  return shared
+}
+
 /** A whole platform in this process, on a real nats-server, with a folder and ports of its own. */
 export async function startTestPlatform(options: { home?: string; log?: Log } = {}): Promise<TestPlatform> {
   const home = options.home ?? (await createHome())

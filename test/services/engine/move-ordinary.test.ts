@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { encodeItem } from '../../../services/engine/items/items.ts'
 import type { MoveSpec } from '../../../services/engine/mover.ts'
 import { compareTrees, walkTree } from '../../support/compare-trees.ts'
@@ -22,6 +22,7 @@ import { createFolder } from '../../support/migrations.ts'
 import { isRoot, ordinaryUser, whyNotRunnable } from '../../support/ordinary-user.ts'
 import { until } from '../../support/until.ts'
 import { localSpec } from './local-spec.ts'
+import { testUnless } from '../../support/unless.ts'
 import { ordinaryScript, startOrdinaryMover } from './ordinary-mover.ts'
 import { changed } from './reconcile-folder.ts'
 
@@ -33,10 +34,7 @@ beforeAll(() => {
 })
 afterAll(() => mover?.[Symbol.asyncDispose]())
 
-const runTest = (name: string, work: () => Promise<void>) =>
-  notRunnable === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${notRunnable})`, () => expect(notRunnable).not.toBe(''))
+const runTest = (name: string, work: () => Promise<void>) => testUnless(notRunnable, name, work)
 
 /**
  * What others than the owner may read: the copy is ours, and denies us. Only root can make such a source for us; of our own

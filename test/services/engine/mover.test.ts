@@ -6,6 +6,7 @@ import type { ChildBatch } from '../../../services/engine/mover.ts'
 import { ThreadPool } from '../../../services/engine/threads/pool.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import { createFolder } from '../../support/migrations.ts'
+import { testUnless } from '../../support/unless.ts'
 import { createMove } from './move-folder.ts'
 
 const never = new AbortController().signal
@@ -200,9 +201,9 @@ test('what waits of a more urgent migration goes first', { timeout: 60_000 }, as
   expect(order).toEqual(['high', 'high', 'normal', 'normal', 'low', 'low'])
 })
 
-test.skipIf(process.platform !== 'linux')(
+testUnless(
+  process.platform === 'linux' ? undefined : 'only Linux shows what a process has open',
   'what a thread has open by system calls of its own is closed when it ends',
-  { timeout: 60_000 },
   async () => {
     const { pool, run } = toldPool(1)
     await using _closed = pool

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { beforeAll } from 'vitest'
 import { textFromPath } from '../../../services/drivers/paths/path-text.ts'
 import type { FilesystemSpec } from '../../../subjects/filesystems/kinds.ts'
 import { azuriteOptions, openAzure } from '../../support/azure-driver.ts'
-import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { type Azurite, containerName, sharedAzurite } from '../../support/azurite.ts'
 import { walkTree } from '../../support/compare-trees.ts'
 
 export const targetKinds = ['folder', 'container'] as const
@@ -24,17 +24,15 @@ export interface TestTarget extends AsyncDisposable {
   contents(): Promise<Record<string, string>>
 }
 
-/** Targets of both kinds for the tests of a file, which share one Azurite. */
+/** Targets of both kinds for the tests of a file. */
 export function sharedTargets() {
   let azurite: Azurite
-  let count = 0
   beforeAll(async () => {
-    azurite = await startAzurite()
+    azurite = await sharedAzurite()
   })
-  afterAll(() => azurite[Symbol.asyncDispose]())
   /** A container of its own, with Microsoft's client to look into it. */
   const createContainer = async () => {
-    const name = `container-${count++}`
+    const name = containerName()
     await azurite.createContainer(name)
     const spec = { kind: 'adls2-shared-key', options: azuriteOptions(azurite, name) } as const
     return { spec, client: azurite.service.getContainerClient(name) }

@@ -13,6 +13,7 @@ import type { Endpoint } from '../../../subjects/extensions/model.ts'
 import type { IncrementalDocument } from '../../../subjects/documents/incremental-document.ts'
 import { contracts, eventContracts } from '../../../subjects/index.ts'
 import { type HttpServerName, httpServers } from '../../../subjects/kit/names.ts'
+import { type Json, Summary } from './summary.ts'
 import { growingOpenApi, openApiDocument, openApiPart } from '../../../subjects/documents/openapi.ts'
 
 /** The golden files show a change of the API, not of the release. */
@@ -20,11 +21,8 @@ const version = '0.0.0'
 const servers: HttpServerName[] = ['platform', 'migrator']
 
 const asyncDocument = asyncApiDocument(contracts, eventContracts, { version })
-interface Part {
-  readonly resource: string
-}
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the test takes apart
-const whole = catalogue(contracts, eventContracts, { version }) as { contracts: Part[]; events: Part[] }
+const whole = catalogue(contracts, eventContracts, { version }) as Json
 
 /** Two extensions with a model of the same name that is not the same, and one of ours. */
 const extensions: [prefix: string, contracts: Contract[]][] = ['weather', 'tides'].map((prefix) => {
@@ -65,29 +63,26 @@ const documents: Record<string, object> = {
   catalogue: whole,
 }
 
-/** The catalogue has every schema in full: a file for each resource, so that a change of one is read in its own. */
-function catalogueFiles(): [string, object][] {
-  const { contracts: calls, events, ...head } = whole
-  const byResource = Map.groupBy([...calls, ...events], ({ resource }) => resource)
-  return [
-    ['catalogue', head],
-    ...Array.from(byResource, ([resource, parts]): [string, object] => [`catalogue/${resource}`, parts]),
-  ]
-}
+const summary = new Summary()
 
-test.each([...Object.entries(documents).filter(([name]) => name !== 'catalogue'), ...catalogueFiles()])(
-  '%s is the reviewed one; `npx vitest -u` writes it anew',
-  async (name, document) => {
-    await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(`../golden/${name}.json`)
-  },
-)
+/** Of everything that a document says, in the order of the documents: the models of all come last. */
+const summaries: [string, string][] = [
+  ...servers.map((server): [string, string] => {
+    const name = `openapi-${server}`
+    return [name, summary.openApi(documents[name] ?? {})]
+  }),
+  ['asyncapi', summary.asyncApi(asyncDocument)],
+  ['catalogue', summary.catalogue(whole)],
+  ['models', summary.models()],
+]
+
+test.each(summaries)('what %s says is reviewed; `npx vitest run -u` writes it anew', async (name, said) => {
+  await expect(said).toMatchFileSnapshot(`../../golden/documents/${name}.txt`)
+})
 
 test('there is no golden file of what is gone', () => {
-  const resources = catalogueFiles().map(([name]) => `${name}.json`)
-  const kept = readdirSync(join(import.meta.dirname, '../../golden/catalogue')).map(
-    (file) => `catalogue/${file}`,
-  )
-  expect(kept.toSorted()).toEqual(resources.filter((name) => name.includes('/')).toSorted())
+  const kept = readdirSync(join(import.meta.dirname, '../../golden/documents'))
+  expect(kept.toSorted()).toEqual(summaries.map(([name]) => `${name}.txt`).toSorted())
 })
 
 describe.each(Object.entries({ ...documents, ...withExtensions }))('%s', (_, document) => {

@@ -37,7 +37,11 @@ testUnless(
     expect(readdirSync(mount.path)).toEqual(['file'])
     expect(statSync(join(mount.path, 'file')).size).toBe(100 * KiB)
 
-    const upload = await driver.beginUpload(path('large'), { sizeBytes: 1024 * KiB, tag: 'tag', attributes: {} })
+    const upload = await driver.beginUpload(path('large'), {
+      sizeBytes: 1024 * KiB,
+      tag: 'tag',
+      attributes: {},
+    })
     expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
     await driver.abortUpload(upload)
     expect(readdirSync(mount.path)).toEqual(['file'])
@@ -46,7 +50,11 @@ testUnless(
     expect(() => writeFileSync(join(mount.path, 'filler'), pattern(1024 * KiB))).toThrow('ENOSPC')
     const version = { version: '1', liveThreads: undefined }
     for (const continuation of [version, { ...version, shared: { generation: 1 } }])
-      expect(await failureOf(driver.beginUpload(path('large'), { sizeBytes: KiB, tag: 'tag', attributes: {} }, continuation))).toBe('full')
+      expect(
+        await failureOf(
+          driver.beginUpload(path('large'), { sizeBytes: KiB, tag: 'tag', attributes: {} }, continuation),
+        ),
+      ).toBe('full')
     expect(readdirSync(mount.path).toSorted()).toEqual(['file', 'filler'])
   },
 )
@@ -75,7 +83,11 @@ test('permission bits are exact whatever the process’s mask, but not those tha
     const name = `file-${mode.toString(8)}`
     await driver.put(path(name), path('x'), { ...now, mode })
     expect(lstatSync(join(folder.store, name)).mode & 0o7777, name).toBe(mode)
-    const upload = await driver.beginUpload(path(`${name}-upload`), { sizeBytes: 0, tag: 'tag', attributes: {} })
+    const upload = await driver.beginUpload(path(`${name}-upload`), {
+      sizeBytes: 0,
+      tag: 'tag',
+      attributes: {},
+    })
     await driver.commitUpload(upload, 0, { ...now, mode })
     expect(lstatSync(join(folder.store, `${name}-upload`)).mode & 0o7777, name).toBe(mode)
   }

@@ -20,16 +20,11 @@ import { LocalDriver } from '../../../../services/drivers/local/local.ts'
 import { extendedOf, setExtended, whyNoExtended } from '../../../support/extended.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { ordinaryUser } from '../../../support/ordinary-user.ts'
+import { testUnless } from '../../../support/unless.ts'
 
 const isRoot = process.getuid?.() === 0
 const notRoot = isRoot ? undefined : 'only root gives things away'
 const noExtended = whyNoExtended()
-
-/** A test that needs something of the host; where that is missing its name says so, and it shows only that. */
-const testUnless = (why: string | undefined, name: string, work: () => Promise<void>) =>
-  why === undefined
-    ? test(name, work)
-    : test(`${name} (not shown here: ${why})`, () => expect(why).not.toBe(''))
 
 const bytes = (text: string) => Buffer.from(text)
 const signal = new AbortController().signal
@@ -178,7 +173,12 @@ test('large files are begun, gone on with and committed in such folders, and not
   using store = createStore({ 'a/': 0o111, 'a/file': 0o444 })
   const { target } = store
   await asOrdinaryUser(async () => {
-    const begin = () => target.beginUpload(bytes('a/file'), { sizeBytes: 3, tag: 'tag', attributes: {} }, { version: '1', liveThreads: [] })
+    const begin = () =>
+      target.beginUpload(
+        bytes('a/file'),
+        { sizeBytes: 3, tag: 'tag', attributes: {} },
+        { version: '1', liveThreads: [] },
+      )
     const upload = await begin()
     await target.writePart(upload, 0, 0, bytes('new'))
     expect(await target.writtenParts(upload, 3)).toEqual([0])
@@ -186,7 +186,9 @@ test('large files are begun, gone on with and committed in such folders, and not
     expect(await target.commitUpload(upload, 1, attributes)).toEqual([])
     await target.abortUpload(await begin())
     const shared = { version: '1', shared: { generation: 1 } }
-    await target.abortUpload(await target.beginUpload(bytes('a/other'), { sizeBytes: 3, tag: 'tag', attributes: {} }, shared))
+    await target.abortUpload(
+      await target.beginUpload(bytes('a/other'), { sizeBytes: 3, tag: 'tag', attributes: {} }, shared),
+    )
     expect(await namesIn(target, 'a')).toEqual(['file'])
   })
   expect(await store.modes()).toEqual({ 'a/': 0o111, 'a/file': 0o640 })

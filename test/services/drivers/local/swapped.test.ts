@@ -73,7 +73,11 @@ test('nothing is written, removed or renamed behind a link that took the place o
 test('parts of a large file, its account and its name stay in the folder that it was begun in', async () => {
   using at = createSwap()
   const continuation = { version: '1', liveThreads: undefined }
-  const upload = await at.driver.beginUpload(path('a/large'), { sizeBytes: 5, tag: 'tag', attributes: {} }, continuation)
+  const upload = await at.driver.beginUpload(
+    path('a/large'),
+    { sizeBytes: 5, tag: 'tag', attributes: {} },
+    continuation,
+  )
   for (const name of readdirSync(at.inside)) copyFileSync(`${at.inside}/${name}`, `${at.outside}/${name}`)
   const before = readdirSync(at.outside).map((name) => [name, readFileSync(`${at.outside}/${name}`, 'utf8')])
   await new Promise(setImmediate)
@@ -82,7 +86,11 @@ test('parts of a large file, its account and its name stay in the folder that it
   expect(await failureOf(at.driver.writtenParts(upload, 5))).toBe('permission')
   expect(await failureOf(at.driver.commitUpload(upload, 1, now))).toBe('permission')
   await at.driver.abortUpload(upload)
-  expect(await failureOf(at.driver.beginUpload(path('a/large'), { sizeBytes: 5, tag: 'tag', attributes: {} }, continuation))).toBe('permission')
+  expect(
+    await failureOf(
+      at.driver.beginUpload(path('a/large'), { sizeBytes: 5, tag: 'tag', attributes: {} }, continuation),
+    ),
+  ).toBe('permission')
   expect(
     readdirSync(at.outside).map((name) => [name, readFileSync(`${at.outside}/${name}`, 'utf8')]),
   ).toEqual(before)

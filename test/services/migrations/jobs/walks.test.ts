@@ -7,6 +7,7 @@ import { ReportStore } from '../../../../services/jobs/reports.ts'
 import { FolderStack } from '../../../../services/engine/walk/folder-stack.ts'
 import { walkAll } from '../../../../services/engine/walk/walk-all.ts'
 import { createFolder } from '../../../support/migrations.ts'
+import { testUnless } from '../../../support/unless.ts'
 
 const noFindings = { lines: {}, counts: {} }
 const forever = new AbortController().signal
@@ -124,7 +125,8 @@ const openFilesIn = (folder: string): string[] =>
     }
   })
 
-test.skipIf(process.platform !== 'linux')(
+testUnless(
+  process.platform === 'linux' ? undefined : 'only Linux shows what a process has open',
   'reports that cannot be begun leave no file open, and those of before as they were',
   async () => {
     using folder = createFolder('reports')
