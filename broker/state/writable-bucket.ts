@@ -36,18 +36,21 @@ export async function unlessDamaged<T>(
 
 /**
  * Whether a bucket takes values. Where nats-server finds a damaged message in the block that it writes to, it answers no
- * writer, at no later start either, though all values can be read.
+ * writer, at no later start either, though all values can be read. In one that never had any nothing can be damaged.
  */
-export const isWritable = async (connection: NatsConnection, bucket: string, kv: KV): Promise<boolean> =>
-  (await unlessDamaged(connection, bucket, async () => {
+export async function isWritable(connection: NatsConnection, bucket: string, kv: KV): Promise<boolean> {
+  const manager = await jetstreamManager(connection, { checkAPI: false })
+  const stream = `KV_${bucket}`
+  const isTried = await unlessDamaged(connection, bucket, async () => {
+    if ((await manager.streams.info(stream)).state.last_seq === 0) return true
     await kv.put(trialKey, '')
-    const manager = await jetstreamManager(connection, { checkAPI: false })
-    const stream = `KV_${bucket}`
     await removing(connection, { stream, messages: 1 }, () =>
       manager.streams.purge(stream, { filter: `$KV.${bucket}.${trialKey}` }),
     )
     return true
-  })) === true
+  })
+  return isTried === true
+}
 
 /** Removes a bucket with all that is in it, and makes it again. */
 export async function makeAnew(
