@@ -2,7 +2,6 @@ import { asyncApiDocument } from '../../subjects/documents/asyncapi.ts'
 import { catalogue } from '../../subjects/documents/catalogue.ts'
 import { openApiDocument } from '../../subjects/documents/openapi.ts'
 import { contracts, eventContracts } from '../../subjects/index.ts'
-import type { HttpServerName } from '../../subjects/kit/names.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { observability } from '../../subjects/observability/observability.ts'
 import { byTokenOrLocalHost, byTokenOrSession } from '../callers/authority.ts'
@@ -17,17 +16,15 @@ import { addBodyParsers, inputReader } from './input.ts'
 const metricsPaths = observability.prometheus.http.map(({ path }) => path)
 
 /** The one envelope of errors that native clients know too. */
-export const nativeErrors: ErrorFormat = {
+const nativeErrors: ErrorFormat = {
   render: (error, requestId) => ({ status: error.status, text: error.toText(requestId) }),
   unknownPath: (method, path) => new GantryError('NOT_FOUND', `there is no ${method} ${path} here`),
 }
 
 /** Routes of contracts, as these say. */
-export const contractRoutes = (server: HttpServerName): Route[] =>
+const contractRoutes = (): Route[] =>
   contracts.flatMap((calls) =>
-    calls.http
-      .filter((route) => route.server === server)
-      .map((route) => ({ ...route, calls, read: inputReader(calls, route) })),
+    calls.http.map((route) => ({ ...route, calls, read: inputReader(calls, route) })),
   )
 
 /** The platform's own API, under `/api/v1`, with the sign-in of browsers and the endpoints of extensions. */
@@ -39,10 +36,10 @@ export const platformServer: ServerDefinition = {
     return new Map(metricsAccess === 'key' ? [] : metricsPaths.map((path) => [path, local]))
   },
   challenges: () => ['Bearer'],
-  codec: { addBodyParsers, routes: () => contractRoutes('platform') },
+  codec: { addBodyParsers, routes: contractRoutes },
   errors: nativeErrors,
   documents: {
-    [openApiPath]: (about) => openApiDocument('platform', contracts, about),
+    [openApiPath]: (about) => openApiDocument(contracts, about),
     '/asyncapi.json': (about) => asyncApiDocument(contracts, eventContracts, about),
     '/catalogue.json': (about) => catalogue(contracts, eventContracts, about),
   },

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Violation } from '../../broker/callout/violations.ts'
 import type { Log } from '../../broker/common/log.ts'
 import type { FloodGuard } from '../../broker/limits/flood-guard.ts'
@@ -73,6 +73,8 @@ export interface Edge extends EdgeOptions {
 /** One way to call a contract over HTTP. */
 export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'public'> {
   readonly calls: Contract
+  /** What the server knows of the route, for its own use. */
+  readonly config?: FastifyContextConfig
   /** Input of the call. @throws GantryError INVALID_INPUT */
   readonly read: (request: FastifyRequest) => object
   /** Has to be done on the caller's connection before the input is read; nothing for nearly all requests. */
@@ -119,6 +121,8 @@ export interface ServerDefinition {
   readonly errors: ErrorFormat
   /** Documents that anybody may read, by path; each is made once. */
   readonly documents: Readonly<Record<string, (about: { version: string }) => object>>
+  /** Adds to the head of every answer. */
+  readonly addHeaders?: (request: FastifyRequest, reply: FastifyReply) => void
   /** What there is beside the routes of contracts. */
   readonly addPages?: (app: FastifyInstance, edge: Edge, authority: Authority) => void | Promise<void>
 }

@@ -43,10 +43,6 @@ declare module 'fastify' {
     /** On whose connection the request goes on; known from the first hook on. */
     caller: NatsConnection | null
   }
-  interface FastifyContextConfig {
-    /** Not there on pages. */
-    route?: Route
-  }
 }
 
 /** What others look at to see whether the platform works; a broker that does not answer is no reason to wait. */
@@ -93,6 +89,7 @@ export async function createHttpServer(definition: ServerDefinition, edge: Edge)
   const measure = measurer({ ...edge, server: name })
   app.addHook('onSend', (request, reply, payload, done) => {
     measure(request, reply)
+    definition.addHeaders?.(request, reply)
     if (reply.statusCode === 401) reply.header('www-authenticate', challenges)
     done(null, payload)
   })
@@ -232,7 +229,7 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(route.public ? {} : { bodyLimit: maxRequestBytes }),
-    config: { route },
+    ...(route.config === undefined ? {} : { config: route.config }),
     onRequest: callerFirst(authority),
     handler: async (request, reply) => {
       const found = connectionOf(request, authority)

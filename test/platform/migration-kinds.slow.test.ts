@@ -146,7 +146,7 @@ test('from its definition to its end, by the paths of the existing product', asy
   })
   expect(await rest('PUT', '/migrations/plain/maxPendingRegions/7')).toMatchObject({ maxPendingRegions: 7 })
   expect(await rest('PUT', '/migrations/plain/maxPendingRegions/5000')).toMatchObject({
-    maxPendingRegions: 100,
+    maxPendingRegions: 5_000,
   })
   await rest('PUT', '/migrations/plain/maxPendingRegions/0', 400)
   expect(await rest('GET', '/migrations/plain/oldestIncompleteWorkItem')).toEqual({
