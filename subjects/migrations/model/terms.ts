@@ -9,10 +9,6 @@ export const actionPolicyNames = [
 ] as const
 export type ActionPolicy = (typeof actionPolicyNames)[number]
 
-/** A policy by its own name or by that of the existing product; undefined for none. */
-export const policyOf = (name: string | undefined): ActionPolicy | undefined =>
-  actionPolicyNames.find((short) => name === short || name === actionPolicies[short])
-
 /** What of the metadata is kept unless the migration says otherwise. Times always are. */
 export const defaultMetadata = { modes: true, owners: true, attributes: false } as const
 
