@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import { httpServers } from '../../subjects/kit/names.ts'
 import { byCredentials, byTokenOrLocalHost } from '../callers/authority.ts'
 import { openApiPath } from '../documents/docs.ts'
@@ -6,6 +7,8 @@ import { migratorDocument } from './document.ts'
 import { migratorErrors } from './errors.ts'
 import { addBodyParsers, lenientReader, warningHeader } from './input.ts'
 import { namingMigrations } from './internal-ids.ts'
+import { pathOf } from '../server/failures.ts'
+import { notBuilt } from './not-built.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { fill, wholeSchema } from './reply.ts'
@@ -42,6 +45,17 @@ function routeOf(operation: Operation): Route {
   }
 }
 
+/** Other routes take some of these paths for the name of an object, which is then not there. */
+function addMissing(app: FastifyInstance, each: string): void {
+  const [method = '', path = ''] = each.split(' ')
+  app.route({
+    method,
+    url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    onRequest: (request, _, done) => done(migratorErrors.unknownPath(method, pathOf(request))),
+    handler: () => undefined,
+  })
+}
+
 /** The interface that programs of others know: their paths, names, statuses and forms, over contracts of ours. */
 export const migratorServer: ServerDefinition = {
   name: 'migrator',
@@ -65,6 +79,7 @@ export const migratorServer: ServerDefinition = {
     if (warnings !== undefined) reply.header('warning', warnings)
   },
   addPages: (app) => {
+    for (const each of notBuilt) addMissing(app, each)
     app.get('/', (_, reply) => reply.redirect(httpServers.migrator.docsPath))
   },
 }

@@ -5,6 +5,7 @@ import { bandwidthOperations } from './resources/bandwidth.ts'
 import { cleanupOperations } from './resources/cleanups.ts'
 import { diagnosticOperations } from './resources/diagnostics.ts'
 import { filesystemOperations } from './resources/filesystems.ts'
+import { infoOperations } from './resources/info.ts'
 import { migrationOperations } from './resources/migrations.ts'
 import { pathMappingOperations } from './resources/path-mappings.ts'
 import { ruleOperations } from './resources/rules.ts'
@@ -24,4 +25,5 @@ export const operations: readonly Operation[] = [
   ...diagnosticOperations,
   ...ruleOperations,
   ...pathMappingOperations,
+  ...infoOperations,
 ]

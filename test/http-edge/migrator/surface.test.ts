@@ -228,6 +228,8 @@ describe('an error', () => {
     ['POST', '/bandwidthPolicies/application?limit=5&unit=furlongs', 412, 'UNSUPPORTED_VALUE'],
     ['POST', '/bandwidthPolicies/application?limit=5', 400, 'MISSING_SERVLET_REQUEST_PARAMETER'],
     ['GET', '/nowhere', 501, 'UNSUPPORTED_VALUE'],
+    ['GET', '/stats/filetrackers', 501, 'UNSUPPORTED_VALUE'],
+    ['POST', '/scaling/dataagents', 501, 'UNSUPPORTED_VALUE'],
     ['POST', '/nowhere/at/all', 501, 'UNSUPPORTED_VALUE'],
     ['PATCH', '/migrations', 405, 'HTTP_METHOD_NOT_SUPPORTED'],
   ]
@@ -314,6 +316,12 @@ test('reports of a verification are compressed, under the names that scripts loo
     ])
     expect(JSON.parse(row!)).toMatchObject({ scanResult: 'MISSING_ON_TARGET', targetSize: null })
   }
+})
+
+test('the service says what it is', async () => {
+  const { name, version, nodeId } = await get('/info')
+  expect([name, version]).toEqual(['Gantry', expect.stringMatching(/^\d+\./)])
+  expect((await platform.rest('migrator', 'GET', '/info/nodeID')).body).toBe(nodeId)
 })
 
 test('the document is where clients look for it', async () => {
