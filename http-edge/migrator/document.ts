@@ -102,24 +102,37 @@ function requestBody(fields: Fields, required: readonly string[]): object {
   }
   return {
     required: names.length > 0,
-    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
+    content: {
+      'application/json': { schema },
+      // Objects have no common form there.
+      ...(Object.values(fields).some(holdsObjects)
+        ? {}
+        : { 'application/x-www-form-urlencoded': { schema } }),
+    },
   }
 }
 
+const holdsObjects = (field: JsonSchema): boolean =>
+  field.type === 'object' ||
+  field.anyOf?.some(holdsObjects) === true ||
+  (field.items !== undefined && holdsObjects(field.items))
+
 /** What an operation answers when it fails, by status. */
-function failuresOf({ calls, errors: own, public: open }: Operation): Record<string, object> {
+function failuresOf({ calls, errors: own, public: open, refuses }: Operation): Record<string, object> {
   const codes = codesOf(calls).filter((code) => open === undefined || code !== 'DENIED')
   const byStatus = Map.groupBy(codes, (code) => wireErrorOf(code, own).status)
-  return Object.fromEntries(
-    Array.from(byStatus, ([status, all]) => [
-      status,
-      {
-        description: all.map((code) => told(code, own)).join(' '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-    ]),
-  )
+  const failures = Array.from(byStatus, ([status, all]): [number, object] => [
+    status,
+    failure(all.map((code) => told(code, own)).join(' ')),
+  ])
+  const refusals = Object.entries(refuses).map(([status, why]) => [status, failure(why)])
+  return { ...Object.fromEntries(failures), ...Object.fromEntries(refusals) } as Record<string, object>
 }
+
+const failure = (description: string): object => ({
+  description,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+})
 
 const told = (code: ErrorCode, own: Operation['errors']): string =>
   `${wireErrorOf(code, own).errorCode}: ${errors[code].meaning}`

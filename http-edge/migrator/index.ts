@@ -11,7 +11,7 @@ import { pathOf } from '../server/failures.ts'
 import { notBuilt } from './not-built.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
-import { fill, wholeSchema } from './reply.ts'
+import { filler, wholeSchema } from './reply.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,7 +25,7 @@ const indent = 2
 function routeOf(operation: Operation): Route {
   const { method, path, status, calls, takesInternalIds, translate } = operation
   const read = lenientReader(operation)
-  const reply = wholeSchema(operation.reply)
+  const fill = filler(wholeSchema(operation.reply)) ?? ((value: unknown) => value)
   const answer = translate.reply as ((native: unknown) => unknown) | undefined
   const { download } = translate
   return {
@@ -39,7 +39,7 @@ function routeOf(operation: Operation): Route {
     ...(takesInternalIds ? { before: namingMigrations } : {}),
     write: (data) => {
       const native: unknown = JSON.parse(Buffer.from(data).toString())
-      return JSON.stringify(fill(reply, answer === undefined ? native : answer(native)), null, indent)
+      return JSON.stringify(fill(answer === undefined ? native : answer(native)), null, indent)
     },
     ...(download === undefined ? {} : { download: (part, request) => download(part, read(request)) }),
   }

@@ -44,6 +44,8 @@ export interface Operation {
   readonly reply: TSchema
   /** Where they are not as `errors.ts` says for all. */
   readonly errors: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>>
+  /** What the translation refuses by itself: by status, why. */
+  readonly refuses: Readonly<Record<number, string>>
   readonly public?: HttpRoute['public']
   readonly calls: Contract
   /** Fields of the contract that the path says, not the caller. */
@@ -66,6 +68,7 @@ interface Own<C extends Contract> extends Pick<HttpRoute, 'query' | 'bind' | 'om
   /** Default: that of the contract. */
   readonly reply?: TSchema
   readonly errors?: Operation['errors']
+  readonly refuses?: Operation['refuses']
   readonly ineffective?: Operation['ineffective']
   readonly takesInternalIds?: false
   readonly request?: (wire: Wire, warn: Warn) => Wire & Partial<Input<C>>
@@ -112,6 +115,7 @@ export function operation<C extends Contract>(
     status,
     reply: own.reply ?? calls.output,
     errors: own.errors ?? {},
+    refuses: own.refuses ?? {},
     ...(own.public === undefined ? {} : { public: own.public }),
     calls,
     bind,

@@ -39,19 +39,35 @@ function nullable(shape: JsonSchema): JsonSchema {
 const defaultOf = (field: JsonSchema): unknown => (field as { default?: unknown }).default
 const hasDefault = (field: JsonSchema): boolean => defaultOf(field) !== undefined
 
-/** Fills a value with what is missing of such a schema. */
-export function fill(schema: JsonSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const { items } = schema
-    return items === undefined ? value : value.map((item) => fill(items, item))
+/** Fills a value with what is missing in it. */
+export type Fill = (value: unknown) => unknown
+
+/** How values of such a schema are filled; undefined where nothing can be missing. A list of migrations has a megabyte. */
+export function filler(schema: JsonSchema): Fill | undefined {
+  const { items, anyOf } = schema
+  if (items !== undefined) return listFiller(items)
+  const shape =
+    anyOf?.find(({ properties }) => properties !== undefined) ?? anyOf?.find(({ items: of }) => of) ?? schema
+  if (shape.items !== undefined) return listFiller(shape.items)
+  if (shape.properties === undefined) return undefined
+  const fields = Object.entries(shape.properties).map(([name, field]) => ({
+    name,
+    absent: defaultOf(field) ?? null,
+    inner: filler(field),
+  }))
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return value
+    const filled = value as Record<string, unknown>
+    for (const { name, absent, inner } of fields) {
+      const there = filled[name]
+      if (there === undefined) filled[name] = absent
+      else if (inner !== undefined) filled[name] = inner(there)
+    }
+    return filled
   }
-  if (typeof value !== 'object' || value === null) return value
-  const shape = schema.anyOf?.find(({ properties }) => properties !== undefined) ?? schema
-  if (shape.properties === undefined) return value
-  const there = value as Readonly<Record<string, unknown>>
-  const filled: Record<string, unknown> = { ...there }
-  for (const [name, field] of Object.entries(shape.properties)) {
-    filled[name] = there[name] === undefined ? (defaultOf(field) ?? null) : fill(field, there[name])
-  }
-  return filled
+}
+
+function listFiller(items: JsonSchema): Fill | undefined {
+  const inner = filler(items)
+  return inner && ((value) => (Array.isArray(value) ? value.map(inner) : value))
 }

@@ -29,7 +29,7 @@ function checked(wire: Wire): Wire {
   return wire
 }
 
-const fields: Fields = { unit: Type.Optional(Type.String({ maxLength: 40, description })) }
+const fields: Fields = { unit: Type.Optional(Type.Enum(units, { description })) }
 
 export const bandwidthOperations = [
   operation(bandwidth.get, 'GET', path, { ...global, query: [] }),
@@ -38,6 +38,7 @@ export const bandwidthOperations = [
     query: ['limit', 'unit'],
     fields,
     request: checked,
+    refuses: { 412: 'UNSUPPORTED_VALUE: the unit is not known.' },
     errors: { INVALID_INPUT: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' } },
   }),
   operation(bandwidth.delete, 'DELETE', path, { ...global, query: [] }),

@@ -77,10 +77,16 @@ export const verificationOperations = [
     },
     fields: {
       reportId: Type.Optional(
-        Type.String({
-          maxLength: 200,
-          description: `Which report, by its type (${[...verificationReportNames, allReports.name].join(', ')}) or the name of its file; default DISCREPANCIES_CSV`,
-        }),
+        Type.Enum(
+          [
+            ...verificationReportNames,
+            allReports.name,
+            ...verificationReportNames.map((type) => files[type].name),
+          ],
+          {
+            description: 'Which report, by its type or the name of its file; default DISCREPANCIES_CSV',
+          },
+        ),
       ),
     },
     request: withReport,
