@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { loadMessagingConfig } from '../config/messaging.ts'
-import { loadListenOptions } from '../http-edge/server/properties.ts'
+import { loadListenOptions } from '../http-edge/properties.ts'
 import { brokerPort, httpServers, websocketPort } from '../subjects/kit/names.ts'
 import { createHome, natsServerPath } from './support/platform.ts'
 

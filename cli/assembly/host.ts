@@ -18,7 +18,7 @@ import {
   loadListenOptions,
   loadMetricsAccess,
   loadSecurity,
-} from '../../http-edge/server/properties.ts'
+} from '../../http-edge/properties.ts'
 import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'

@@ -47,11 +47,17 @@ export const byConnection =
 /**
  * The migrator without access control: programs on this host act as the local operator; anybody else needs a token.
  * A web page that a person on this host looks at must not act for them, nor what a proxy passes on from elsewhere.
+ * @param ignoresPasswords whether a password, which nobody asks for, is as good as no header
  */
 export const byTokenOrLocalHost =
-  (pool: ConnectionPool, operator: () => NatsConnection | Promise<NatsConnection>): Authority =>
+  (
+    pool: ConnectionPool,
+    operator: () => NatsConnection | Promise<NatsConnection>,
+    { ignoresPasswords = false }: { readonly ignoresPasswords?: boolean } = {},
+  ): Authority =>
   (request) => {
-    if (request.headers.authorization !== undefined) return byToken(pool)(request)
+    const isPassword = ignoresPasswords && credentialOf(request, 'basic') !== undefined
+    if (request.headers.authorization !== undefined && !isPassword) return byToken(pool)(request)
     if (!isFromThisHost(request)) {
       throw new GantryError(
         'UNAUTHENTICATED',

@@ -2,15 +2,13 @@ import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { asyncApiDocument } from '../../subjects/documents/asyncapi.ts'
-import { catalogue } from '../../subjects/documents/catalogue.ts'
-import { contracts, eventContracts } from '../../subjects/index.ts'
-import { type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
-import { openApiDocument } from '../../subjects/documents/openapi.ts'
+import { httpServers } from '../../subjects/kit/names.ts'
+import type { ServerDefinition } from '../server/definition.ts'
 
 const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const assetsPath = '/docs-assets'
-const openApiPath = '/openapi.json'
+/** Where every server has the document of its API. */
+export const openApiPath = '/openapi.json'
 
 /** Everything that the page needs comes from this server: it works without internet, and runs no script of others. */
 const contentSecurityPolicy =
@@ -23,20 +21,19 @@ const assets: Record<string, string> = {
 }
 
 /** Adds the interactive reference of a server, the documents that it is made from, and nothing that needs a token. */
-export function addDocs(app: FastifyInstance, server: HttpServerName, version: string): void {
-  const { title, docsPath } = httpServers[server]
-  const documents: Record<string, () => unknown> = {
-    [openApiPath]: () => openApiDocument(server, contracts, { version }),
-  }
-  if (server === 'platform') {
-    documents['/asyncapi.json'] = () => asyncApiDocument(contracts, eventContracts, { version })
-    documents['/catalogue.json'] = () => catalogue(contracts, eventContracts, { version })
-  }
+export function addDocs(
+  app: FastifyInstance,
+  { name, documents }: Pick<ServerDefinition, 'name' | 'documents'>,
+  { version }: { version: string },
+): void {
+  const { title, docsPath } = httpServers[name]
   for (const [path, make] of Object.entries(documents)) {
     // Made for the first who asks, and kept as bytes: most platforms are never asked, and a megabyte of JSON takes 10 ms to write.
     let document: Buffer | undefined
     app.get(path, (_, reply) =>
-      reply.type('application/json; charset=utf-8').send((document ??= Buffer.from(JSON.stringify(make())))),
+      reply
+        .type('application/json; charset=utf-8')
+        .send((document ??= Buffer.from(JSON.stringify(make({ version }))))),
     )
   }
   const html = page(title)
@@ -44,14 +41,12 @@ export function addDocs(app: FastifyInstance, server: HttpServerName, version: s
   app.get(docsPath, (_, reply) =>
     reply.type(sendPage.type).header('content-security-policy', contentSecurityPolicy).send(html),
   )
-  // The platform has a first page of its own.
-  if (server !== 'platform') app.get('/', (_, reply) => reply.redirect(docsPath))
-  for (const [name, type] of Object.entries(assets)) {
-    app.get(`${assetsPath}/${name}`, (_, reply) =>
+  for (const [file, type] of Object.entries(assets)) {
+    app.get(`${assetsPath}/${file}`, (_, reply) =>
       reply
         .type(type)
         .header('cache-control', 'max-age=86400')
-        .send(createReadStream(join(swaggerFolder, name))),
+        .send(createReadStream(join(swaggerFolder, file))),
     )
   }
   app.get(`${assetsPath}/start.js`, (_, reply) =>

@@ -27,8 +27,12 @@ type MakePart = (prefix: string, contracts: readonly Contract[]) => Generator<vo
 /** The documents with the endpoints of the extensions that the caller sees, as they are at the moment. */
 export function addLiveDocuments(
   app: FastifyInstance,
-  { authority, keyIdOf, lookup }: Pick<ExtensionRouteOptions, 'authority' | 'keyIdOf' | 'lookup'>,
-  version: string,
+  {
+    authority,
+    keyIdOf,
+    lookup,
+    version,
+  }: Pick<ExtensionRouteOptions, 'authority' | 'keyIdOf' | 'lookup'> & { readonly version: string },
 ): void {
   const timeSlicer = new TimeSlicer()
   const addDocument = (path: string, document: IncrementalDocument, makePart: MakePart) => {

@@ -1,7 +1,7 @@
 import type { Contract, HttpRoute } from '../../subjects/kit/contract.ts'
 import { endpointContract, fitsWithin } from '../../subjects/extensions/contract.ts'
 import type { Endpoint } from '../../subjects/extensions/model.ts'
-import { inputReader } from '../server/input.ts'
+import { inputReader } from '../platform/input.ts'
 
 /** Some 20,000 endpoints with small schemas, or 5,000 with a page each, which as objects take five times that. */
 const defaultMaxBytes = 33_554_432

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import { Readable } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import { contentsOf, type Part } from '../../subjects/kit/download.ts'
+import type { Download } from './definition.ts'
 
 /**
  * Answers with a whole text, part after part as fast as the client takes them. When a part fails after the first, the
@@ -8,11 +9,18 @@ import { contentsOf, type Part } from '../../subjects/kit/download.ts'
  */
 export function sendDownload(
   reply: FastifyReply,
-  first: Part,
+  { part, as: { name, type, through } }: { readonly part: Part; readonly as: Download },
   ask: (from: number) => Promise<Part>,
 ): FastifyReply {
-  return reply
-    .header('content-type', `${first.type}; charset=utf-8`)
-    .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(first.name)}`)
-    .send(Readable.from(contentsOf(first, ask), { objectMode: false }))
+  const texts = Readable.from(contentsOf(part, ask), { objectMode: false })
+  return (
+    reply
+      .header(
+        'content-type',
+        type.startsWith('text/') || through === undefined ? `${type}; charset=utf-8` : type,
+      )
+      .header('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`)
+      // Fastify sees to it that the connection is broken off.
+      .send(through === undefined ? texts : pipeline(texts, through, () => undefined))
+  )
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { http } from '../../broker/common/http.ts'
 import type { Log } from '../../broker/common/log.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
+import type { ErrorFormat } from './definition.ts'
 
 /**
  * The largest request line and headers together. The longest path of a file has 12,288 characters, each of which is three
@@ -11,14 +12,17 @@ import { GantryError } from '../../subjects/kit/errors.ts'
  */
 export const maxHeaderBytes = 64 * 1024
 
-/** Answers with the one envelope of errors. */
-export function sendError(reply: FastifyReply, error: GantryError, requestId: string): FastifyReply {
-  if (error.status === 429) reply.header('retry-after', '1')
-  return reply
-    .status(error.status)
-    .type('application/json; charset=utf-8')
-    .send(error.toText(error.requestId ?? requestId))
-}
+/** Answers with an error, in the format of the server. */
+export type SendError = (reply: FastifyReply, error: GantryError) => FastifyReply
+
+export const errorSender =
+  ({ render }: ErrorFormat): SendError =>
+  (reply, error) => {
+    const { request } = reply
+    const { status, text } = render(error, error.requestId ?? request.id, request)
+    if (status === 429) reply.header('retry-after', '1')
+    return reply.status(status).type('application/json; charset=utf-8').send(text)
+  }
 
 /** Faults that Fastify found before any handler ran have its own codes; anything unknown is ours, and logged. */
 export function toGantryError(error: unknown, log: Log, request: FastifyRequest): GantryError {
@@ -47,22 +51,23 @@ export function toGantryError(error: unknown, log: Log, request: FastifyRequest)
 /** The path without its query, which may hold what does not belong into a log. */
 export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0] ?? ''
 
-/** Answers what never became a request with the same envelope, and ends the connection. */
-export function answerUnparsed(error: { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+/** Answers what never became a request in the same format, and ends the connection. */
+export const unparsedAnswerer =
+  ({ render }: ErrorFormat) =>
+  (error: { readonly code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const { status, text } = render(unparsedError(error.code), crypto.randomUUID())
+    const head = [
+      `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(text)}`,
+      'connection: close',
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${text}`)
   }
-  const failure = unparsedError(error.code)
-  const body = failure.toText(crypto.randomUUID())
-  const head = [
-    `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status]}`,
-    'content-type: application/json; charset=utf-8',
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-}
 
 function unparsedError(code: string | undefined): GantryError {
   switch (code) {

@@ -1,26 +1,27 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { call, isError, replyError, send } from '../../broker/rpc/client.ts'
-import type { AddressMarks } from '../../broker/messages/client-address.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { isRequestId } from '../../broker/messages/headers.ts'
-import type { Log } from '../../broker/common/log.ts'
 import { maxRequestBytes } from '../../broker/common/message-limits.ts'
 import { textOf } from '../../broker/messages/request.ts'
-import type { BeginSpan } from '../../broker/messages/tracing.ts'
-import type { Contract, HttpRoute } from '../../subjects/kit/contract.ts'
+import type { Contract } from '../../subjects/kit/contract.ts'
 import { type Part, partField } from '../../subjects/kit/download.ts'
 import { GantryError, isGantryError } from '../../subjects/kit/errors.ts'
-import type { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
-import type { HttpServerName } from '../../subjects/kit/names.ts'
 import { platform } from '../../subjects/platform/platform.ts'
-import type { Authority } from '../callers/authority.ts'
-import type { Charged } from '../callers/charging.ts'
+import { type Authority, byConnection, whileAnswering } from '../callers/authority.ts'
+import { addDocs } from '../documents/docs.ts'
 import { sendDownload } from './download.ts'
 import { markedAddress } from './client-address.ts'
-import { answerUnparsed, maxHeaderBytes, pathOf, sendError, toGantryError } from './failures.ts'
-import { addBodyParser, inputReader } from './input.ts'
+import type { Edge, Route, ServerDefinition } from './definition.ts'
+import {
+  errorSender,
+  maxHeaderBytes,
+  pathOf,
+  type SendError,
+  toGantryError,
+  unparsedAnswerer,
+} from './failures.ts'
 import { measurer } from './measure.ts'
-import type { BrokerPulse } from './pulse.ts'
 import { limitSockets, maxUnderWay, pipelineLimit } from './socket-limit.ts'
 import { tracedBy } from './trace.ts'
 
@@ -44,35 +45,14 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpServerOptions {
-  readonly server: HttpServerName
-  readonly contracts: readonly Contract[]
-  /** For routes that need a caller. */
-  readonly authority: Authority
-  /** For routes with an authority of their own, by path. */
-  readonly ownAuthorities: ReadonlyMap<string, Authority>
-  /** Whether browsers may ask people for a password. */
-  readonly takesPasswords: boolean
-  /** For routes that anybody may call. */
-  readonly publicAuthority: Authority
-  /** Whether the broker answers. */
-  readonly pulse: BrokerPulse
-  readonly marks: AddressMarks
-  readonly charged: Charged
-  /** Hears of a call that the broker did not let a connection make, and from which address it came. */
-  readonly onDenied: (connection: NatsConnection, subject: string, address: string) => void
-  /** Where requests are counted. */
-  readonly metrics: MetricRegistry
-  /** Begins a span for each request that belongs to a trace. */
-  readonly beginSpan: BeginSpan
-  readonly log: Log
-}
-
 /** What others look at to see whether the platform works; a broker that does not answer is no reason to wait. */
 const isOfHealth = new Set<Contract>([platform.health, platform.ready])
 
-/** An HTTP server whose routes are those of the contracts. It translates and decides nothing. */
-export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+/** An HTTP server as it is defined. It translates and decides nothing. */
+export async function createHttpServer(definition: ServerDefinition, edge: Edge): Promise<FastifyInstance> {
+  const { name, errors, codec } = definition
+  const { pulse, log } = edge
+  const sendError = errorSender(errors)
   const app = fastify({
     // Routes that know their caller before they read take more.
     bodyLimit: maxPublicRequestBytes,
@@ -88,11 +68,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     routerOptions: { caseSensitive: true, ignoreTrailingSlash: true, maxParamLength: 1_000 },
     // Our own log at the boundary knows which headers are secret.
     logger: false,
-    clientErrorHandler: answerUnparsed,
+    clientErrorHandler: unparsedAnswerer(errors),
     // Faults from before the first hook.
     frameworkErrors: (error, request, reply) => {
       begin(request, reply)
-      void sendError(reply, toGantryError(error, options.log, request), request.id)
+      void sendError(reply, toGantryError(error, log, request))
     },
   })
   limitSockets(app.server)
@@ -105,40 +85,44 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done(isOneTooMany(request.raw, reply.raw) ? tooManyAhead : repeatedHeader(request))
   })
   const methodsOf = knownMethods(app)
-  const challenge = options.takesPasswords
-    ? ['Basic realm="Gantry migrator", charset="UTF-8"', 'Bearer']
-    : 'Bearer'
-  const measure = measurer(options)
+  const challenges = definition.challenges(edge)
+  const measure = measurer({ ...edge, server: name })
   app.addHook('onSend', (request, reply, payload, done) => {
     measure(request, reply)
-    if (reply.statusCode === 401) reply.header('www-authenticate', challenge)
+    definition.addHeaders?.(request, reply)
+    if (reply.statusCode === 401) reply.header('www-authenticate', challenges)
     done(null, payload)
   })
-  addBodyParser(app, options.charged)
+  app.removeAllContentTypeParsers()
+  app.decorateRequest('bodyBytes', 0)
+  codec.addBodyParsers(app, edge.charged)
   app.setErrorHandler((error, request, reply) =>
-    sendError(reply, options.pulse.explained(toGantryError(error, options.log, request)), request.id),
+    sendError(reply, pulse.explained(toGantryError(error, log, request))),
   )
   app.setNotFoundHandler((request, reply) => {
     const path = pathOf(request)
     const methods = methodsOf(path)
-    if (methods.length === 0)
-      return sendError(
-        reply,
-        new GantryError('NOT_FOUND', `there is no ${request.method} ${path} here`),
-        request.id,
-      )
+    if (methods.length === 0) return sendError(reply, errors.unknownPath(request.method, path))
     const allowed = methods.join(', ')
     return sendError(
       reply.header('allow', allowed),
       new GantryError('METHOD_NOT_ALLOWED', `${path} does not take ${request.method}, but ${allowed}`),
-      request.id,
     )
   })
-  for (const contract of options.contracts) {
-    for (const route of contract.http) {
-      if (route.server === options.server) addRoute(app, contract, route, options)
-    }
+  const answering = (authority: Authority) => whileAnswering(pulse, authority)
+  const authority = answering(definition.authority(edge))
+  const own = definition.ownAuthorities?.(edge)
+  for (const route of codec.routes()) {
+    const usual = route.public ? byConnection(edge.edgeConnection) : undefined
+    const special = own?.get(route.path) ?? usual
+    addRoute(app, route, {
+      edge,
+      sendError,
+      authority: special === undefined ? authority : answering(special),
+    })
   }
+  addDocs(app, definition, edge)
+  await definition.addPages?.(app, edge, authority)
   return app
 }
 
@@ -212,34 +196,32 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('referrer-policy', 'same-origin')
 }
 
-function addRoute(
-  app: FastifyInstance,
-  contract: Contract,
-  route: HttpRoute,
-  options: HttpServerOptions,
-): void {
-  const usual = route.public ? options.publicAuthority : options.authority
-  const authority = options.ownAuthorities.get(route.path) ?? usual
-  const readInput = inputReader(contract, route)
-  const status = route.status ?? 200
+interface RouteOptions {
+  readonly edge: Edge
+  readonly sendError: SendError
+  readonly authority: Authority
+}
+
+function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authority }: RouteOptions): void {
+  const { calls: contract, status = 200, read, write, before } = route
   // The broker sees the edge as the client; who is behind it counts where it is recorded, or throttled.
   const isFromSomewhere =
     contract.audit !== undefined || route.method !== 'GET' || route.public === 'credentials'
   const ask = async (connection: NatsConnection, request: FastifyRequest, input: string) => {
     const { id: requestId } = request
-    const traced = tracedBy(request, options.beginSpan)
+    const traced = tracedBy(request, edge.beginSpan)
     try {
       const answer = send(
         connection,
         contract,
         input,
         isFromSomewhere || traced !== undefined
-          ? { requestId, ...traced, ...markedAddress(options.marks, contract, request) }
+          ? { requestId, ...traced, ...markedAddress(edge.marks, contract, request) }
           : { requestId },
       )
-      return await (isOfHealth.has(contract) ? options.pulse.orSilence(answer) : answer)
+      return await (isOfHealth.has(contract) ? edge.pulse.orSilence(answer) : answer)
     } catch (error) {
-      if (isGantryError(error, 'DENIED')) options.onDenied(connection, contract.subject, request.ip)
+      if (isGantryError(error, 'DENIED')) edge.onDenied(connection, contract.subject, request.ip)
       throw error
     }
   }
@@ -247,27 +229,35 @@ function addRoute(
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     ...(route.public ? {} : { bodyLimit: maxRequestBytes }),
+    ...(route.config === undefined ? {} : { config: route.config }),
     onRequest: callerFirst(authority),
     handler: async (request, reply) => {
       const found = connectionOf(request, authority)
       // Nearly always at hand: each turn of the queue of promises is felt at thousands of requests a second.
       const connection = found instanceof Promise ? await found : found
-      const input = options.charged(request, () => textOf(readInput(request)))
+      const first = before?.(request, connection)
+      if (first !== undefined) await first
+      const input = edge.charged(request, () => textOf(read(request)))
       const message = await ask(connection, request, input)
-      if (isError(message)) return sendError(reply, replyError(message), request.id)
+      if (isError(message)) return sendError(reply, replyError(message))
       if (contract.download !== undefined) {
         const askPart = async (from: number) =>
           // The contract says that its replies are parts.
           (await call(
             await authority(request),
             contract,
-            Object.assign(readInput(request), { [partField]: from }),
+            Object.assign(read(request), { [partField]: from }),
             { requestId: request.id },
           )) as Part
-        return sendDownload(reply, message.json<Part>(), askPart)
+        const part = message.json<Part>()
+        return sendDownload(reply, { part, as: route.download?.(part, request) ?? part }, askPart)
       }
+      reply.status(status)
       // The service has checked its reply against the schema; the edge passes it on as it is.
-      return sendReply(reply.status(status), message.data)
+      if (write === undefined) return sendReply(reply, message.data)
+      return reply
+        .header('content-type', 'application/json; charset=utf-8')
+        .send(edge.charged(request, () => write(message.data, request)))
     },
   })
 }

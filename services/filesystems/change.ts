@@ -18,6 +18,7 @@ interface Place {
   role?: Role
   scanOnly?: boolean
   listenAndApplySourceChanges?: boolean
+  otherProperties?: Record<string, string>
 }
 
 /** Makes a filesystem of a kind, once its store has been asked. */
@@ -29,7 +30,14 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
     count: (owner) => filesystems.sizeOfGroup(owner),
   }
   return async (input: Place & { role: Role }, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
-    const { fileSystemId, role, scanOnly = true, listenAndApplySourceChanges = true, ...options } = input
+    const {
+      fileSystemId,
+      role,
+      scanOnly = true,
+      listenAndApplySourceChanges = true,
+      otherProperties,
+      ...options
+    } = input
     refuseForeignFields(input)
     const [stored, allowance] = await Promise.all([
       filesystems.get(fileSystemId),
@@ -44,6 +52,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       isSource: role === 'source',
       isScanOnly: role === 'source' && scanOnly,
       listenAndApplySourceChanges,
+      ...(otherProperties === undefined ? {} : { otherProperties }),
       kind,
       options: sealSecrets(kind, options, sealer),
     }
@@ -57,7 +66,7 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
 /** Changes a filesystem of a kind, once its store has been asked. */
 export function updater(kind: FilesystemKind, { owners, filesystems, sealer, stores, log }: Dependencies) {
   return async (input: Place, call: Pick<Call<Contract>, 'caller' | 'signal'>) => {
-    const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, ...changes } = input
+    const { fileSystemId, role, scanOnly, listenAndApplySourceChanges, otherProperties, ...changes } = input
     const current = await filesystems.get(fileSystemId)
     if (current === undefined || (role !== undefined && roleOf(current) !== role)) {
       throw new GantryError('NOT_FOUND', `there is no ${role ?? 'filesystem'} ${fileSystemId}`)
@@ -78,6 +87,7 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
         ...stored,
         isScanOnly: scanOnly ?? stored.isScanOnly,
         listenAndApplySourceChanges: listenAndApplySourceChanges ?? stored.listenAndApplySourceChanges,
+        ...(otherProperties === undefined ? {} : { otherProperties }),
         options: sealSecrets(kind, options, sealer),
       }
     })

@@ -14,6 +14,8 @@ export const FilesystemRecord = Type.Object(
     isSource: Type.Boolean(),
     isScanOnly: Type.Boolean(),
     listenAndApplySourceChanges: Type.Boolean(),
+    /** Kept for callers; no driver knows them. */
+    otherProperties: Type.Optional(Type.Record(Type.String(), Type.String())),
     kind: Type.Enum(kinds),
     options: Type.Record(Type.String(), Type.Unknown()),
     /** Of one that an earlier release or the platform itself made, nobody. */
@@ -30,9 +32,11 @@ export const roleOf = ({ isSource }: FilesystemRecord): Role => (isSource ? 'sou
 /** The filesystem as callers see it. @param verbose with the defaults of options that were not given */
 export function publicFilesystem(record: FilesystemRecord, verbose = false): Filesystem {
   const { additionalProperties, ...own } = maskSecrets(record.kind, record.options)
-  const texts = Object.entries({ ...own, ...(additionalProperties as object | undefined) }).map(
-    ([name, value]) => [name, String(value)],
-  )
+  const texts = Object.entries({
+    ...record.otherProperties,
+    ...own,
+    ...(additionalProperties as object | undefined),
+  }).map(([name, value]) => [name, String(value)])
   const properties = Object.fromEntries(texts) as Record<string, string>
   return {
     fileSystemId: record.fileSystemId,

@@ -31,14 +31,7 @@ export const authentication = resource('authentication', {
       expires: Timestamp('When it stops being valid'),
     }),
     errors: ['NOT_ALLOWED_IN_STATE'],
-    http: [
-      {
-        server: 'migrator',
-        method: 'POST',
-        path: '/authentication/authenticate',
-        public: 'credentials',
-      },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/authentication', public: 'credentials' }],
     cli: { args: ['userName'], secrets: ['password'] },
     deadlineMs: checkDeadlineMs,
   },

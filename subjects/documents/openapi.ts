@@ -4,20 +4,13 @@ import { codesOf, errorOfCodes, ErrorSchema } from './error-schema.ts'
 import { type ErrorCode, errors, isErrorCode } from '../kit/errors.ts'
 import { type DocumentPart, IncrementalDocument, PartMaker } from './incremental-document.ts'
 import { fieldsOf, type JsonSchema, jsonSchema, pick } from '../kit/json-schema.ts'
-import { type HttpServerName, httpServers } from '../kit/names.ts'
+import { httpServers } from '../kit/names.ts'
 import { routeFields } from '../kit/route.ts'
 
 /** The schemas of 3.1 are JSON Schema, so those of the contracts go in as they are. */
 const openapi = '3.1.0'
 
 const bearer = { token: [] }
-const basic = { password: [] }
-
-const password = {
-  type: 'http',
-  scheme: 'basic',
-  description: 'User name and password, while access control is enabled',
-}
 const oidcBearer = { oidcToken: [] }
 
 interface Operation {
@@ -26,25 +19,20 @@ interface Operation {
   readonly id: string
 }
 
-/** The OpenAPI document of an HTTP server: an operation for each route that a contract has on it. */
-export function openApiDocument(
-  server: HttpServerName,
-  contracts: readonly Contract[],
-  { version }: { version: string },
-): object {
-  const operations = contracts.flatMap((contract) => operationsOf(contract, server))
+/** The OpenAPI document of the platform's server: an operation for each route of a contract. */
+export function openApiDocument(contracts: readonly Contract[], { version }: { version: string }): object {
+  const operations = contracts.flatMap(operationsOf)
   return withModels({
     openapi,
     info: {
-      title: httpServers[server].title,
+      title: httpServers.platform.title,
       version,
       description:
         'Every call is also a request on the message broker; see the AsyncAPI document. Errors have one body: decide on its `code`.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The server that this document comes from' }],
-    // The migrator takes a token or a password, and does without while no access control is enabled.
-    security: server === 'migrator' ? [{}, bearer, basic] : [bearer],
+    security: [bearer],
     tags: tagsOf(operations),
     paths: pathsOf(operations),
     components: {
@@ -52,7 +40,6 @@ export function openApiDocument(
       responses: responsesOf(operations),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer …`' },
-        ...(server === 'migrator' ? { password } : {}),
         ...(operations.some(({ route }) => route.bearer !== undefined) ? { oidcToken } : {}),
       },
     },
@@ -64,7 +51,7 @@ export const growingOpenApi = (
   contracts: readonly Contract[],
   about: { version: string },
 ): IncrementalDocument =>
-  new IncrementalDocument(openApiDocument('platform', contracts, about), ['tags', 'paths'], {
+  new IncrementalDocument(openApiDocument(contracts, about), ['tags', 'paths'], {
     section: 'components.responses',
     valueOf: (name) => failure({ codes: codesNamed(name) }),
   })
@@ -74,7 +61,7 @@ export function* openApiPart(prefix: string, contracts: readonly Contract[]): Ge
   const part = new PartMaker(prefix)
   part.add('tags', contracts.length === 0 ? [] : [{ name: prefix }])
   for (const contract of contracts) {
-    const operations = operationsOf(contract, 'platform')
+    const operations = operationsOf(contract)
     part.add('paths', pathsOf(operations))
     part.share(operations.flatMap(failuresOf).map(({ name }) => name))
     yield
@@ -88,9 +75,9 @@ const oidcToken = {
   description: 'A token of the identity provider: `Authorization: Bearer …`',
 }
 
-/** A contract with several routes on a server is told apart by what each binds, or else by their order. */
-function operationsOf(contract: Contract, server: HttpServerName): Operation[] {
-  const routes = contract.http.filter((route) => route.server === server)
+/** A contract with several routes is told apart by what each binds, or else by their order. */
+function operationsOf(contract: Contract): Operation[] {
+  const routes = contract.http
   return routes.map((route, index) => {
     const distinction = Object.values(route.bind ?? {}).join('.') || (index === 0 ? '' : String(index + 1))
     const suffix = routes.length === 1 || distinction === '' ? '' : `.${distinction}`
@@ -132,7 +119,13 @@ function describe(operation: Operation): object {
   }
 }
 
-function parameter(place: 'path' | 'query', name: string, field: JsonSchema = {}, required: boolean): object {
+/** A parameter of an operation. */
+export function parameter(
+  place: 'path' | 'query',
+  name: string,
+  field: JsonSchema = {},
+  required: boolean,
+): object {
   const { description, ...schema } = field
   return {
     name,

@@ -1,7 +1,8 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import { type Definition, type HttpRoute, resource } from '../kit/contract.ts'
+import { type Definition, resource } from '../kit/contract.ts'
 import { type FilesystemKind, filesystemKinds } from './kinds.ts'
 import {
+  AdditionalProperties,
   Count,
   EpochMillis,
   GivenPath,
@@ -69,41 +70,12 @@ export const storeDeadlineMs = 30_000
 
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
-/** The same path of the migrator for sources and for targets, the role bound by the route. */
-const roleRoutes = (
-  method: HttpRoute['method'],
-  path: (collection: 'sources' | 'targets') => string,
-  more: Partial<HttpRoute> = {},
-): HttpRoute[] => [
-  {
-    server: 'migrator',
-    method,
-    path: path('sources'),
-    bind: { role: 'source' },
-    omit: ['listenAndApplySourceChanges'],
-    ...more,
-    ...queryWithout('listenAndApplySourceChanges', more),
-  },
-  {
-    server: 'migrator',
-    method,
-    path: path('targets'),
-    bind: { role: 'target' },
-    omit: ['scanOnly'],
-    ...more,
-    ...queryWithout('scanOnly', more),
-  },
-]
-
-const queryWithout = (name: string, { query }: Partial<HttpRoute>): Partial<HttpRoute> =>
-  Array.isArray(query) ? { query: query.filter((one: string) => one !== name) } : {}
-
-const queryFields = ['scanOnly', 'listenAndApplySourceChanges'] as const
-
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
 type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
 
-const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges }
+const otherProperties = AdditionalProperties('Properties by name that are kept and shown, and change nothing')
+
+const placeFields = { fileSystemId, role, scanOnly, listenAndApplySourceChanges, otherProperties }
 
 /** The options of a kind, as the compiler knows them when the kind is a type parameter. */
 type OptionsOf<K extends FilesystemKind> = Extract<(typeof filesystemKinds)[K]['options'], TProperties>
@@ -120,13 +92,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [
-      ...roleRoutes('POST', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
-        query: queryFields,
-        status: 201,
-      }),
-      { server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
     cli: {
       args: ['fileSystemId'],
       example: `gantry filesystems create-${kind} my-target --role target ${example}`,
@@ -155,12 +121,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [
-      ...roleRoutes('PATCH', (collection) => `/fs/${collection}/${path}/{fileSystemId}`, {
-        query: queryFields,
-      }),
-      { server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` },
-    ],
+    http: [{ server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   } as const satisfies Definition
@@ -190,20 +151,14 @@ export const filesystems = resource('filesystems', {
       }),
     ),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/fs/targets/availableFileSystems' },
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' }],
   },
   list: {
     summary: 'The filesystems, sources and targets',
     input: strict({ role: Type.Optional(role), verbose, ...page }),
     output: list(Filesystem),
     errors: [],
-    http: [
-      ...roleRoutes('GET', (collection) => `/fs/${collection}`),
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems' }],
     cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
   },
   get: {
@@ -211,10 +166,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
     output: Filesystem,
     errors: ['NOT_FOUND'],
-    http: [
-      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}`),
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   delete: {
@@ -223,10 +175,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
     audit: { object: 'fileSystemId' },
-    http: [
-      ...roleRoutes('DELETE', (collection) => `/fs/${collection}/{fileSystemId}`),
-      { server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   clear: {
@@ -236,7 +185,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['IN_USE'],
     audit: { object: 'role' },
-    http: roleRoutes('DELETE', (collection) => `/fs/${collection}`),
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems' }],
     cli: { args: ['role'] },
   },
   health: {
@@ -244,10 +193,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId }),
     output: Health,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/fs/health/{fileSystemId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   },
@@ -256,10 +202,7 @@ export const filesystems = resource('filesystems', {
     input: strict(page),
     output: list(Health),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/fs/health' },
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' }],
     deadlineMs: storeDeadlineMs,
   },
   'list-paths': {
@@ -273,10 +216,7 @@ export const filesystems = resource('filesystems', {
     }),
     output: list(FileStatus),
     errors: storeErrors,
-    http: [
-      ...roleRoutes('GET', (collection) => `/fs/${collection}/{fileSystemId}/listPaths`),
-      { server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
     deadlineMs: storeDeadlineMs,
   },

@@ -1,17 +1,11 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
-import {
-  agentSubject,
-  eventSubject,
-  type HttpServerName,
-  ephemeralSubject,
-  roots,
-  serviceSubject,
-} from './names.ts'
+import { agentSubject, eventSubject, ephemeralSubject, roots, serviceSubject } from './names.ts'
 
 /** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
-  readonly server: HttpServerName
+  /** The HTTP server that has contracts for its routes; others translate (`http-edge/migrator`). */
+  readonly server: 'platform'
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with `{field}` segments; each names a field of the input. */
   readonly path: string

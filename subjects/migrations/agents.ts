@@ -69,7 +69,6 @@ export type Agent = Static<typeof Agent>
 const AgentSettings = model('AgentSettings', { movedBy })
 
 const name = Name('Name of the agent')
-const collection = '/scaling/dataagents'
 
 /** Programs that move files on other hosts. */
 export const agents = resource('agents', {
@@ -78,10 +77,7 @@ export const agents = resource('agents', {
     input: strict(page),
     output: list(Agent),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: collection },
-      { server: 'platform', method: 'GET', path: '/api/v1/agents' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/agents' }],
     cli: {
       columns: ['name', 'host', 'version', 'healthy', 'migrations', 'bytesPerSecond', 'filesPerSecond'],
     },
@@ -91,10 +87,7 @@ export const agents = resource('agents', {
     input: strict({ name }),
     output: Agent,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: `${collection}/{name}` },
-      { server: 'platform', method: 'GET', path: '/api/v1/agents/{name}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/agents/{name}' }],
     cli: { args: ['name'], example: 'gantry agents get host-7' },
   },
   remove: {
@@ -105,10 +98,7 @@ export const agents = resource('agents', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
-    http: [
-      { server: 'migrator', method: 'DELETE', path: `${collection}/{name}` },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/agents/{name}' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/agents/{name}' }],
     cli: { args: ['name'], example: 'gantry agents remove host-7' },
   },
   'get-settings': {

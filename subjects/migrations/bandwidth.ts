@@ -79,7 +79,7 @@ const place = { scope, name }
 /** There is one global limit, without a name. */
 const global = { bind: { scope: 'global' }, omit: ['name'] } as const
 
-/** The paths of one policy; the product knows the global one alone. */
+/** The paths of one policy. */
 const routes = (method: 'GET' | 'PUT' | 'DELETE') =>
   [
     { server: 'platform', method, path: '/api/v1/bandwidth/global', ...global },
@@ -87,8 +87,6 @@ const routes = (method: 'GET' | 'PUT' | 'DELETE') =>
     { server: 'platform', method, path: '/api/v1/bandwidth/targets/{name}', bind: { scope: 'target' } },
     { server: 'platform', method, path: '/api/v1/bandwidth/agents/{name}', bind: { scope: 'agent' } },
   ] as const
-
-const application = '/bandwidthPolicies/application'
 
 const audit = { object: 'id' } as const
 
@@ -107,7 +105,7 @@ export const bandwidth = resource('bandwidth', {
     input: strict(place),
     output: BandwidthPolicy,
     errors: [],
-    http: [{ server: 'migrator', method: 'GET', path: application, query: [], ...global }, ...routes('GET')],
+    http: routes('GET'),
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth get global' },
   },
   set: {
@@ -131,10 +129,7 @@ export const bandwidth = resource('bandwidth', {
     output: BandwidthPolicy,
     errors: ['NOT_FOUND'],
     audit,
-    http: [
-      { server: 'migrator', method: 'POST', path: application, query: ['limit', 'unit'], ...global },
-      ...routes('PUT'),
-    ],
+    http: routes('PUT'),
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth set migration nightly --limit 50 --unit MiB' },
   },
   delete: {
@@ -143,10 +138,7 @@ export const bandwidth = resource('bandwidth', {
     output: BandwidthPolicy,
     errors: [],
     audit,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: application, query: [], ...global },
-      ...routes('DELETE'),
-    ],
+    http: routes('DELETE'),
     cli: { args: ['scope', 'name'], example: 'gantry bandwidth delete target lake' },
   },
 })

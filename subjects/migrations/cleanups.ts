@@ -133,10 +133,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ migrationId }),
     output: list(MigrationReportFile),
     errors: jobErrors.byId,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/source-cleanup/{migrationId}/reports' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-reports' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-reports' }],
     cli: { args: ['migrationId'] },
   },
   'report-of': {
@@ -144,10 +141,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ migrationId, reportName: Text('Name of the report'), from }),
     output: Part,
     errors: jobErrors.state,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/source-cleanup/reports/{migrationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-report' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-report' }],
     cli: { args: ['migrationId', 'reportName'] },
     download: { types: reportTypes },
   },

@@ -60,10 +60,7 @@ export const migrationCommands = definitions({
     input: byId,
     output: Migration,
     ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/start' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' }],
     cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
   },
   'accept-source': {
@@ -80,10 +77,7 @@ export const migrationCommands = definitions({
     }),
     ...command,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'STORE_UNREACHABLE'],
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/acceptSource' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/source/accept' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/source/accept' }],
     cli: { args: ['migrationId'], example: 'gantry migrations accept-source nightly' },
   },
   stop: {
@@ -93,10 +87,7 @@ export const migrationCommands = definitions({
     input: strict({ migrationId, resumable }),
     output: Migration,
     ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/stop', query: ['resumable'] },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' }],
     cli: { args: ['migrationId'] },
   },
   'stop-all': {
@@ -104,20 +95,14 @@ export const migrationCommands = definitions({
     input: strict({ resumable }),
     output: Outcomes,
     ...commandToAll,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/stop', query: ['resumable'] },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/stop' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/stop' }],
   },
   resume: {
     summary: 'Go on with a stopped migration',
     input: byId,
     output: Migration,
     ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/resume' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' }],
     cli: { args: ['migrationId'] },
   },
   reset: {
@@ -133,15 +118,7 @@ export const migrationCommands = definitions({
     }),
     output: Migration,
     ...command,
-    http: [
-      {
-        server: 'migrator',
-        method: 'POST',
-        path: '/migrations/{migrationId}/reset',
-        query: ['actionPolicy', 'reloadMappings'],
-      },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' }],
     cli: { args: ['migrationId'] },
   },
   update: {
@@ -171,21 +148,7 @@ export const migrationCommands = definitions({
     output: Migration,
     ...command,
     errors: ['NOT_FOUND'],
-    http: [
-      {
-        server: 'migrator',
-        method: 'PATCH',
-        path: '/migrations/{migrationId}',
-        query: ['additionalProperties'],
-      },
-      {
-        server: 'migrator',
-        method: 'PUT',
-        path: '/migrations/{migrationId}/toggleDeletionMode',
-        query: ['deletionMode', 'actionPolicy', 'delayedDeletionPeriod'],
-      },
-      { server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' },
-    ],
+    http: [{ server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },
   },
   'limit-pending-regions': {
@@ -203,11 +166,6 @@ export const migrationCommands = definitions({
     ...command,
     errors: ['NOT_FOUND', 'IN_USE'],
     http: [
-      {
-        server: 'migrator',
-        method: 'PUT',
-        path: '/migrations/{migrationId}/maxPendingRegions/{maxPendingRegions}',
-      },
       { server: 'platform', method: 'PUT', path: '/api/v1/migrations/{migrationId}/max-pending-regions' },
     ],
     cli: { args: ['migrationId', 'maxPendingRegions'] },
@@ -218,10 +176,7 @@ export const migrationCommands = definitions({
     input: byId,
     output: Nothing,
     ...command,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   'delete-all': {
@@ -229,10 +184,7 @@ export const migrationCommands = definitions({
     input: strict({}),
     output: Outcomes,
     ...commandToAll,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/migrations' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/migrations' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations' }],
   },
   'delete-with-assets': {
     summary:
@@ -246,10 +198,7 @@ export const migrationCommands = definitions({
       cleanups: AssetDeletionStats,
     }),
     ...command,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/migrations/{migrationId}/withAssets' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}/with-assets' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}/with-assets' }],
     cli: { args: ['migrationId'] },
   },
 })

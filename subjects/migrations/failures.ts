@@ -10,7 +10,7 @@ import { exportFormat, exportFormats } from '../kit/table.ts'
 /** Longest page of failures, as the existing product keeps. */
 export const maxFailures = 10_000
 
-export const FailedPath = strict({
+export const FailedPath = model('FailedPath', {
   id: Count('Grows; the id of the last one of a page is `after` of the next'),
   path: Path('Path in the source; what is not printable is percent-encoded'),
   failureMessage: Text('Why it did not arrive, with the side at its start: "source: …" or "target: …"'),
@@ -46,10 +46,7 @@ export const failureContracts = definitions({
     }),
     output: Failures,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' }],
     cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
   },
   'retry-failures': {
@@ -64,10 +61,7 @@ export const failureContracts = definitions({
     }),
     output: strict({ retried: Count('Paths that are tried again') }),
     ...command,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/failures/retry' },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' }],
     cli: {
       args: ['migrationId'],
       example: 'gantry migrations retry-failures nightly --failure-class permission',
@@ -82,10 +76,7 @@ export const failureContracts = definitions({
     }),
     output: Part,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/failures/export' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures/export' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures/export' }],
     cli: { args: ['migrationId'], example: 'gantry migrations export-failures nightly --format jsonl' },
     download: { types: Object.values(exportFormats) },
   },

@@ -18,7 +18,7 @@ import { targetMatchFields } from './model/target-match.ts'
 import { cleanupFields } from './model/source-cleanup.ts'
 import { migrationPlan } from './plan.ts'
 import { migrationWork } from './work.ts'
-import { Count, GivenPath, list, Name, page, strict } from '../kit/schemas.ts'
+import { Count, GivenPath, list, Name, page, strict, Uuid } from '../kit/schemas.ts'
 import { migrationRules } from './model/rules.ts'
 
 const audit = { object: 'migrationId' } as const
@@ -68,22 +68,20 @@ export const migrations = resource('migrations', {
       'STORE_UNREACHABLE',
     ],
     audit,
-    http: [
-      { server: 'migrator', method: 'PUT', path: '/migrations/{migrationId}', query: 'all', status: 201 },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations', status: 201 },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations', status: 201 }],
     cli: { example: 'gantry migrations create --path / --source here --target there --auto-start' },
     deadlineMs: commandDeadlineMs,
   },
   list: {
     summary: 'All migrations',
-    input: strict({ ...page, fileSystemId: Type.Optional(Name('Only those from or to this filesystem')) }),
+    input: strict({
+      ...page,
+      fileSystemId: Type.Optional(Name('Only those from or to this filesystem')),
+      internalId: Type.Optional(Uuid('Only the one with this internal id')),
+    }),
     output: list(Migration),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations' }],
     cli: { columns: ['migrationId', 'state', 'path', 'source', 'target', 'failedPathCount', 'stateText'] },
   },
   get: {
@@ -91,10 +89,7 @@ export const migrations = resource('migrations', {
     input: byId,
     output: Migration,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   ...migrationCommands,
@@ -106,10 +101,7 @@ export const migrations = resource('migrations', {
     input: byId,
     output: Info,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/migrationInfo/{migrationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/progress' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/progress' }],
     cli: { args: ['migrationId'] },
   },
   stats: {
@@ -117,10 +109,7 @@ export const migrations = resource('migrations', {
     input: strict({}),
     output: list(RollingStats),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats' }],
   },
   summary: {
     summary: 'All migrations by state, with their progress',
@@ -139,9 +128,6 @@ export const migrations = resource('migrations', {
       migrationStats: list(MigrationRecord),
     }),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/migrationSummary' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/migrations' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/migrations' }],
   },
 })

@@ -49,7 +49,6 @@ export const migrationPlan = definitions({
     output: Migration,
     ...command,
     http: [
-      { server: 'migrator', method: 'POST', path: '/migrations/{migrationId}/approveDeletions' },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/deletions/approve' },
     ],
     cli: { args: ['migrationId'] },
@@ -66,10 +65,7 @@ export const migrationPlan = definitions({
     output: Plan,
     errors: ['NOT_FOUND'],
     deadlineMs: planDeadlineMs,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/plan' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/plan' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/plan' }],
     cli: {
       args: ['migrationId'],
       columns: ['action', 'path', 'reason'],

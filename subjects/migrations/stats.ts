@@ -30,10 +30,7 @@ export const stats = resource('stats', {
     input: strict({ migrationId }),
     output: list(MigrationRecord),
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/{migrationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/stats' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/stats' }],
     cli: { args: ['migrationId'] },
   },
   current: {
@@ -41,20 +38,14 @@ export const stats = resource('stats', {
     input: strict(page),
     output: list(MigrationRecord),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/current' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/current' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/current' }],
   },
   'current-one': {
     summary: 'What a migration has done so far',
     input: strict({ migrationId }),
     output: MigrationRecord,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/current/{migrationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/current/{migrationId}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/current/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   cumulative: {
@@ -62,10 +53,7 @@ export const stats = resource('stats', {
     input: strict({}),
     output: Stats,
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/cumulative' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/cumulative' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/cumulative' }],
   },
   throughput: {
     summary: 'What was moved in the last 10, 60, 300 and 1800 seconds',
@@ -79,10 +67,7 @@ export const stats = resource('stats', {
       last1800Secs: ThroughputBucket,
     }),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/throughputSummary' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/throughput' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/throughput' }],
   },
   'throughput-in': {
     summary: 'What was moved in the last seconds',
@@ -91,10 +76,7 @@ export const stats = resource('stats', {
     }),
     output: ThroughputBucket,
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/stats/throughputInLastSecs/{nSecs}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/stats/throughput/{nSecs}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/throughput/{nSecs}' }],
     cli: { args: ['nSecs'] },
   },
 })

@@ -90,10 +90,7 @@ export const verifications = resource('verifications', {
     output: Verification,
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
-    http: [
-      { server: 'migrator', method: 'PUT', path: '/verifications' },
-      { server: 'platform', method: 'POST', path: '/api/v1/verifications', status: 201 },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/verifications', status: 201 }],
     cli: { args: ['migrationId'], example: 'gantry verifications create nightly --level digest' },
   },
   list: {
@@ -106,16 +103,7 @@ export const verifications = resource('verifications', {
     }),
     output: list(Verification),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/verifications', query: ['migrationId', 'limit', 'after'] },
-      {
-        server: 'migrator',
-        method: 'GET',
-        path: '/verifications/filtered',
-        query: ['migrationIds', 'states', 'limit', 'after'],
-      },
-      { server: 'platform', method: 'GET', path: '/api/v1/verifications' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications' }],
     cli: {
       columns: [
         'id',
@@ -134,10 +122,7 @@ export const verifications = resource('verifications', {
     input: byId,
     output: Verification,
     errors: jobErrors.byId,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/verifications/{verificationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}' }],
     cli: { args: ['verificationId'] },
   },
   cancel: {
@@ -147,10 +132,7 @@ export const verifications = resource('verifications', {
     errors: jobErrors.state,
     audit,
     deadlineMs: jobDeadlineMs,
-    http: [
-      { server: 'migrator', method: 'POST', path: '/verifications/{verificationId}/cancel' },
-      { server: 'platform', method: 'POST', path: '/api/v1/verifications/{verificationId}/cancel' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/verifications/{verificationId}/cancel' }],
     cli: { args: ['verificationId'] },
   },
   delete: {
@@ -159,10 +141,7 @@ export const verifications = resource('verifications', {
     output: Nothing,
     errors: jobErrors.state,
     audit,
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/verifications/{verificationId}' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/verifications/{verificationId}' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/verifications/{verificationId}' }],
     cli: { args: ['verificationId'] },
   },
   reports: {
@@ -170,10 +149,7 @@ export const verifications = resource('verifications', {
     input: byId,
     output: list(ReportFile, verificationReportNames.length),
     errors: jobErrors.byId,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/verifications/{verificationId}/reports' },
-      { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' }],
     cli: { args: ['verificationId'] },
   },
   report: {
@@ -191,10 +167,7 @@ export const verifications = resource('verifications', {
     }),
     output: Part,
     errors: jobErrors.state,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/verifications/reports/{verificationId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/report' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
     cli: {
       args: ['verificationId'],
       example: 'gantry verifications report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { definitions } from '../kit/contract.ts'
 import { actionPolicy, Migration, migrationId } from './model/model.ts'
-import { actionPolicies } from './model/terms.ts'
+import { actionPolicyNames } from './model/terms.ts'
 import { Count, GivenPath, list, model, Name, page, Path, strict, Timestamp } from '../kit/schemas.ts'
 import { command } from './commands.ts'
 import { targetMatchFields } from './model/target-match.ts'
@@ -9,7 +9,7 @@ import { targetMatchFields } from './model/target-match.ts'
 const PendingRegion = model('PendingRegion', {
   pendingRegionId: Count('Grows with time'),
   path: Path('Folder in the source'),
-  actionPolicy: Type.Enum(Object.values(actionPolicies)),
+  actionPolicy: Type.Enum(actionPolicyNames),
   dateCreated: Timestamp('When it was asked for'),
 })
 
@@ -31,8 +31,8 @@ const OldestIncompleteWorkItem = model('OldestIncompleteWorkItem', {
   itemType: Type.Enum(itemTypes, { description: 'Files to copy, a folder to scan, or nothing' }),
   operation: Type.Optional(Type.Enum(['MIGRATION', 'RESCAN'])),
   path: Type.Optional(Path('The first path of it, in the source')),
-  ldmActionCreationTimeStamp: Type.Optional(Count('When it came into the queue, in milliseconds since 1970')),
-  ldmActionCreationDate: Type.Optional(Timestamp('The same as text')),
+  queuedTimeStamp: Type.Optional(Count('When it came into the queue, in milliseconds since 1970')),
+  queuedDate: Type.Optional(Timestamp('The same as text')),
 })
 
 /** What is to be done for migrations, and is not done yet. */
@@ -50,15 +50,7 @@ export const migrationWork = definitions({
     output: Migration,
     ...command,
     errors: [...command.errors, 'STORE_REFUSED', 'STORE_UNREACHABLE'],
-    http: [
-      {
-        server: 'migrator',
-        method: 'POST',
-        path: '/migrations/{migrationId}/addPendingRegion',
-        query: ['path', 'actionPolicy', 'targetMatch'],
-      },
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
     cli: {
       args: ['migrationId', 'path'],
       example: 'gantry migrations add-pending-region nightly /reports',
@@ -69,10 +61,7 @@ export const migrationWork = definitions({
     input: strict({ migrationId }),
     output: list(PendingRegion),
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/pendingRegions' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/pending-regions' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
     cli: { args: ['migrationId'] },
   },
   'path-status': {
@@ -84,10 +73,7 @@ export const migrationWork = definitions({
     }),
     output: PathStatus,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migration-path-status' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migration-path-status' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migration-path-status' }],
     cli: { args: ['path'], example: 'gantry migrations path-status /reports --source-id here' },
   },
   'oldest-work': {
@@ -95,10 +81,7 @@ export const migrationWork = definitions({
     input: strict({ migrationId }),
     output: OldestIncompleteWorkItem,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/oldestIncompleteWorkItem' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/oldest-work' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/oldest-work' }],
     cli: { args: ['migrationId'] },
   },
   'oldest-work-all': {
@@ -106,9 +89,6 @@ export const migrationWork = definitions({
     input: strict(page),
     output: list(OldestIncompleteWorkItem),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/oldestIncompleteWorkItems' },
-      { server: 'platform', method: 'GET', path: '/api/v1/oldest-work' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/oldest-work' }],
   },
 })

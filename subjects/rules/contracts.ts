@@ -47,21 +47,14 @@ export function ruleContracts(effect: RuleEffect) {
   const View = effect === 'exclusion' ? ExclusionView : InclusionView
   const article = effect === 'exclusion' ? 'an exclusion' : 'an inclusion'
 
-  const create = <P extends TProperties>(
-    type: RuleType,
-    fields: P,
-    query: 'all' | readonly string[] = 'all',
-  ) =>
+  const create = <P extends TProperties>(type: RuleType, fields: P) =>
     ({
       summary: `Make ${article} by ${words[type].summary}`,
       input: strict({ ...ruleHead, ...fields }),
       output: View,
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: { object: 'id' },
-      http: [
-        { server: 'migrator', method: 'PUT', path: `/${resource}/${type}/{id}`, query, status: 201 },
-        { server: 'platform', method: 'POST', path: `/api/v1/${resource}/${type}`, status: 201 },
-      ],
+      http: [{ server: 'platform', method: 'POST', path: `/api/v1/${resource}/${type}`, status: 201 }],
       cli: {
         args: ['id'],
         ...(type === 'paths' ? { files: ['paths'] } : {}),
@@ -74,17 +67,14 @@ export function ruleContracts(effect: RuleEffect) {
     'create-file-size': create('fileSize', ruleForms.fileSize),
     'create-date': create('date', ruleForms.date),
     'create-age': create('age', ruleForms.age),
-    'create-paths': create('paths', ruleForms.paths, ['description']),
+    'create-paths': create('paths', ruleForms.paths),
     'create-many': {
       summary: `Make several ${resource}, all or none`,
       input: strict({ rules: Type.Array(Rule, { minItems: 1, maxItems: maxRules, description: 'Rules' }) }),
       output: list(View, maxRules),
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: {},
-      http: [
-        { server: 'migrator', method: 'POST', path: `/${resource}`, status: 201 },
-        { server: 'platform', method: 'POST', path: `/api/v1/${resource}`, status: 201 },
-      ],
+      http: [{ server: 'platform', method: 'POST', path: `/api/v1/${resource}`, status: 201 }],
       cli: {
         example: `gantry ${resource} create-many --rules '[{"id":"large","type":"fileSize","value":1,"unit":"TB"}]'`,
         columns: ['id', 'type', 'description'],
@@ -95,10 +85,7 @@ export function ruleContracts(effect: RuleEffect) {
       input: ofRule,
       output: View,
       errors: ['NOT_FOUND'],
-      http: [
-        { server: 'migrator', method: 'GET', path: `/${resource}/{id}` },
-        { server: 'platform', method: 'GET', path: `/api/v1/${resource}/{id}` },
-      ],
+      http: [{ server: 'platform', method: 'GET', path: `/api/v1/${resource}/{id}` }],
       cli: { args: ['id'] },
     },
     delete: {
@@ -107,10 +94,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: Nothing,
       errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'IN_USE'],
       audit: { object: 'id' },
-      http: [
-        { server: 'migrator', method: 'DELETE', path: `/${resource}/{id}` },
-        { server: 'platform', method: 'DELETE', path: `/api/v1/${resource}/{id}` },
-      ],
+      http: [{ server: 'platform', method: 'DELETE', path: `/api/v1/${resource}/{id}` }],
       cli: { args: ['id'] },
     },
     attach: {
@@ -121,7 +105,6 @@ export function ruleContracts(effect: RuleEffect) {
       errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNSUPPORTED'],
       audit: { object: 'migrationId' },
       http: [
-        { server: 'migrator', method: 'PUT', path: `/migrations/{migrationId}/${resource}/{id}` },
         { server: 'platform', method: 'PUT', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` },
       ],
       cli: { args: ['migrationId', 'id'], example: `gantry ${resource} attach nightly no-temporary-files` },
@@ -134,7 +117,6 @@ export function ruleContracts(effect: RuleEffect) {
       errors: ['NOT_FOUND'],
       audit: { object: 'migrationId' },
       http: [
-        { server: 'migrator', method: 'DELETE', path: `/migrations/{migrationId}/${resource}/{id}` },
         { server: 'platform', method: 'DELETE', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` },
       ],
       cli: { args: ['migrationId', 'id'] },
@@ -144,10 +126,7 @@ export function ruleContracts(effect: RuleEffect) {
       input: strict({ migrationId }),
       output: list(View, maxRules),
       errors: ['NOT_FOUND'],
-      http: [
-        { server: 'migrator', method: 'GET', path: `/migrations/{migrationId}/${resource}` },
-        { server: 'platform', method: 'GET', path: `/api/v1/migrations/{migrationId}/${resource}` },
-      ],
+      http: [{ server: 'platform', method: 'GET', path: `/api/v1/migrations/{migrationId}/${resource}` }],
       cli: { args: ['migrationId'], columns: ['id', 'type', 'description'] },
     },
   } as const satisfies Record<string, Definition>

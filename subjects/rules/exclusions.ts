@@ -16,9 +16,6 @@ export const fsTypes: readonly string[] = [
 /** Which exclusions are listed; the first two are by who made them, the others by the kind of filesystem they come with. */
 export const exclusionScopes = ['userDefined', 'global', 'source', 'target'] as const
 
-const bound = (scope: (typeof exclusionScopes)[number], path: string) =>
-  ({ server: 'migrator', method: 'GET', path, bind: { scope } }) as const
-
 /** What becomes of a path. */
 export const pathDecisions = [
   'MIGRATED',
@@ -45,14 +42,7 @@ export const exclusions = resource('exclusions', {
     }),
     output: list(ExclusionView),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/exclusions' },
-      bound('userDefined', '/exclusions/userDefined'),
-      bound('global', '/exclusions/global'),
-      bound('source', '/exclusions/source/{fsType}'),
-      bound('target', '/exclusions/target/{fsType}'),
-      { server: 'platform', method: 'GET', path: '/api/v1/exclusions' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/exclusions' }],
     cli: { columns: ['id', 'type', 'defaultExclusion', 'fsRestriction', 'description'] },
   },
   test: {
@@ -82,10 +72,7 @@ export const exclusions = resource('exclusions', {
     }),
     errors: ['NOT_FOUND'],
     deadlineMs: commandDeadlineMs,
-    http: [
-      { server: 'migrator', method: 'GET', path: '/migrations/{migrationId}/exclusions/test' },
-      { server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' }],
     cli: {
       args: ['path'],
       example: 'gantry exclusions test /data/part.tmp --migration-id nightly --size 4096',

@@ -11,10 +11,7 @@ export const inclusions = resource('inclusions', {
     input: strict(page),
     output: list(InclusionView),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/inclusions' },
-      { server: 'platform', method: 'GET', path: '/api/v1/inclusions' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/inclusions' }],
     cli: { columns: ['id', 'type', 'description'] },
   },
 })

@@ -30,10 +30,7 @@ export const pathMappings = resource('path-mappings', {
     output: PathMapping,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', 'NOT_FOUND'],
     audit: { object: 'id' },
-    http: [
-      { server: 'migrator', method: 'PUT', path: '/transformations/mappings', query: 'all', status: 201 },
-      { server: 'platform', method: 'POST', path: '/api/v1/path-mappings', status: 201 },
-    ],
+    http: [{ server: 'platform', method: 'POST', path: '/api/v1/path-mappings', status: 201 }],
     cli: {
       example:
         'gantry path-mappings create --source-file-system here --source-path /data --target-file-system there --target-path /archive/data',
@@ -48,10 +45,7 @@ export const pathMappings = resource('path-mappings', {
     }),
     output: list(PathMapping),
     errors: [],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/transformations/mappings' },
-      { server: 'platform', method: 'GET', path: '/api/v1/path-mappings' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/path-mappings' }],
     cli: { columns: ['id', 'sourceFileSystem', 'sourcePath', 'targetFileSystem', 'targetPath'] },
   },
   get: {
@@ -59,10 +53,7 @@ export const pathMappings = resource('path-mappings', {
     input: byId,
     output: PathMapping,
     errors: ['NOT_FOUND'],
-    http: [
-      { server: 'migrator', method: 'GET', path: '/transformations/mappings/{pathMappingId}' },
-      { server: 'platform', method: 'GET', path: '/api/v1/path-mappings/{pathMappingId}' },
-    ],
+    http: [{ server: 'platform', method: 'GET', path: '/api/v1/path-mappings/{pathMappingId}' }],
     cli: { args: ['pathMappingId'] },
   },
   delete: {
@@ -71,10 +62,7 @@ export const pathMappings = resource('path-mappings', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'pathMappingId' },
-    http: [
-      { server: 'migrator', method: 'DELETE', path: '/transformations/mappings/{pathMappingId}' },
-      { server: 'platform', method: 'DELETE', path: '/api/v1/path-mappings/{pathMappingId}' },
-    ],
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/path-mappings/{pathMappingId}' }],
     cli: { args: ['pathMappingId'] },
   },
   'check-migration': {
@@ -89,12 +77,6 @@ export const pathMappings = resource('path-mappings', {
     errors: ['NOT_FOUND'],
     audit: { object: 'migrationId' },
     http: [
-      {
-        server: 'migrator',
-        method: 'POST',
-        path: '/migrations/{migrationId}/checkMigrationPathMappings',
-        query: 'all',
-      },
       { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/check-path-mappings' },
     ],
     cli: {

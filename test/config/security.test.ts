@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConfigError } from '../../config/config-error.ts'
-import { loadListenOptions, loadSecurity } from '../../http-edge/server/properties.ts'
+import { loadListenOptions, loadSecurity } from '../../http-edge/properties.ts'
 
 let home: string
 let path: string

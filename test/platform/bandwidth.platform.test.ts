@@ -83,7 +83,7 @@ test('what is no limit is refused, and says why', async () => {
   await expect(set({ schedule: { timeZone: 'Mars/Olympus', windows: [] } })).rejects.toThrow('time zone')
   expect(
     (await platform.rest('migrator', 'POST', '/bandwidthPolicies/application?limit=1&unit=x')).status,
-  ).toBe(400)
+  ).toBe(412)
 })
 
 test('a table of the time of day is in force at once, and what it leaves out is the plain limit', async () => {

@@ -176,7 +176,7 @@ test('by itself: at once, later, and not when somebody thought better of it; a r
     '/migrations/never/toggleDeletionMode?deletionMode=NO_DELETION',
   )
   expect(stopped.body).toMatchObject({ deletionMode: 'NO_DELETION', autoSourceCleanupEnabled: false })
-  expect(stopped.body).not.toHaveProperty('nextCleanupTime')
+  expect(stopped.body).toHaveProperty('nextCleanupTime', null)
 
   await platform[Symbol.asyncDispose]()
   platform = await startTestPlatform({ home })

@@ -132,7 +132,7 @@ test('stopped for good, it cannot be started, and nothing is kept but its record
   await stopInTheMiddle(migrationId, { resumable: false })
   for (const verb of ['start', 'resume'] as const) {
     const { status, body } = await platform.rest('migrator', 'POST', `/migrations/for%20good/${verb}`)
-    expect(status).toBe(409)
+    expect(status).toBe(403)
     expect(body).toMatchObject({
       code: 'NOT_ALLOWED_IN_STATE',
       message: `for good is STOPPED and not resumable: cannot ${verb}; allowed: reset, delete`,
@@ -179,7 +179,7 @@ test('what runs cannot be deleted; what is deleted leaves nothing', async () => 
   const created = { migrationId, path: '/', source: 'many', target, autoStart: true }
   const { internalId } = await platform.call(migrations.create, created)
   const refused = await platform.rest('migrator', 'DELETE', '/migrations/gone')
-  expect(refused.status).toBe(409)
+  expect(refused.status).toBe(403)
   expect(refused.body).toMatchObject({
     code: 'NOT_ALLOWED_IN_STATE',
     details: { state: 'RUNNING', resumable: true, allowed: ['stop', 'reset', 'rescan'] },

@@ -109,7 +109,7 @@ test('from its definition to its end, by the paths of the existing product', asy
   })
   // Never started, there is nothing to resume, to stop or to scan again.
   for (const verb of ['resume', 'stop', 'addPendingRegion?path=/']) {
-    expect(await rest('POST', `/migrations/plain/${verb}`, 409)).toMatchObject({
+    expect(await rest('POST', `/migrations/plain/${verb}`, 403)).toMatchObject({
       code: 'NOT_ALLOWED_IN_STATE',
       details: { state: 'NONSCHEDULED', allowed: ['start', 'reset', 'delete'] },
     })
@@ -146,12 +146,19 @@ test('from its definition to its end, by the paths of the existing product', asy
   })
   expect(await rest('PUT', '/migrations/plain/maxPendingRegions/7')).toMatchObject({ maxPendingRegions: 7 })
   expect(await rest('PUT', '/migrations/plain/maxPendingRegions/5000')).toMatchObject({
-    maxPendingRegions: 100,
+    maxPendingRegions: 5_000,
   })
   await rest('PUT', '/migrations/plain/maxPendingRegions/0', 400)
   expect(await rest('GET', '/migrations/plain/oldestIncompleteWorkItem')).toEqual({
     migrationId: 'plain',
     itemType: 'NONE',
+    operation: null,
+    path: null,
+    newPath: null,
+    ldmActionCreationTimeStamp: null,
+    ldmActionCreationDate: null,
+    sourceEventCreationTimestamp: null,
+    sourceEventCreationDate: null,
   })
   expect(await rest('DELETE', '/migrations/plain/withAssets')).toEqual({
     workItems: { total: 0, deleted: 0, bytesDeleted: 0 },

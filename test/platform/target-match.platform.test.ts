@@ -79,7 +79,7 @@ test('a migration plans, holds more deletions than it may make, makes them when 
 
   const refused = await platform.rest('migrator', 'POST', `/migrations/${migrationId}/approveDeletions`)
   expect(refused).toMatchObject({
-    status: 409,
+    status: 403,
     body: { message: `no deletions of ${migrationId} wait for approval` },
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { loadMessagingConfig } from '../../config/messaging.ts'
 import { loadPlatformConfig, type OidcConfig } from '../../config/platform.ts'
-import { loadListenOptions } from '../../http-edge/server/properties.ts'
+import { loadListenOptions } from '../../http-edge/properties.ts'
 import {
   createAccounts,
   type Passwords,

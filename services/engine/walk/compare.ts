@@ -24,8 +24,8 @@ export interface Comparison {
   readonly ignoreAfterMs?: number
 }
 
-/** `timestamp` is when the path was compared, in milliseconds since 1970. */
-type Row = Readonly<Record<(typeof rowFields)[number], string | number | undefined>>
+/** All fields are in each row: programs that read one break where a key is missing. `timestamp` is when the path was compared, in milliseconds since 1970. */
+type Row = Readonly<Record<(typeof rowFields)[number], string | number | null>>
 const rowFields = [
   'scanResult',
   'type',
@@ -156,11 +156,11 @@ export class Comparer implements Judge {
       type: typeNames[(source ?? target)?.type ?? 'other'],
       sourcePath: textFromPath(storePath(this.#run, path)),
       targetPath: textFromPath(there),
-      sourceSize: source?.sizeBytes,
-      targetSize: target?.sizeBytes,
-      sourceModified: modified.source,
-      targetModified: modified.target,
-      detail,
+      sourceSize: source?.sizeBytes ?? null,
+      targetSize: target?.sizeBytes ?? null,
+      sourceModified: modified.source ?? null,
+      targetModified: modified.target ?? null,
+      detail: detail ?? null,
       timestamp: Date.now(),
     }
     const line = `${JSON.stringify(row)}\n`

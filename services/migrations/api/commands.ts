@@ -13,7 +13,6 @@ import { targetsOf } from '../rules/mappings/frozen.ts'
 import { mappingsOfNew } from '../rules/mappings/handlers.ts'
 import { requireApart } from '../places/overlap.ts'
 import { requireMatchable, requireOwnTarget, requireTrash } from './target-match.ts'
-import { policyOf } from '../../../subjects/migrations/model/terms.ts'
 import { restarted, factOf, type MigrationRecord, workIdOf } from '../lifecycle/record.ts'
 import { unused } from '../../scheduling/recurrence.ts'
 import { withMaxRegions, withRegionIn } from '../work/regions.ts'
@@ -138,7 +137,7 @@ export function commandHandlers(
         migrationId,
         'reset',
         (current) => ({
-          ...resetOf(current, policyOf(actionPolicy) ?? current.policy, scheduled),
+          ...resetOf(current, actionPolicy ?? current.policy, scheduled),
           ...(pathMappings === undefined ? {} : { pathMappings }),
         }),
         (changed, previous) => [
@@ -197,10 +196,9 @@ export function commandHandlers(
       await dependencies.requireFolder(source, path)
       if (targetMatch) await requireMatchable(dependencies, record)
       const now = new Date()
-      const policy = policyOf(actionPolicy)
       const region = {
         path,
-        ...(policy === undefined ? {} : { policy }),
+        ...(actionPolicy === undefined ? {} : { policy: actionPolicy }),
         ...(targetMatch ? { targetMatch } : {}),
       }
       await command(

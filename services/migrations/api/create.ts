@@ -18,7 +18,6 @@ import { mappingsOfNew } from '../rules/mappings/handlers.ts'
 import { requireApart } from '../places/overlap.ts'
 import { onlySource, requirePlaces, requireUnique } from '../places/places.ts'
 import { deletionsOf, requireOwnTarget, requireTrash } from './target-match.ts'
-import { policyOf } from '../../../subjects/migrations/model/terms.ts'
 import { factOf, type MigrationRecord } from '../lifecycle/record.ts'
 import type { Recurrence } from '../../scheduling/recurrence.ts'
 import { planOf } from './recurrence-input.ts'
@@ -94,7 +93,7 @@ export function creator(dependencies: MigrationDependencies, figures: Figures) {
       path,
       source,
       target,
-      policy: policyOf(input.actionPolicy) ?? 'Overwrite',
+      policy: input.actionPolicy ?? 'Overwrite',
       metadata: { ...defaultMetadata, ...input.metadata },
       links,
       kind,

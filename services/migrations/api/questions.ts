@@ -1,6 +1,5 @@
 import type { Handlers } from '../../../subjects/kit/contract.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
-import { actionPolicies } from '../../../subjects/migrations/model/terms.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { maxPageLength } from '../../../subjects/kit/schemas.ts'
 import { pathFromText, textFromPath } from '../../drivers/paths/path-text.ts'
@@ -38,13 +37,16 @@ export function questionHandlers(
   figures: Figures,
 ): Pick<Handlers<typeof migrations>, Verb> {
   return {
-    list: async ({ limit = maxPageLength, after, fileSystemId }) =>
+    list: async ({ limit = maxPageLength, after, fileSystemId, internalId }) =>
       figures.views(
         await figures.page({
           after,
           limit,
-          where: ({ source, target }) =>
-            fileSystemId === undefined || source === fileSystemId || target === fileSystemId,
+          where: (record) =>
+            (fileSystemId === undefined ||
+              record.source === fileSystemId ||
+              record.target === fileSystemId) &&
+            (internalId === undefined || record.internalId === internalId),
         }),
         listedIterations,
       ),
@@ -86,7 +88,7 @@ export function questionHandlers(
       return folders.map(({ id, path, policy, created }) => ({
         pendingRegionId: id,
         path,
-        actionPolicy: actionPolicies[policy ?? usual],
+        actionPolicy: policy ?? usual,
         dateCreated: created,
       }))
     },

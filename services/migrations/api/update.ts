@@ -4,7 +4,6 @@ import type { Input } from '../../../subjects/kit/contract.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { cleanupOf } from '../jobs/cleanups/setting.ts'
 import { deletionsOf } from './target-match.ts'
-import { policyOf } from '../../../subjects/migrations/model/terms.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { planned } from '../../scheduling/recurrence.ts'
 import { planOf } from './recurrence-input.ts'
@@ -22,7 +21,7 @@ export function changed(current: MigrationRecord, changes: Changes, nowMs: numbe
   return {
     ...rest,
     priority: migrationPriority,
-    policy: policyOf(actionPolicy) ?? current.policy,
+    policy: actionPolicy ?? current.policy,
     ...(additionalProperties === undefined ? {} : { additionalProperties }),
     ...(movedBy === undefined ? {} : { movedBy }),
     ...recurrenceOf(current, changes, nowMs),

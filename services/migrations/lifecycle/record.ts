@@ -104,8 +104,8 @@ export const MigrationRecord = strict({
   comparisonSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
   movedBy: Type.Optional(movedBy),
   pendingRegions: list(PendingRegion, maxPendingRegions),
-  /** Where fewer may wait. */
-  maxPendingRegions: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPendingRegions })),
+  /** As it was asked for; no more than the constant of this name ever wait. */
+  maxPendingRegions: Type.Optional(Type.Integer({ minimum: 1 })),
   additionalProperties,
   /** Deletes what is at the target only when a scan is over. */
   targetMatch: Type.Optional(DeletionSettings),

@@ -1,7 +1,6 @@
 import type { Output } from '../../../subjects/kit/contract.ts'
 import { bytesForFile, defaultLinks, defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
-import type { Migration } from '../../../subjects/migrations/model/model.ts'
-import { actionPolicies } from '../../../subjects/migrations/model/terms.ts'
+import { maxPendingRegions, type Migration } from '../../../subjects/migrations/model/model.ts'
 import type { migrations } from '../../../subjects/migrations/migrations.ts'
 import { maxIterations } from '../../../subjects/migrations/model/recurrence.ts'
 import type { Vanished } from '../../../subjects/migrations/model/vanished.ts'
@@ -13,11 +12,9 @@ import type { Counts } from '../../engine/run/counts.ts'
 import type { RuleLists } from '../../engine/run/rules.ts'
 import type { MigrationRecord } from '../lifecycle/record.ts'
 import { type Recurrence, trackerOf } from '../../scheduling/recurrence.ts'
-import { maxRegionsOf } from '../work/regions.ts'
 import { stateText } from './state-text.ts'
 import { ruleView } from '../rules/view.ts'
 import { isBetweenScans } from '../lifecycle/states.ts'
-import { readable } from './readable.ts'
 import { scannedFiles, scannedFolders } from '../progress/wire.ts'
 import { followsOnly } from '../../scheduling/admission.ts'
 import { arrivedFiles, type WithFigures } from '../progress/with-figures.ts'
@@ -73,7 +70,7 @@ export function publicMigration(
     recurringMigration: kind === 'recurring',
     ...(recurrence === undefined ? {} : publicRecurrence(recurrence, iterations)),
     migrationPriority: priority,
-    targetActionPolicy: actionPolicies[policy],
+    targetActionPolicy: policy,
     ...(movedBy === undefined ? {} : { movedBy }),
     migrationCreatedTime: created,
     ...(started === undefined ? {} : { migrationStartTime: started }),
@@ -124,7 +121,7 @@ export function publicMigration(
     ...(record.entriesAtTarget === undefined ? {} : { entriesAtTarget: record.entriesAtTarget }),
     ...(record.deletions === undefined ? {} : { deletions: record.deletions }),
     pendingRegionCount: pendingRegions.length,
-    maxPendingRegions: maxRegionsOf(record),
+    maxPendingRegions: record.maxPendingRegions ?? maxPendingRegions,
     ...(record.additionalProperties === undefined
       ? {}
       : { additionalProperties: record.additionalProperties }),
@@ -217,11 +214,8 @@ export function progressOf({ record, counts, underWay, failed, changes, conditio
       failedPaths: failed,
       ...vanishedOf(record, counts),
       ...publicChanges(changes),
-      ...readable({
-        ...sizes,
-        scanBytes: counts.bytesMigrated - counts.bytesChanged,
-        clientBytes: counts.bytesChanged,
-      }),
+      migratedBytesByScan: counts.bytesMigrated - counts.bytesChanged,
+      migratedBytesByChanges: counts.bytesChanged,
     },
   }
 }

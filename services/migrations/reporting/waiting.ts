@@ -77,8 +77,8 @@ export async function oldestWork(
       itemType: isRegion ? 'RESCAN_REGION' : 'SCHEDULED_EVENT',
       operation: isRegion ? 'RESCAN' : 'MIGRATION',
       ...(first === undefined ? {} : { path: textFromPath(joinPath(pathFromText(record.path), first)) }),
-      ldmActionCreationTimeStamp: since.getTime(),
-      ldmActionCreationDate: since.toISOString(),
+      queuedTimeStamp: since.getTime(),
+      queuedDate: since.toISOString(),
     }
   }
   return { migrationId, itemType: 'NONE' }

@@ -57,10 +57,10 @@ export const withRegionIn = (
   pendingRegions: withRegion(current.pendingRegions, region, now, maxRegionsOf(current)),
 })
 
-/** So many folders may wait. */
+/** So many folders may wait, whatever was asked for. */
 export const maxRegionsOf = ({
-  maxPendingRegions: own,
-}: Pick<MigrationRecord, 'maxPendingRegions'>): number => own ?? maxPendingRegions
+  maxPendingRegions: own = maxPendingRegions,
+}: Pick<MigrationRecord, 'maxPendingRegions'>): number => Math.min(own, maxPendingRegions)
 
 /** A migration in which no more than so many folders may wait. @throws GantryError IN_USE when more do */
 export function withMaxRegions(current: MigrationRecord, most: number): MigrationRecord {
@@ -70,7 +70,7 @@ export function withMaxRegions(current: MigrationRecord, most: number): Migratio
       'IN_USE',
       `${pendingRegions.length} folders wait to be scanned again: a limit of ${most} can hold when they are done`,
     )
-  return { ...record, pendingRegions, ...(most < maxPendingRegions ? { maxPendingRegions: most } : {}) }
+  return { ...record, pendingRegions, ...(most === maxPendingRegions ? {} : { maxPendingRegions: most }) }
 }
 
 /** Notes up to where the list of failures goes, before anything of these folders can fail; once for each. */

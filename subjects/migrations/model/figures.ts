@@ -3,7 +3,6 @@ import { conditions } from './conditions.ts'
 import { changeFigures } from './changes.ts'
 import { internalId, migrationId, migrationStates } from './model.ts'
 import { type FileSizeClass, fileSizeClassNames } from './terms.ts'
-import { readableSizes } from './sizes.ts'
 import { Count, countFields, list, model, Path, strict, Timestamp } from '../../kit/schemas.ts'
 import { vanishedFigures } from './vanished.ts'
 
@@ -30,7 +29,8 @@ const Progress = model('Progress', {
   failedPaths: Count('Paths that did not arrive'),
   ...vanishedFigures,
   ...changeFigures,
-  ...readableSizes,
+  migratedBytesByScan: Count('Bytes of files that arrived because the scan found them'),
+  migratedBytesByChanges: Count('Bytes of files that arrived because changes told of them'),
 })
 
 export const Info = model('MigrationProgress', {

@@ -5,7 +5,7 @@ import { RecurringMigrationTracker, recurringSchedule, recurringTimeZone } from 
 import { movedBy } from '../agents.ts'
 import { maxPathMappings, PathMapping } from './path-mapping-model.ts'
 import { ExclusionView, InclusionView, maxRules } from './rules.ts'
-import { actionPolicies, actionPolicyNames } from './terms.ts'
+import { actionPolicyNames } from './terms.ts'
 import { changeFigures, comparisonPeriodSeconds } from './changes.ts'
 import {
   AdditionalProperties,
@@ -30,7 +30,7 @@ export const internalId = Uuid('Another migration of the same name has another')
 /** @param usual what holds when none is given */
 export const actionPolicy = (usual: string) =>
   Type.Optional(
-    Type.Enum([...new Set([...actionPolicyNames, ...Object.values(actionPolicies)])], {
+    Type.Enum(actionPolicyNames, {
       description: `What happens to a file that is at the target already; default ${usual}`,
     }),
   )
@@ -98,7 +98,7 @@ export const Migration = model('Migration', {
   nextRecurrenceTime: Type.Optional(Timestamp('When the next scan is to begin')),
   recurringMigrationTracker: Type.Optional(RecurringMigrationTracker),
   migrationPriority: Type.Enum(migrationPriorities),
-  targetActionPolicy: Type.Enum(Object.values(actionPolicies)),
+  targetActionPolicy: Type.Enum(actionPolicyNames),
   movedBy: Type.Optional(movedBy),
   migrationCreatedTime: Timestamp('When it was made'),
   migrationStartTime: Type.Optional(Timestamp('When it was started first')),
@@ -134,7 +134,9 @@ export const Migration = model('Migration', {
   comparisonPeriodSeconds,
   ...changeFigures,
   pendingRegionCount: Count('Folders that are to be scanned again'),
-  maxPendingRegions: Count('Most folders that may wait to be scanned again; a further one is refused'),
+  maxPendingRegions: Count(
+    `Most folders that may wait to be scanned again, as it was asked for: above ${maxPendingRegions} that many`,
+  ),
   additionalProperties,
 })
 export type Migration = Static<typeof Migration>

@@ -1,21 +1,13 @@
 /** Words of migrations, as plain data: the engine's threads use them without the schemas. */
 
-/**
- * What happens to a file that is at the target already. The long names are those of the existing product's API, so that
- * its scripts work; the short ones are ours, and what it does not have has no other.
- */
-export const actionPolicies = {
-  Overwrite: 'com.wandisco.livemigrator2.migration.OverwriteActionPolicy',
-  SkipIfSizeMatch: 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy',
-  SkipIfSizeAndTimeMatch: 'SkipIfSizeAndTimeMatch',
-  SkipIfDigestMatch: 'SkipIfDigestMatch',
-} as const
-export type ActionPolicy = keyof typeof actionPolicies
-export const actionPolicyNames = Object.keys(actionPolicies) as ActionPolicy[]
-
-/** A policy by its own name or by that of the existing product; undefined for none. */
-export const policyOf = (name: string | undefined): ActionPolicy | undefined =>
-  actionPolicyNames.find((short) => name === short || name === actionPolicies[short])
+/** What happens to a file that is at the target already. */
+export const actionPolicyNames = [
+  'Overwrite',
+  'SkipIfSizeMatch',
+  'SkipIfSizeAndTimeMatch',
+  'SkipIfDigestMatch',
+] as const
+export type ActionPolicy = (typeof actionPolicyNames)[number]
 
 /** What of the metadata is kept unless the migration says otherwise. Times always are. */
 export const defaultMetadata = { modes: true, owners: true, attributes: false } as const

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { type Info, RateMeter } from '../../../cli/watch/rate.ts'
 import { conditionLines, endLine, failuresLine, liveLine, plainLine } from '../../../cli/watch/text.ts'
 import { watchView } from '../../../cli/watch/view.ts'
-import { readable } from '../../../services/migrations/reporting/readable.ts'
 import { testTerminal } from '../support.ts'
 
 const span = (inSeconds: number) => ({ inSeconds, asText: `${inSeconds}s` })
@@ -27,15 +26,8 @@ const info = (state: Info['state'], progress: Partial<Info['progress']> = {}, id
     filesSkipped: 100,
     foldersScanned: 1,
     failedPaths: 0,
-    ...readable({
-      totalBytes: 4 * 2 ** 20,
-      migratedBytes: 2 ** 20,
-      excludedBytes: 0,
-      totalMigratedBytes: 2 ** 20,
-      totalScannedBytes: 4 * 2 ** 20,
-      scanBytes: 2 ** 20,
-      clientBytes: 0,
-    }),
+    migratedBytesByScan: 2 ** 20,
+    migratedBytesByChanges: 0,
     ...progress,
   },
 })

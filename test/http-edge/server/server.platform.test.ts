@@ -158,22 +158,6 @@ describe('a body', () => {
     })
     expect(inPath.status).toBe(400)
     expect(invalid(inPath.body)).toContain('name is not a body field of this call')
-    const inQuery = await rawRequest(platform, 'migrator', {
-      method: 'POST',
-      path: '/fs/targets/local/x',
-      headers: json,
-      body: '{"fsRoot":"/tmp","listenAndApplySourceChanges":true}',
-    })
-    expect(inQuery.status).toBe(400)
-    expect(invalid(inQuery.body)).toContain('listenAndApplySourceChanges')
-    const bound = await rawRequest(platform, 'migrator', {
-      method: 'POST',
-      path: '/fs/targets/local/x',
-      headers: json,
-      body: '{"fsRoot":"/tmp","role":"source"}',
-    })
-    expect(bound.status).toBe(400)
-    expect(invalid(bound.body)).toContain('role')
   })
 })
 

@@ -152,7 +152,7 @@ test('it outlives a restart', async () => {
 test('what is no request to sign in is told which field is wrong, and not what is in it', async () => {
   for (const body of [
     { userName: 'ann' },
-    { userName: 'ann', password: 7 },
+    { userName: 'ann', password: [7] },
     { password: 'x'.repeat(2_000) },
   ]) {
     const answer = await askAs(platform, undefined, {

@@ -33,6 +33,14 @@ const migrator = (method: string, path: string, body?: unknown) =>
     path,
     ...(body === undefined ? {} : { headers: json, body: JSON.stringify(body) }),
   })
+/** By the contract's own route, which takes nothing that it does not know. */
+const native = (method: string, body: object) =>
+  rawRequest(platform, 'platform', {
+    method,
+    path: '/api/v1/filesystems/local',
+    headers: { ...json, authorization: `Bearer ${platform.operatorToken}` },
+    body: JSON.stringify(body),
+  })
 const message = ({ body }: { body: Record<string, unknown> }) => body['message'] as string
 
 describe('create', () => {
@@ -56,6 +64,7 @@ describe('create', () => {
       isSource: true,
       isScanOnly: true,
       eventsPosition: 0,
+      listenAndApplySourceChanges: null,
       properties: { fsRoot: root },
     })
     expect(((await migrator('GET', '/fs/sources')).body as unknown as unknown[]).length).toBe(1)
@@ -87,22 +96,23 @@ describe('create', () => {
     [{ root: '/tmp' }, 400, 'root'],
     [{ fsroot: '/tmp' }, 400, 'did you mean fsRoot'],
   ])('%j: %d, and nothing is stored', async (options, status, named) => {
-    const reply = await migrator('POST', '/fs/targets/local/t', options)
+    const reply = await native('POST', { fileSystemId: 't', role: 'target', ...options })
     expect(reply.status).toBe(status)
     expect(message(reply)).toContain(named)
     expect((await migrator('GET', '/fs/targets')).text).toBe('[]')
   })
 
   test('fields of the other role are refused by name', async () => {
-    const target = await migrator('POST', '/fs/targets/local/t?scanOnly=true', { fsRoot: root })
-    expect([target.status, message(target)]).toEqual([
-      400,
-      'input: scanOnly is not a query field of this call; those are listenAndApplySourceChanges',
-    ])
-    const source = await migrator('POST', '/fs/sources/local/s?listenAndApplySourceChanges=true', {
+    const target = await native('POST', { fileSystemId: 't', role: 'target', fsRoot: root, scanOnly: true })
+    expect([target.status, message(target)]).toEqual([409, 'input: scanOnly is not a field of a target'])
+    const listenAndApplySourceChanges = true
+    const source = await native('POST', {
+      fileSystemId: 's',
+      role: 'source',
       fsRoot: root,
+      listenAndApplySourceChanges,
     })
-    expect(source.status).toBe(400)
+    expect(source.status).toBe(409)
     expect(message(source)).toContain('listenAndApplySourceChanges')
   })
 })

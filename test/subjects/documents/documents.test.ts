@@ -12,6 +12,8 @@ import { endpointContract, endpointPath } from '../../../subjects/extensions/con
 import type { Endpoint } from '../../../subjects/extensions/model.ts'
 import type { IncrementalDocument } from '../../../subjects/documents/incremental-document.ts'
 import { contracts, eventContracts } from '../../../subjects/index.ts'
+import { migratorDocument } from '../../../http-edge/migrator/document.ts'
+import { operations } from '../../../http-edge/migrator/operations.ts'
 import { type HttpServerName, httpServers } from '../../../subjects/kit/names.ts'
 import { type Json, Summary } from './summary.ts'
 import { growingOpenApi, openApiDocument, openApiPart } from '../../../subjects/documents/openapi.ts'
@@ -56,9 +58,8 @@ const withExtensions = {
 }
 
 const documents: Record<string, object> = {
-  ...Object.fromEntries(
-    servers.map((server) => [`openapi-${server}`, openApiDocument(server, contracts, { version })]),
-  ),
+  'openapi-platform': openApiDocument(contracts, { version }),
+  'openapi-migrator': migratorDocument(operations, { version }),
   asyncapi: asyncDocument,
   catalogue: whole,
 }
@@ -135,7 +136,7 @@ test('what extensions add is what their contracts alone would say, with models u
     paths: object
     components: { schemas: Record<string, object>; responses: object }
   }
-  const whole = openApiDocument('platform', [...contracts, ...extensions.flatMap(([, all]) => all)], {
+  const whole = openApiDocument([...contracts, ...extensions.flatMap(([, all]) => all)], {
     version,
   }) as typeof openApi
   expect(openApi.tags).toEqual(whole.tags)

@@ -66,7 +66,7 @@ test('a summary of more migrations than fit into a message leaves some out, what
   const ofState = 1_000
   const inStates = migrationStates.flatMap((state) =>
     Array.from({ length: ofState }, (_, n) =>
-      migrationRecord({ state, migrationId: `${state}-${n}-${'x'.repeat(60)}`, path: '/deep'.repeat(40) }),
+      migrationRecord({ state, migrationId: `${state}-${n}-${'x'.repeat(60)}`, path: '/deep'.repeat(120) }),
     ),
   )
   const large = migrationHandlers(

@@ -6,11 +6,14 @@ import { migrationRecord } from '../../../support/migration-records.ts'
 
 const now = new Date('2026-02-01T12:00:00Z')
 
-test('a policy is changed by either of its names, and notes are replaced; what is not given stays', () => {
-  const policy = 'com.wandisco.livemigrator2.migration.SkipIfSizeMatchActionPolicy'
+test('a policy is changed, and notes are replaced; what is not given stays', () => {
   const noted = changed(
     migrationRecord(),
-    { deletionMode: 'IMMEDIATE_DELETION', actionPolicy: policy, additionalProperties: { ticket: '7' } },
+    {
+      deletionMode: 'IMMEDIATE_DELETION',
+      actionPolicy: 'SkipIfSizeMatch',
+      additionalProperties: { ticket: '7' },
+    },
     now.getTime(),
   )
   expect(noted).toMatchObject({
@@ -43,6 +46,6 @@ test('no more folders wait than the limit says, and no limit is below what waits
   )
   // The existing product takes any number; more than a record holds never wait.
   const widened = withMaxRegions(two, 1_000_000)
-  expect(widened).not.toHaveProperty('maxPendingRegions')
+  expect(widened.maxPendingRegions).toBe(1_000_000)
   expect(maxRegionsOf(widened)).toBe(maxPendingRegions)
 })

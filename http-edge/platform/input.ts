@@ -1,38 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { isUtf8 } from 'node:buffer'
 import { coerceField, type Fits } from '../../subjects/kit/coerce.ts'
 import type { Contract, HttpRoute } from '../../subjects/kit/contract.ts'
-import { GantryError, type Problem } from '../../subjects/kit/errors.ts'
+import type { Problem } from '../../subjects/kit/errors.ts'
 import { routeFields } from '../../subjects/kit/route.ts'
 import { invalid, maxProblems } from '../../subjects/kit/validate.ts'
 import { requireBearer } from '../callers/bearer.ts'
 import type { Charged } from '../callers/charging.ts'
+import { jsonOf, takeBody } from '../server/body.ts'
 
 /** Takes JSON and nothing else; many clients announce JSON and send nothing, which is no body. */
-export function addBodyParser(app: FastifyInstance, charged: Charged): void {
-  app.removeAllContentTypeParsers()
-  app.decorateRequest('bodyBytes', 0)
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    request.bodyBytes = body.length
-    try {
-      done(
-        null,
-        charged(request, () => parseBody(Buffer.from(body))),
-      )
-    } catch (error) {
-      done(error as Error)
-    }
-  })
-}
-
-function parseBody(body: Buffer): unknown {
-  if (body.length === 0) return undefined
-  if (!isUtf8(body)) throw new GantryError('INVALID_INPUT', 'input: the body is not UTF-8')
-  try {
-    return JSON.parse(body.toString())
-  } catch (cause) {
-    throw new GantryError('INVALID_INPUT', 'input: the body is not valid JSON', { cause })
-  }
+export function addBodyParsers(app: FastifyInstance, charged: Charged): void {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
+    takeBody(request, Buffer.from(body), { charged, parse: jsonOf, done }),
+  )
 }
 
 /**

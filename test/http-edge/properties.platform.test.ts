@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ConfigError } from '../../../config/config-error.ts'
-import { loadListenOptions } from '../../../http-edge/server/properties.ts'
-import { createHome, startTestPlatform } from '../../support/platform.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { loadListenOptions } from '../../http-edge/properties.ts'
+import { createHome, startTestPlatform } from '../support/platform.ts'
 
 let home: string
 let path: string

@@ -1,0 +1,68 @@
+import { http } from '../../broker/common/http.ts'
+import { type ErrorCode, errors, GantryError } from '../../subjects/kit/errors.ts'
+import type { ErrorFormat } from '../server/definition.ts'
+
+/** How an error appears on the surface. */
+export interface WireError {
+  readonly status: number
+  /** One of the names that clients of the surface know; of what it has no name for, ours. */
+  readonly errorCode: string
+}
+
+/** Where an error is not told with its own status and code. */
+const wireErrors: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>> = {
+  INVALID_INPUT: { errorCode: 'INVALID_REQUEST_PARAMETERS' },
+  NOT_ACCEPTED: { errorCode: 'ILLEGAL_ARGUMENTS' },
+  METHOD_NOT_ALLOWED: { errorCode: 'HTTP_METHOD_NOT_SUPPORTED' },
+  NOT_ALLOWED_IN_STATE: { status: 403, errorCode: 'ILLEGAL_STATE' },
+  IN_USE: { errorCode: 'ACTIVE_MIGRATIONS' },
+  STORE_REFUSED: { errorCode: 'FILE_SYSTEM_ACCESS_RESTRICTED' },
+  STORE_UNREACHABLE: { status: 500, errorCode: 'FILE_IO_ERROR' },
+  UNSUPPORTED: { errorCode: 'UNSUPPORTED_VALUE' },
+}
+
+/** A refusal that only the surface knows. */
+export class WireRefusal extends GantryError {
+  readonly wire: WireError
+
+  constructor(code: ErrorCode, wire: WireError, message: string) {
+    super(code, message)
+    this.wire = wire
+  }
+}
+
+/** How an error of a contract appears. @param own where the operation says otherwise than all */
+export function wireErrorOf(
+  code: ErrorCode,
+  own: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>> = {},
+): WireError {
+  return { status: errors[code].status, errorCode: code, ...wireErrors[code], ...own[code] }
+}
+
+/** The error body of the surface, with what ours says beside it. */
+export const migratorErrors: ErrorFormat = {
+  render: (error, requestId, request) => {
+    const operation = request?.routeOptions.config.operation
+    const { status, errorCode } =
+      error instanceof WireRefusal ? error.wire : wireErrorOf(error.code, operation?.errors)
+    const { message } = error
+    const own = JSON.parse(error.toText(requestId)) as object
+    const body = {
+      title: http.STATUS_CODES[status] ?? String(status),
+      status,
+      error: status,
+      message,
+      errorCode,
+      localizedMessage: message,
+      ...own,
+    }
+    return { status, text: JSON.stringify(body, null, 2) }
+  },
+  // Clients take 404 for an object that is gone.
+  unknownPath: (method, path) =>
+    new WireRefusal(
+      'UNSUPPORTED',
+      { status: 501, errorCode: 'UNSUPPORTED_VALUE' },
+      `there is no ${method} ${path} here`,
+    ),
+}

@@ -1,0 +1,88 @@
+import type { Contract } from '../../../subjects/kit/contract.ts'
+import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
+import { filesystems, kinds } from '../../../subjects/filesystems/filesystems.ts'
+import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { AdditionalProperties } from '../../../subjects/kit/schemas.ts'
+import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
+
+/** Sources and targets have the same operations, and a field each that the other has not. */
+const roles = [
+  { role: 'source', collection: '/fs/sources', own: 'scanOnly', others: ['listenAndApplySourceChanges'] },
+  { role: 'target', collection: '/fs/targets', own: 'listenAndApplySourceChanges', others: ['scanOnly'] },
+] as const
+
+const errors = {
+  NOT_FOUND: { errorCode: 'FILE_SYSTEM_NOT_FOUND' },
+  ALREADY_EXISTS: { errorCode: 'FILE_SYSTEM_ALREADY_EXISTS' },
+  // One of another kind.
+  NOT_ALLOWED_IN_STATE: { status: 409, errorCode: 'INCOMPATIBLE_FILE_SYSTEM' },
+} as const
+
+const ineffective = {
+  propertiesFiles: 'a filesystem has the properties that the request gives',
+  deleteListener: 'nothing at a source listens for the platform',
+} as const
+
+const Properties = AdditionalProperties(
+  'Further properties by name: those that the kind knows have an effect, the others are kept and shown',
+)
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Parts the properties that a kind knows from those that are only kept, and tells which these are. */
+function dividing(contract: Contract): (wire: Wire, warn: Warn) => Wire {
+  const honoured = fieldsOf(contract.input)['additionalProperties']
+  const patterns = Object.keys(honoured?.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'))
+  return (wire, warn) => {
+    const { additionalProperties, ...rest } = wire
+    if (!isRecord(additionalProperties)) return wire
+    const [known, others] = [{}, {}] as Record<string, unknown>[]
+    for (const [name, value] of Object.entries(additionalProperties)) {
+      const isKnown = patterns.some((pattern) => pattern.test(name))
+      if (!isKnown) warn(`additionalProperties: ${name} is kept and has no effect`)
+      ;(isKnown ? known : others)![name] = value
+    }
+    return {
+      ...rest,
+      ...(patterns.length === 0 ? {} : { additionalProperties: known }),
+      otherProperties: others,
+    }
+  }
+}
+
+const changing = (contract: Contract, own: string) => ({
+  query: [own],
+  fields: { additionalProperties: Properties },
+  without: ['otherProperties'],
+  request: dividing(contract),
+  errors,
+  ineffective,
+})
+
+const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Operation[] => {
+  const bind = { role }
+  const one = `${collection}/{fileSystemId}`
+  return [
+    operation(filesystems.list, 'GET', collection, { bind }),
+    operation(filesystems.clear, 'DELETE', collection, { bind, ineffective, errors }),
+    operation(filesystems.get, 'GET', one, { bind, errors }),
+    operation(filesystems.delete, 'DELETE', one, { bind, ineffective, errors }),
+    operation(filesystems['list-paths'], 'GET', `${one}/listPaths`, { bind, errors }),
+    ...kinds.flatMap((kind) => {
+      const path = `${collection}/${filesystemKinds[kind].path}/{fileSystemId}`
+      const [create, update]: Contract[] = [filesystems[`create-${kind}`], filesystems[`update-${kind}`]]
+      return [
+        operation(create!, 'POST', path, { ...changing(create!, own), bind, omit: others, status: 201 }),
+        operation(update!, 'PATCH', path, { ...changing(update!, own), bind, omit: others }),
+      ]
+    }),
+  ]
+}
+
+export const filesystemOperations = [
+  ...roles.flatMap(ofRole),
+  operation(filesystems.kinds, 'GET', '/fs/targets/availableFileSystems'),
+  operation(filesystems['health-all'], 'GET', '/fs/health'),
+  operation(filesystems.health, 'GET', '/fs/health/{fileSystemId}', { errors }),
+]

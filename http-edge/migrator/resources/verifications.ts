@@ -1,0 +1,104 @@
+import { createGzip } from 'node:zlib'
+import { Type } from 'typebox'
+import type { Output } from '../../../subjects/kit/contract.ts'
+import { list, model, strict } from '../../../subjects/kit/schemas.ts'
+import {
+  allReports,
+  type VerificationReport,
+  verificationReportNames,
+} from '../../../subjects/migrations/model/verification-terms.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { operation, type Wire } from '../operation.ts'
+
+const errors = { NOT_FOUND: { errorCode: 'VERIFICATION_NOT_FOUND' } } as const
+const path = '/verifications/{verificationId}'
+
+/** What the files of reports are called on the surface. */
+const files: Readonly<Record<VerificationReport, { readonly name: string; readonly suffix: string }>> = {
+  FULL: { name: 'verification-full.jsonl.gz', suffix: '.jsonl.gz' },
+  DISCREPANCIES_JSON: { name: 'verification-discrepancy.jsonl.gz', suffix: '.jsonl.gz' },
+  DISCREPANCIES_CSV: { name: 'verification-discrepancy.csv.gz', suffix: '.csv.gz' },
+  SUMMARY: { name: 'summary.json', suffix: '.json' },
+}
+
+/** A report by its type or by the name of its file; without one the table of what differs. */
+const reportOf = (id: unknown): unknown =>
+  id === undefined
+    ? 'DISCREPANCIES_CSV'
+    : (verificationReportNames.find((type) => files[type].name === id) ?? id)
+
+type Reports = Output<(typeof verifications)['reports']>
+
+const reportFields = verifications.reports.output.items.properties
+const WireReport = model('VerificationReportFileMetadata', {
+  ...reportFields,
+  descriptor: strict({
+    name: Type.String({
+      maxLength: 200,
+      description: 'Name of the file; `reportId` of the download, as is `type`',
+    }),
+    type: reportFields.descriptor.properties.type,
+    fileSuffix: Type.String({ maxLength: 20, description: 'End of the name' }),
+  }),
+  size: Type.Integer({ description: 'Bytes of the text; compressed there are fewer' }),
+  checksum: Type.Integer({ description: 'CRC-32 of the text' }),
+})
+
+const described = (reports: Reports): object[] =>
+  reports.map((report) => {
+    const { type } = report.descriptor
+    return { ...report, descriptor: { name: files[type].name, type, fileSuffix: files[type].suffix } }
+  })
+
+const withReport = (wire: Wire): Wire => ({ ...wire, reportId: reportOf(wire['reportId']) })
+
+export const verificationOperations = [
+  operation(verifications.create, 'PUT', '/verifications', {
+    errors: { NOT_FOUND: { errorCode: 'MIGRATION_NOT_FOUND' } },
+  }),
+  operation(verifications.list, 'GET', '/verifications', { query: ['migrationId', 'limit', 'after'] }),
+  operation(verifications.list, 'GET', '/verifications/filtered', {
+    query: ['migrationIds', 'states', 'limit', 'after'],
+  }),
+  operation(verifications.get, 'GET', path, { errors }),
+  operation(verifications.cancel, 'POST', `${path}/cancel`, { errors }),
+  operation(verifications.delete, 'DELETE', path, {
+    errors: { ...errors, NOT_ALLOWED_IN_STATE: { status: 409, errorCode: 'VERIFICATION_CANT_BE_DELETED' } },
+  }),
+  operation(verifications.reports, 'GET', `${path}/reports`, {
+    errors,
+    reply: list(WireReport),
+    response: described,
+  }),
+  operation(verifications.report, 'GET', '/verifications/reports/{verificationId}', {
+    errors: {
+      ...errors,
+      NOT_ALLOWED_IN_STATE: { status: 400, errorCode: 'VERIFICATION_REPORT_STATE_EXCEPTION' },
+    },
+    fields: {
+      reportId: Type.Optional(
+        Type.Enum(
+          [
+            ...verificationReportNames,
+            allReports.name,
+            ...verificationReportNames.map((type) => files[type].name),
+          ],
+          {
+            description: 'Which report, by its type or the name of its file; default DISCREPANCIES_CSV',
+          },
+        ),
+      ),
+    },
+    request: withReport,
+    download: ({ name, type }, { reportId }) => {
+      const file = verificationReportNames.find((one) => one === reportId)
+      if (file === undefined) return { name, type }
+      const isCompressed = files[file].name.endsWith('.gz')
+      return {
+        name: files[file].name,
+        type: isCompressed ? 'application/gzip' : type,
+        ...(isCompressed ? { through: createGzip() } : {}),
+      }
+    },
+  }),
+]
