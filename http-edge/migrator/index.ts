@@ -51,6 +51,7 @@ function addMissing(app: FastifyInstance, each: string): void {
   app.route({
     method,
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { isMissing: true },
     onRequest: (request, _, done) => done(migratorErrors.unknownPath(method, pathOf(request))),
     handler: () => undefined,
   })

@@ -43,6 +43,11 @@ declare module 'fastify' {
     /** On whose connection the request goes on; known from the first hook on. */
     caller: NatsConnection | null
   }
+
+  interface FastifyContextConfig {
+    /** It answers that there is no such operation, and is none of the methods that its path takes. */
+    isMissing?: true
+  }
 }
 
 /** What others look at to see whether the platform works; a broker that does not answer is no reason to wait. */
@@ -153,7 +158,8 @@ function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): GantryError | 
  */
 function knownMethods(app: FastifyInstance): (path: string) => string[] {
   const routes = new Map<string, { readonly segments: readonly string[]; readonly methods: Set<string> }>()
-  app.addHook('onRoute', ({ url, method }) => {
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (config?.isMissing === true) return
     const segments = url.split('/')
     const shape = shapeOf(segments)
     const known = routes.get(shape) ?? { segments, methods: new Set() }

@@ -22,8 +22,8 @@ function checked(wire: Wire): Wire {
     )
   if (limit !== undefined && limit !== unlimited && unit === undefined)
     throw new WireRefusal(
-      'INVALID_INPUT',
-      { status: 400, errorCode: 'MISSING_SERVLET_REQUEST_PARAMETER' },
+      'NOT_ACCEPTED',
+      { status: 409, errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },
       'unit is required: a limit is a number of units a second, such as limit=10&unit=MiB',
     )
   return wire

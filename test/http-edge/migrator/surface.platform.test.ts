@@ -226,7 +226,7 @@ describe('an error', () => {
     ['POST', '/migrations/done/stop', 403, 'MIGRATION_NOT_STOPPABLE'],
     ['POST', '/migrations/done/start', 403, 'MIGRATION_NOT_RUNNABLE'],
     ['POST', '/bandwidthPolicies/application?limit=5&unit=furlongs', 412, 'UNSUPPORTED_VALUE'],
-    ['POST', '/bandwidthPolicies/application?limit=5', 400, 'MISSING_SERVLET_REQUEST_PARAMETER'],
+    ['POST', '/bandwidthPolicies/application?limit=5', 409, 'BANDWIDTH_POLICY_CREATION_EXCEPTION'],
     ['GET', '/nowhere', 501, 'UNSUPPORTED_VALUE'],
     ['GET', '/stats/filetrackers', 501, 'UNSUPPORTED_VALUE'],
     ['POST', '/scaling/dataagents', 501, 'UNSUPPORTED_VALUE'],
