@@ -19,7 +19,7 @@ import { workStores } from './progress/part.ts'
 import { reporting } from './reporting/part.ts'
 import { counting, statsService } from './reporting/stats/part.ts'
 import { ruleService } from './rules/part.ts'
-import { engine, removalGuards, resolving, running } from './work/part.ts'
+import { engine, removalGuards, resolving, running } from './execution/part.ts'
 
 export interface MigrationsNeeds {
   readonly journals: RecordJournals

@@ -13,7 +13,7 @@ import {
   sentSpec,
 } from '../../../../services/migrations/assignments/spec-bytes.ts'
 import { type AssignableWork, Assignments } from '../../../../services/migrations/assignments/assignments.ts'
-import { ActiveMigration } from '../../../../services/migrations/work/active.ts'
+import { ActiveMigration } from '../../../../services/migrations/execution/active.ts'
 import { ProgressLedger } from '../../../../services/migrations/progress/progress-ledger.ts'
 import { Progress } from '../../../../services/migrations/progress/progress.ts'
 import { until } from '../../../support/until.ts'

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { maxRegionsOf, withMaxRegions, withRegionIn } from '../../../../services/migrations/work/regions.ts'
+import {
+  maxRegionsOf,
+  withMaxRegions,
+  withRegionIn,
+} from '../../../../services/migrations/execution/regions.ts'
 import { changed } from '../../../../services/migrations/api/update.ts'
 import { maxPendingRegions } from '../../../../subjects/migrations/model/model.ts'
 import { migrationRecord } from '../../../support/migration-records.ts'

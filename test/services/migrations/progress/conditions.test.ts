@@ -6,7 +6,7 @@ import {
   type WorkState,
   recordConditions,
 } from '../../../../services/migrations/progress/conditions.ts'
-import { Deferrals } from '../../../../services/migrations/work/deferrals.ts'
+import { Deferrals } from '../../../../services/migrations/execution/deferrals.ts'
 import type { MigrationRecord } from '../../../../services/migrations/lifecycle/record.ts'
 import { migrationRecord } from '../../../support/migration-records.ts'
 import { testLog } from '../../../support/platform.ts'

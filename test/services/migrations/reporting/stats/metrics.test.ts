@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newFollowed, stateOf } from '../../../../../services/migrations/work/followed.ts'
+import { newFollowed, stateOf } from '../../../../../services/migrations/execution/followed.ts'
 import { MigrationMetrics } from '../../../../../services/migrations/reporting/stats/metrics.ts'
 import { MetricRegistry } from '../../../../../subjects/observability/metric-registry.ts'
 import { migrationRecord } from '../../../../support/migration-records.ts'

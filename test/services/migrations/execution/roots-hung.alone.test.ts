@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Roots, SourceChanged } from '../../../../services/migrations/work/roots.ts'
+import { Roots, SourceChanged } from '../../../../services/migrations/execution/roots.ts'
 import type * as Places from '../../../../services/drivers/local/place/places.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { until } from '../../../support/until.ts'
