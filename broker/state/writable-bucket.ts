@@ -1,6 +1,6 @@
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm, type KvOptions } from '@nats-io/kv'
-import { TimeoutError, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { removing, tellLosses } from './books/stream-book.ts'
 import { eraseStream, isTransient, lastOfEach } from './jetstream.ts'
 
@@ -64,7 +64,7 @@ export async function makeAnew(
   })
 }
 
-/** Opens a bucket, which is made if need be. One that takes no values is made anew with those that can be read. */
+/** Opens a bucket, which is made if need be. One that takes no values is made anew with those that it has. */
 export async function openWritable(
   connection: NatsConnection,
   bucket: string,
@@ -75,23 +75,20 @@ export async function openWritable(
   return kv
 }
 
-/** Makes a bucket anew with the values that can be read, and tells so. */
+/** Makes a bucket anew with its values, and tells so. Throws, and changes nothing, when they cannot be read. */
 export async function salvage(
   connection: NatsConnection,
   bucket: string,
   kv: KV,
   options: Partial<KvOptions>,
 ): Promise<void> {
-  tellLosses(connection, [{ store: bucket, kind: 'UNUSABLE' }])
   const prefix = `$KV.${bucket}.`
   const values = new Map<string, string>()
   await lastOfEach(connection, `KV_${bucket}`, `${prefix}*`, (message) => {
     if (!message.headers?.get('KV-Operation'))
       values.set(message.subject.slice(prefix.length), message.string())
-  }).catch((error: unknown) => {
-    // What is behind the damaged message cannot be read.
-    if (!(error instanceof TimeoutError)) throw error
   })
+  tellLosses(connection, [{ store: bucket, kind: 'UNUSABLE' }])
   await makeAnew(connection, bucket, options)
   const all = [...values]
   while (all.length > 0)
