@@ -90,10 +90,28 @@ export class Queue extends QueueWork {
     try {
       return await Queue.#open(connection, name, lanes, log, options)
     } catch (err) {
-      if (!isApiError(err, ...unreadable)) throw err
+      if (!isApiError(err, ...unreadable) && !(await Queue.#isDamaged(connection, name, err))) throw err
       log.error({ err, queue: name }, 'The broker cannot read a queue any more; the queue is deleted.')
       await Queue.deleteByName(connection, name)
       throw new QueueGoneError(name)
+    }
+  }
+
+  /**
+   * Whether a lane cannot be made because of what is stored of it: nats-server drops a lane with a damaged state at its start,
+   * leaves its files, and fails to make it ever after. A lane of another name can be made then, but on no disk that is full.
+   */
+  static async #isDamaged(connection: NatsConnection, name: string, error: unknown): Promise<boolean> {
+    if (!isApiError(error, jetStreamCodes.consumerNotMade)) return false
+    const manager = await jetstreamManager(connection, { checkAPI: false })
+    const lane = 'trial'
+    try {
+      await manager.consumers.add(queueStream(name), laneConfiguration(name, lane))
+      await manager.consumers.delete(queueStream(name), lane)
+      return true
+    } catch (trialError) {
+      if (isApiError(trialError, jetStreamCodes.consumerNotMade)) return false
+      throw trialError
     }
   }
 
@@ -117,15 +135,7 @@ export class Queue extends QueueWork {
     await Promise.all(
       lanes.map(async (lane) => {
         if (takeBack) await queue.#takeBack(lane)
-        await manager.consumers.add(queueStream(name), {
-          durable_name: lane,
-          filter_subject: laneSubject(name, lane),
-          ack_policy: AckPolicy.Explicit,
-          ack_wait: nanoseconds(ackWaitMs),
-          // A limit would leave an item that nobody gets and nobody counts.
-          max_deliver: -1,
-          max_ack_pending: maxOutstanding,
-        })
+        await manager.consumers.add(queueStream(name), laneConfiguration(name, lane))
       }),
     )
     return queue
@@ -160,8 +170,14 @@ export class Queue extends QueueWork {
   async unreadable(): Promise<number> {
     const { waiting } = await this.state()
     const counts = [...waiting].map(async ([lane, count]) => {
-      const info = await this.#manager.consumers.info(queueStream(this.name), lane)
-      return Math.max(0, count - info.num_pending - info.num_ack_pending)
+      try {
+        const info = await this.#manager.consumers.info(queueStream(this.name), lane)
+        return Math.max(0, count - info.num_pending - info.num_ack_pending)
+      } catch (error) {
+        // nats-server drops a lane at its start when what it had stored of it is damaged.
+        if (!isApiError(error, jetStreamCodes.consumerNotFound)) throw error
+        return count
+      }
     })
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
@@ -240,6 +256,16 @@ export class Queue extends QueueWork {
     }
   }
 }
+
+const laneConfiguration = (name: string, lane: string) => ({
+  durable_name: lane,
+  filter_subject: laneSubject(name, lane),
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: nanoseconds(ackWaitMs),
+  // A limit would leave an item that nobody gets and nobody counts.
+  max_deliver: -1,
+  max_ack_pending: maxOutstanding,
+})
 
 /** What the broker says of a queue to whoever may ask it all. */
 function officeOf(manager: JetStreamManager, name: string): QueueOffice {

@@ -31,6 +31,8 @@ export const jetStreamCodes = {
   /** Its store cannot be made: the disk refuses, or somebody else makes the same stream at this moment. */
   streamNotMade: 10049,
   consumerNotFound: 10014,
+  /** Its store cannot be made: the disk refuses, or what is stored of one with this name is damaged. */
+  consumerNotMade: 10012,
   /** It is there, and the server cannot read what it has stored about it or its consumers. */
   streamOffline: 10194,
   consumerOffline: 10195,

@@ -23,6 +23,8 @@ const requests = 4_000
 /** Every so manyeth is a live one. */
 const liveEvery = 5
 const lookEveryMs = 20
+/** A round takes some twelve seconds, also where all is scanned again. */
+const patienceMs = 300_000
 /** From so many on it would be odd if none of them had hit what was still to be done. */
 const enough = 10
 
@@ -66,10 +68,12 @@ test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRAS
     const what = damageStream(join(home, 'jetstream'), queueStream(internalId), random)
     await victim.start()
     await victim.call(bandwidth.delete, { scope: 'global' })
+    const deadline = Date.now() + patienceMs
     for (let isDone = false; !isDone; await delay(lookEveryMs)) {
-      const { state, changeLagSeconds, conditions } = await victim.call(migrations.get, { migrationId })
-      const isLiveAndThere = changeLagSeconds === 0 && conditions.length === 0
-      isDone = state === 'COMPLETED' || (state === 'LIVE' && isLiveAndThere)
+      const seen = await victim.call(migrations.get, { migrationId })
+      const isLiveAndThere = seen.changeLagSeconds === 0 && seen.conditions.length === 0
+      isDone = seen.state === 'COMPLETED' || (seen.state === 'LIVE' && isLiveAndThere)
+      if (!isDone && Date.now() > deadline) expect.fail(`${what}: ${JSON.stringify(seen, undefined, 2)}`)
     }
     expect(compareTrees(folder.from, to), what).toEqual([])
     const { failedPathCount, conditions } = await victim.call(migrations.get, { migrationId })

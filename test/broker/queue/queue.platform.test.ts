@@ -1,7 +1,9 @@
+import { jetstreamManager } from '@nats-io/jetstream'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { queueStream } from '../../../broker/common/queue-stream.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import { Queue, QueueGoneError, type QueueItem } from '../../../broker/queue/queue.ts'
 import { givenTwice } from '../../../broker/queue/work.ts'
@@ -303,12 +305,21 @@ test('an item that the broker cannot read any more is known to be handed out to 
   await small.stop()
 })
 
-test('a queue that the broker cannot read any more is gone, and a new one the next time', async () => {
-  await using broker = await damagedBroker(
-    /WORK_jobs\/obs\/small\/meta\.inf$/,
-    '"filter_subject',
-    '"bilter_subject',
-  )
+test('items of a lane that the broker has dropped are known to be handed out to nobody', async () => {
+  await using broker = await startTestBroker()
+  const connection = await broker.connect('PLATFORM')
+  const queue = await open(connection)
+  for (const name of ['first', 'last']) await put(queue, name)
+  const manager = await jetstreamManager(connection)
+  await manager.consumers.delete(queueStream('jobs'), 'small')
+  expect(await queue.unreadable()).toBe(2)
+})
+
+test.each([
+  ['the configuration of a lane', /WORK_jobs\/obs\/small\/meta\.inf$/, '"filter_subject', '"bilter_subject'],
+  ['how far a lane is', /WORK_jobs\/obs\/small\/o\.dat$/, '\x16\x02', '\x17\x02'],
+])('a queue that the broker cannot read any more is gone, and a new one the next time: %s', async (_, ...damage) => {
+  await using broker = await damagedBroker(...damage)
   const connection = await broker.connect()
   await expect(open(connection)).rejects.toThrow(QueueGoneError)
   const queue = await until('it can be made', () => open(connection).catch(() => undefined))
