@@ -27,7 +27,7 @@ const usual = {
 export default defineConfig({
   test: {
     reporters: ['default', './test/support/skipped.reporter.ts'],
-    coverage: { include: ['{broker,cli,config,http-edge,sdk,services,subjects}/**/*.ts'] },
+    coverage: { include: ['{broker,cli,client,config,http-edge,sdk,services,subjects}/**/*.ts'] },
     projects: [
       // Files of these two share a process with those before them: each would else load the same hundreds of modules.
       // A thread could not stop being root for a while, as some tests do.
