@@ -11,6 +11,8 @@ import {
 /** What each part of the suite gets. Functions, since the store starts after the tests are declared. */
 export interface Suite {
   readonly driver: () => Driver
+  /** As of `StoreUnderTest`. */
+  readonly losesAnswers: () => boolean
   /** On a root that does not exist. */
   readonly missing: () => Driver
   /** Another driver on the same store, closed with its scope. */

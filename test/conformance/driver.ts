@@ -16,6 +16,8 @@ export interface StoreUnderTest extends AsyncDisposable {
   openDriver(): Driver
   /** A driver on a root that does not exist. */
   openMissing(): Driver
+  /** Now and then the answer to a request does not come, although it took effect. */
+  readonly losesAnswers?: boolean
 }
 
 /**
@@ -40,6 +42,7 @@ export function driverConformance(name: string, startStore: () => Promise<StoreU
     })
     const suite: Suite = {
       driver: () => driver,
+      losesAnswers: () => store.losesAnswers ?? false,
       missing: () => missing,
       another: () => disposable(store.openDriver()),
       folder: () => testFolder(driver, `test ${++folders}`),

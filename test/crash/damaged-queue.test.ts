@@ -30,7 +30,7 @@ const enough = 10
 
 const rounds = damagesOf('queues')
 
-test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRASH_SEED=${seed}`, async () => {
+test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRASH_SEED=${seed}`, { timeout: rounds * patienceMs }, async () => {
   const random = seededRandom(seed)
   const home = await createHome()
   using folder = createFolder('from')

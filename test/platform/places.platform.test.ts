@@ -228,6 +228,8 @@ describe('the setting filesystemRoots', () => {
     await platform.call(settings.put, { filesystemRoots: [dirname(folder.to)] })
     await until('it arrives', () => readdirSync(folder.to).includes('late'))
     await call(client.connection, migrations.stop, { migrationId: 'live' })
+    const state = async () => (await platform.call(migrations.get, { migrationId: 'live' })).state
+    await until('it is stopped', async () => (await state()) === 'STOPPED')
   })
 
   test('takes absolute paths alone, and stays over a restart', async () => {

@@ -182,7 +182,7 @@ export interface Driver {
 
   /**
    * Removes a file or a symbolic link if it still is of this `version`. Throws `changed` when it is not; false when nothing
-   * is there, where the store tells the two apart.
+   * is there, where the store tells the two apart and has not lost the answer to a first try.
    */
   removeVersion(path: StorePath, version: string): Promise<boolean>
 
