@@ -30,63 +30,67 @@ const enough = 10
 
 const rounds = damagesOf('queues')
 
-test(`${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRASH_SEED=${seed}`, { timeout: rounds * patienceMs }, async () => {
-  const random = seededRandom(seed)
-  const home = await createHome()
-  using folder = createFolder('from')
-  for (let one = 0; one < folders; one++) {
-    mkdirSync(join(folder.from, `${one}`))
-    for (let index = 0; index < filesInFolder; index++)
-      writeFileSync(join(folder.from, `${one}`, `file ${index}`), `${one} ${index}`)
-  }
-  await using victim = new Victim(home)
-  await victim.start()
-  await addLocal(victim, 'from', 'source', folder.from)
-  let told = 0
-  for (let round = 0; round < rounds; round++) {
-    const migrationId = `run-${round}`
-    const isLive = round % liveEvery === liveEvery - 1
-    const to = join(folder.root, migrationId)
-    mkdirSync(to)
-    await addLocal(victim, migrationId, 'target', to)
-    await victim.call(bandwidth.set, { scope: 'global', requests })
-    const { internalId } = await victim.call(migrations.create, {
-      migrationId,
-      path: '/',
-      source: 'from',
-      target: migrationId,
-      autoStart: true,
-      scanOnlyMigration: !isLive,
-    })
-    const wanted = randomBelow(random, files)
-    const look = () => victim.call(migrations.progress, { migrationId })
-    for (let seen = await look(); seen.state === 'RUNNING' && seen.progress.filesMigrated < wanted;) {
-      await delay(lookEveryMs)
-      seen = await look()
+test(
+  `${rounds} damaged queues: nothing is missing under COMPLETED or LIVE, CRASH_SEED=${seed}`,
+  { timeout: rounds * patienceMs },
+  async () => {
+    const random = seededRandom(seed)
+    const home = await createHome()
+    using folder = createFolder('from')
+    for (let one = 0; one < folders; one++) {
+      mkdirSync(join(folder.from, `${one}`))
+      for (let index = 0; index < filesInFolder; index++)
+        writeFileSync(join(folder.from, `${one}`, `file ${index}`), `${one} ${index}`)
     }
-    await victim.kill()
-    const what = damageStream(join(home, 'jetstream'), queueStream(internalId), random)
+    await using victim = new Victim(home)
     await victim.start()
-    await victim.call(bandwidth.delete, { scope: 'global' })
-    const deadline = Date.now() + patienceMs
-    for (let isDone = false; !isDone; await delay(lookEveryMs)) {
-      const seen = await victim.call(migrations.get, { migrationId })
-      const isLiveAndThere = seen.changeLagSeconds === 0 && seen.conditions.length === 0
-      isDone = seen.state === 'COMPLETED' || (seen.state === 'LIVE' && isLiveAndThere)
-      if (!isDone && Date.now() > deadline) expect.fail(`${what}: ${JSON.stringify(seen, undefined, 2)}`)
+    await addLocal(victim, 'from', 'source', folder.from)
+    let told = 0
+    for (let round = 0; round < rounds; round++) {
+      const migrationId = `run-${round}`
+      const isLive = round % liveEvery === liveEvery - 1
+      const to = join(folder.root, migrationId)
+      mkdirSync(to)
+      await addLocal(victim, migrationId, 'target', to)
+      await victim.call(bandwidth.set, { scope: 'global', requests })
+      const { internalId } = await victim.call(migrations.create, {
+        migrationId,
+        path: '/',
+        source: 'from',
+        target: migrationId,
+        autoStart: true,
+        scanOnlyMigration: !isLive,
+      })
+      const wanted = randomBelow(random, files)
+      const look = () => victim.call(migrations.progress, { migrationId })
+      for (let seen = await look(); seen.state === 'RUNNING' && seen.progress.filesMigrated < wanted;) {
+        await delay(lookEveryMs)
+        seen = await look()
+      }
+      await victim.kill()
+      const what = damageStream(join(home, 'jetstream'), queueStream(internalId), random)
+      await victim.start()
+      await victim.call(bandwidth.delete, { scope: 'global' })
+      const deadline = Date.now() + patienceMs
+      for (let isDone = false; !isDone; await delay(lookEveryMs)) {
+        const seen = await victim.call(migrations.get, { migrationId })
+        const isLiveAndThere = seen.changeLagSeconds === 0 && seen.conditions.length === 0
+        isDone = seen.state === 'COMPLETED' || (seen.state === 'LIVE' && isLiveAndThere)
+        if (!isDone && Date.now() > deadline) expect.fail(`${what}: ${JSON.stringify(seen, undefined, 2)}`)
+      }
+      expect(compareTrees(folder.from, to), what).toEqual([])
+      const { failedPathCount, conditions } = await victim.call(migrations.get, { migrationId })
+      expect([failedPathCount, conditions.map(({ reason }) => reason)], what).toEqual([0, []])
+      const events = (await migrationEventsOf(victim)).filter((event) => event.migrationId === migrationId)
+      const isTold = events.some(({ event }) => event === 'work-lost')
+      if (isTold) told += 1
+      console.log(`${migrationId}: ${what}: ${isTold ? 'told' : 'nothing was lost'}`)
+      if (isLive) await victim.call(migrations.stop, { migrationId })
+      rmSync(to, { recursive: true })
     }
-    expect(compareTrees(folder.from, to), what).toEqual([])
-    const { failedPathCount, conditions } = await victim.call(migrations.get, { migrationId })
-    expect([failedPathCount, conditions.map(({ reason }) => reason)], what).toEqual([0, []])
-    const events = (await migrationEventsOf(victim)).filter((event) => event.migrationId === migrationId)
-    const isTold = events.some(({ event }) => event === 'work-lost')
-    if (isTold) told += 1
-    console.log(`${migrationId}: ${what}: ${isTold ? 'told' : 'nothing was lost'}`)
-    if (isLive) await victim.call(migrations.stop, { migrationId })
-    rmSync(to, { recursive: true })
-  }
-  console.log(`CRASH_SEED=${seed}: ${told} of ${rounds} damaged queues had lost work`)
-  if (rounds >= enough) expect(told).toBeGreaterThan(0)
-  await victim[Symbol.asyncDispose]()
-  rmSync(home, { recursive: true, force: true })
-})
+    console.log(`CRASH_SEED=${seed}: ${told} of ${rounds} damaged queues had lost work`)
+    if (rounds >= enough) expect(told).toBeGreaterThan(0)
+    await victim[Symbol.asyncDispose]()
+    rmSync(home, { recursive: true, force: true })
+  },
+)
