@@ -13,8 +13,8 @@ import { listenOn } from './server/listener.ts'
 import { BrokerPulse } from './server/pulse.ts'
 import { createHttpServer } from './server/server.ts'
 
-/** All HTTP servers. One more is an entry here, and its name and port in `httpServers`. */
-const servers: readonly ServerDefinition[] = [platformServer, migratorServer]
+/** All HTTP servers. One more: docs/ARCHITECTURE.md, "A new server". */
+export const servers: readonly ServerDefinition[] = [platformServer, migratorServer]
 
 export interface RunningEdge {
   readonly urls: Record<HttpServerName, string>

@@ -22,7 +22,7 @@ import {
 import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
-import { edgeUser, hostInUrl, type HttpServerName, httpServers } from '../../subjects/kit/names.ts'
+import { edgeUser, hostInUrl, type HttpServerName, ofEachServer } from '../../subjects/kit/names.ts'
 import { MetricRegistry } from '../../subjects/observability/metric-registry.ts'
 import { ownFolders, secretFiles, storeFolder } from './own-folders.ts'
 import { connectServices } from './serve-all.ts'
@@ -84,7 +84,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     storeFolder(messaging.storeDir),
     ...secretFiles(security),
   ])
-  const http = { platform: urlOf(listen.platform), migrator: urlOf(listen.migrator) }
+  const http = ofEachServer((name) => urlOf(listen[name]))
   const publicUrl = configuration.publicUrl ?? http.platform
   return {
     ...configuration,
@@ -169,11 +169,7 @@ function createBoundsBySettings(own: Parameters<typeof createBounds>[0]) {
 }
 
 function listenOptions(home: string): Record<HttpServerName, ListenOptions> {
-  const entries = (Object.keys(httpServers) as HttpServerName[]).map((name) => [
-    name,
-    loadListenOptions(home, name),
-  ])
-  return Object.fromEntries(entries) as Record<HttpServerName, ListenOptions>
+  return ofEachServer((name) => loadListenOptions(home, name))
 }
 
 /** Where clients on this host reach a server. */

@@ -131,7 +131,7 @@ export function endLine(info: Info): string {
       return `${name} is stopped${isFollowing(info) ? lagAfter(info) : ` at ${migratedPercentage} %`}; go on with: ${command('resume')}`
     case 'COMPLETED': {
       const skipped = filesSkipped > 0 ? `, ${countText(filesSkipped)} were there already` : ''
-      const done = `${countText(filesMigrated)} files (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
+      const done = `${countText(filesMigrated)} ${filesMigrated === 1 ? 'file' : 'files'} (${sizeText(totalMigratedBytes)}) copied${skipped}, in ${durationText(duration.inSeconds)}`
       const gone = vanishedText(progress, countText)
       const again =
         gone === undefined

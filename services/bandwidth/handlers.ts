@@ -58,7 +58,7 @@ function requirePlace({ scope, name }: Place): void {
 }
 
 /** @throws GantryError NOT_ACCEPTED */
-function changesOf({ limit, unit = 'B', requests, schedule }: Asked): Partial<StoredPolicy> {
+function changesOf({ limit, unit, requests, schedule }: Asked): Partial<StoredPolicy> {
   if (schedule !== undefined && !isTimeZone(schedule.timeZone))
     throw notAccepted('schedule.timeZone', 'must be the name of a time zone, such as Europe/Berlin or UTC')
   return {
@@ -73,8 +73,14 @@ function withoutEmptySchedule({ schedule, ...policy }: StoredPolicy): StoredPoli
   return schedule === undefined || schedule.windows.length === 0 ? policy : { ...policy, schedule }
 }
 
-function bytesOf(limit: number, unit: string): number {
+function bytesOf(limit: number, unit: string | undefined): number {
   if (limit === unlimited) return unlimited
+  // Nobody wants five bytes a second: a number alone is an oversight.
+  if (unit === undefined)
+    throw notAccepted(
+      'unit',
+      'is required: a limit is a number of units a second, such as limit 10, unit MiB',
+    )
   const bytes = limit * bandwidthUnits[unit]!
   if (Number.isSafeInteger(bytes)) return bytes
   throw notAccepted('limit', 'must be less than 8 PiB a second; -1 stands for no limit')

@@ -54,6 +54,12 @@ export const httpServers = {
 } as const
 export type HttpServerName = keyof typeof httpServers
 
+/** A value for each HTTP server. */
+export const ofEachServer = <T>(value: (name: HttpServerName) => T): Record<HttpServerName, T> =>
+  Object.fromEntries(
+    (Object.keys(httpServers) as HttpServerName[]).map((name) => [name, value(name)]),
+  ) as Record<HttpServerName, T>
+
 /** Keys of a server's properties file. */
 export const serverAddressKey = 'server.address'
 export const serverPortKey = 'server.port'

@@ -121,7 +121,7 @@ export const bandwidth = resource('bandwidth', {
         ),
       ),
       unit: Type.Optional(
-        Type.Enum(Object.keys(bandwidthUnits), { description: 'Unit of the limit; default B' }),
+        Type.Enum(Object.keys(bandwidthUnits), { description: 'Unit of the limit, which a limit needs' }),
       ),
       requests: Type.Optional(limits.limitRequestsPerSecond),
       schedule: Type.Optional(Schedule),

@@ -28,7 +28,7 @@ export const migrations = resource('migrations', {
   create: {
     summary: 'Define a migration, and start it if asked',
     input: strict({
-      migrationId: Type.Optional(Name('Name of the migration; default: one is made')),
+      migrationId: Type.Optional(Name('Name of the migration; default: a generated one')),
       path: GivenPath('Folder to migrate; the same at the target, unless a path mapping leads elsewhere'),
       source: Type.Optional(Name('Source filesystem; default: the only one there is')),
       target: Name('Target filesystem'),

@@ -150,7 +150,7 @@ export const webhookSecret = Type.String({
     '^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
     'whsec_ and 24 to 64 bytes in base64',
   ),
-  description: 'Secret that signs what is sent; default: one is made',
+  description: 'Secret that signs what is sent; default: a generated one',
 })
 
 /** More rules than one receiver tells apart. */

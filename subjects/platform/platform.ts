@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { resource } from '../kit/contract.ts'
+import { ofEachServer } from '../kit/names.ts'
 import { lossKindNames, lossKinds, maxLosses } from './loss-kinds.ts'
 import { Count, list, model, strict, Text, Timestamp } from '../kit/schemas.ts'
 
@@ -81,7 +82,7 @@ export const platform = resource('platform', {
         description: 'Id of this instance; every API token encodes it',
       }),
       broker: strict({ tcp: Address, websocket: Address }),
-      http: strict({ platform: Address, migrator: Address }),
+      http: strict(ofEachServer(() => Address)),
       identityProvider: Type.Optional(IdentityProvider),
       bootstrap: Type.Boolean({
         description: 'Whether everybody who signs in is an administrator, as none is configured',

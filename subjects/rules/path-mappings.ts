@@ -20,7 +20,7 @@ export const pathMappings = resource('path-mappings', {
     description:
       'For migrations that are created or reset with it from then on. Refused where another mapping leads to the same place.',
     input: strict({
-      pathMappingId: Type.Optional(Name('Name of the path mapping; default: one is made')),
+      pathMappingId: Type.Optional(Name('Name of the path mapping; default: a generated one')),
       description: Type.Optional(Text('What it is for')),
       sourceFileSystem,
       sourcePath,

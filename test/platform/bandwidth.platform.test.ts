@@ -73,6 +73,7 @@ test('the limit of the existing product is the global one', async () => {
 test('what is no limit is refused, and says why', async () => {
   const set = (input: object) => platform.call(bandwidth.set, { scope: 'global', ...input })
   await expect(set({ limit: 0 })).rejects.toThrow('limit must be a whole number of at least 1')
+  await expect(set({ limit: 100 })).rejects.toThrow('unit is required')
   await expect(set({ limit: 9_000, unit: 'YiB' })).rejects.toThrow('limit must be less than 8 PiB')
   await expect(set({ name: 'x', limit: 1 })).rejects.toThrow('name must be left out')
   await expect(set({ scope: 'migration', limit: 1 })).rejects.toThrow('name is required: which migration')
@@ -95,6 +96,7 @@ test('a table of the time of day is in force at once, and what it leaves out is 
     scope: 'target',
     name: 'there',
     limit: 9,
+    unit: 'B',
     requests: 8,
     schedule,
   })
@@ -128,7 +130,7 @@ test('a limit of one migration holds up no other, stopping is prompt, and liftin
   const slow = await createMigration(...Array<number>(50).fill(100_000), 17 * MiB)
   const other = await createMigration(...Array<number>(50).fill(100_000))
   const place = { scope: 'migration', name: slow.migrationId } as const
-  await platform.call(bandwidth.set, { ...place, limit: 1_000 })
+  await platform.call(bandwidth.set, { ...place, limit: 1, unit: 'KB' })
   const completed = await nextEvent(platform, 'completed', slow.migrationId)
   await platform.call(migrations.start, { migrationId: slow.migrationId })
   await until('it has found its files', async () => {
@@ -150,14 +152,14 @@ test('a limit of one migration holds up no other, stopping is prompt, and liftin
 test('the limit of a migration goes with it', async () => {
   const { migrationId } = await createMigration()
   const place = { scope: 'migration', name: migrationId } as const
-  await platform.call(bandwidth.set, { ...place, limit: 1_000 })
+  await platform.call(bandwidth.set, { ...place, limit: 1, unit: 'KB' })
   await platform.call(migrations.delete, { migrationId })
   expect(await platform.call(bandwidth.get, place)).toMatchObject({ limitBytesPerSecond: -1 })
 })
 
 test('the limit of a target goes with it', async () => {
   await addLocal(platform, 'passing', 'target', folder.to)
-  await platform.call(bandwidth.set, { scope: 'target', name: 'passing', limit: 1 })
+  await platform.call(bandwidth.set, { scope: 'target', name: 'passing', limit: 1, unit: 'B' })
   await platform.call(filesystems.delete, { fileSystemId: 'passing' })
   const known = await platform.call(bandwidth.list, {})
   expect(known.map(({ name }) => name)).not.toContain('passing')

@@ -6,7 +6,7 @@ import { crossAccountReply } from '../../broker/messages/caller.ts'
 import { call } from '../../broker/rpc/client.ts'
 import { connectWithToken, type NatsConnection } from '../../broker/rpc/connection.ts'
 import { formatToken, parseToken } from '../../broker/identity/token.ts'
-import { operations } from '../../http-edge/migrator/operations.ts'
+import { servers } from '../../http-edge/index.ts'
 import type { HttpRoute } from '../../subjects/kit/contract.ts'
 import { contracts } from '../../subjects/index.ts'
 import { keys } from '../../subjects/access/keys.ts'
@@ -137,7 +137,9 @@ const table = (Object.keys(httpServers) as HttpServerName[]).flatMap((server) =>
 
 /** Of a server, those that ask who is calling. */
 const closedRoutes = (server: HttpServerName) =>
-  (server === 'migrator' ? operations : contracts.flatMap(({ http }) => http))
+  servers
+    .filter(({ name }) => name === server)
+    .flatMap(({ codec }) => codec.routes())
     .filter((route) => route.public === undefined)
     .map((route): [string, Pick<HttpRoute, 'method' | 'path'>] => [`${route.method} ${route.path}`, route])
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { bandwidth, bandwidthUnits, unlimited } from '../../../subjects/migrations/bandwidth.ts'
+import { bandwidth, bandwidthUnits } from '../../../subjects/migrations/bandwidth.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { WireRefusal } from '../errors.ts'
 import { type Fields, operation, type Wire } from '../operation.ts'
@@ -11,20 +11,13 @@ const global = { bind: { scope: 'global' }, omit: ['name'] } as const
 const units = Object.keys(bandwidthUnits)
 const { description = '' } = fieldsOf(bandwidth.set.input)['unit'] ?? {}
 
-/** A number without a unit is an oversight: nobody wants five bytes a second. */
 function checked(wire: Wire): Wire {
-  const { limit, unit } = wire
+  const { unit } = wire
   if (unit !== undefined && !units.some((known) => known === unit))
     throw new WireRefusal(
       'INVALID_INPUT',
       { status: 412, errorCode: 'UNSUPPORTED_VALUE' },
       `unit must be one of ${units.join(', ')}`,
-    )
-  if (limit !== undefined && limit !== unlimited && unit === undefined)
-    throw new WireRefusal(
-      'NOT_ACCEPTED',
-      { status: 409, errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },
-      'unit is required: a limit is a number of units a second, such as limit=10&unit=MiB',
     )
   return wire
 }
@@ -39,7 +32,10 @@ export const bandwidthOperations = [
     fields,
     request: checked,
     refuses: { 412: 'UNSUPPORTED_VALUE: the unit is not known.' },
-    errors: { INVALID_INPUT: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' } },
+    errors: {
+      INVALID_INPUT: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },
+      NOT_ACCEPTED: { errorCode: 'BANDWIDTH_POLICY_CREATION_EXCEPTION' },
+    },
   }),
   operation(bandwidth.delete, 'DELETE', path, { ...global, query: [] }),
 ]

@@ -30,7 +30,7 @@ export function fromAutomaton(text: string): string {
 function next(rest: string): [read: number, written: string] {
   const [character = ''] = rest
   if (Object.hasOwn(missing, character)) {
-    throw refusedPattern(`has what a matcher in linear time does not offer: ${missing[character]}`)
+    throw refusedPattern(`has what is not supported (see docs/RULES.md#patterns): ${missing[character]}`)
   }
   switch (character) {
     case '@':

@@ -88,4 +88,4 @@ function checkQuantifier(rest: string): number {
 }
 
 const refused = (construct: string) =>
-  refusedPattern(`has what a matcher in linear time does not offer: ${construct}`)
+  refusedPattern(`has what is not supported (see docs/RULES.md#patterns): ${construct}`)

@@ -115,7 +115,7 @@ export class ItemLoop {
       changes?.done(item, result)
     } catch (error) {
       if (this.#options.signal.aborted || error instanceof QueueGoneError) return
-      log.warn({ err: error, migration: workId }, 'An item failed; it comes again.')
+      log.warn({ err: error, migration: workId }, 'An item failed and will be retried.')
       this.deferrals.failed(item.messageId, error)
       item.later(retryMs)
     } finally {
