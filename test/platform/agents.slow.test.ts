@@ -167,7 +167,7 @@ test('the limit of an agent is said at the platform, changes at once, and goes w
   await check()
   await platform.call(agents.remove, { name: 'limited' })
   expect(await platform.call(bandwidth.get, place)).toMatchObject({ limitRequestsPerSecond: -1 })
-  await expect(platform.call(bandwidth.set, { ...place, limit: 1 })).rejects.toThrow(
+  await expect(platform.call(bandwidth.set, { ...place, limit: 1, unit: 'B' })).rejects.toThrow(
     'there is no transfer agent limited: none of that name has connected yet; start it with "gantry agent"',
   )
 })
