@@ -52,7 +52,6 @@ export const notBuilt = [
   'POST /fs/targets/s3a/{fileSystemId}',
   'PATCH /fs/targets/s3a/{fileSystemId}',
   'POST /fs/{role}/{fsId}/createFile',
-  'POST /fs/{role}/{fsId}/deleteByPath',
   'GET /fs/{role}/{fsId}/fileSystemURI',
   'POST /fs/{role}/{fsId}/mkdir',
   'POST /fs/{role}/{fsId}/moveByPath',

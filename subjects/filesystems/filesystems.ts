@@ -68,6 +68,9 @@ export const FileStatus = model('FileStatus', {
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000
 
+/** How long one call removes what is in a folder; it has to answer before its deadline. */
+export const removalSeconds = 20
+
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
@@ -218,6 +221,32 @@ export const filesystems = resource('filesystems', {
     errors: storeErrors,
     http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
+    deadlineMs: storeDeadlineMs,
+  },
+  'delete-path': {
+    summary: 'Remove a file or folder from a filesystem',
+    description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
+    input: strict({
+      fileSystemId,
+      role: Type.Optional(role),
+      path: GivenPath('File or folder, absolute in the filesystem'),
+      recursive: Type.Optional(
+        Type.Boolean({ description: 'Whether a folder goes with all that is in it; default false' }),
+      ),
+    }),
+    output: strict({
+      removed: Count('Files and folders that are gone'),
+      bytes: Count('Bytes of these files'),
+      complete: Type.Boolean({ description: 'Whether nothing is left; else ask again' }),
+    }),
+    errors: ['IN_USE', 'NOT_ALLOWED_IN_STATE', ...storeErrors],
+    audit: { object: 'fileSystemId', path: 'path', removed: 'removed' },
+    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
+    cli: {
+      args: ['fileSystemId', 'path'],
+      example: 'gantry filesystems delete-path my-target /data/old --recursive',
+      failed: { field: 'complete', is: false },
+    },
     deadlineMs: storeDeadlineMs,
   },
 })
