@@ -46,7 +46,7 @@ export const AgentReport = {
   ),
 }
 
-export const Agent = model('DataAgent', {
+export const Agent = model('Agent', {
   ...AgentReport,
   keyId: Type.String({ maxLength: 40, description: 'Key that it connects with; revoke it to shut it out' }),
   healthy: Type.Boolean({ description: 'Whether it is there and can work' }),

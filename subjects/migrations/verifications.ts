@@ -66,14 +66,6 @@ export const Verification = model('Verification', {
   verificationDepth: configuration.verificationDepth,
   ignoreAfterTimestamp: configuration.ignoreAfterTimestamp,
   ...counts,
-  dataExcluded: Count('The same as bytesExcluded, by its older name'),
-  verificationProgress: strict({
-    matchedPathCount: counts.matchedPathCount,
-    totalFailedPathCount: counts.totalDiscrepancies,
-    targetFilesMissing: counts.filesMissingOnTarget,
-    targetDirectoriesMissing: counts.directoriesMissingOnTarget,
-    filesizeMismatches: counts.fileSizeMismatches,
-  }),
 })
 export type Verification = Static<typeof Verification>
 
