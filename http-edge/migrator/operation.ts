@@ -92,7 +92,7 @@ export function operation<C extends Contract>(
     const known = names.filter((name) => !without.includes(name))
     return { ...Object.fromEntries(known.map((name) => [name, inContract[name]!])), ...others }
   }
-  const placed = routeFields(calls, { ...own, server: 'platform', method, path })
+  const placed = routeFields(calls, { ...own, method, path })
   const placeOf = (name: string) =>
     placed.path.includes(name) ? 'path' : placed.body.includes(name) ? 'body' : 'query'
   const moreIn = (place: ReturnType<typeof placeOf>): Fields =>

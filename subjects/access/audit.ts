@@ -121,7 +121,7 @@ export const audit = resource('audit', {
       next: Type.Optional(Count('Where the next page goes on; absent at the end')),
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/audit' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/audit' }],
     cli: {
       columns: ['time', 'user', 'key', 'what', 'object', 'from', 'result', 'count'],
       example: 'gantry audit list --what gantry.services.v1.keys --since 2026-01-31T00:00:00Z',
@@ -149,7 +149,7 @@ export const audit = resource('audit', {
       next: Type.Optional(Count('There are more: where to go on')),
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/audit/verify' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/audit/verify' }],
     cli: { example: 'gantry audit verify', failed: { field: 'intact', is: false } },
     deadlineMs: auditDeadlineMs,
   },

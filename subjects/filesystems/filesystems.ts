@@ -95,7 +95,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
+    http: [{ method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
     cli: {
       args: ['fileSystemId'],
       example: `gantry filesystems create-${kind} my-target --role target ${example}`,
@@ -124,7 +124,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
+    http: [{ method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   } as const satisfies Definition
@@ -154,14 +154,14 @@ export const filesystems = resource('filesystems', {
       }),
     ),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystem-kinds' }],
   },
   list: {
     summary: 'The filesystems, sources and targets',
     input: strict({ role: Type.Optional(role), verbose, ...page }),
     output: list(Filesystem),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems' }],
     cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
   },
   get: {
@@ -169,7 +169,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
     output: Filesystem,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   delete: {
@@ -178,7 +178,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   clear: {
@@ -188,7 +188,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['IN_USE'],
     audit: { object: 'role' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems' }],
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems' }],
     cli: { args: ['role'] },
   },
   health: {
@@ -196,7 +196,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId }),
     output: Health,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   },
@@ -205,7 +205,7 @@ export const filesystems = resource('filesystems', {
     input: strict(page),
     output: list(Health),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystem-health' }],
     deadlineMs: storeDeadlineMs,
   },
   'list-paths': {
@@ -219,7 +219,7 @@ export const filesystems = resource('filesystems', {
     }),
     output: list(FileStatus),
     errors: storeErrors,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
     deadlineMs: storeDeadlineMs,
   },
@@ -241,7 +241,7 @@ export const filesystems = resource('filesystems', {
     }),
     errors: ['IN_USE', 'NOT_ALLOWED_IN_STATE', ...storeErrors],
     audit: { object: 'fileSystemId', path: 'path', removed: 'removed' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
     cli: {
       args: ['fileSystemId', 'path'],
       example: 'gantry filesystems delete-path my-target /data/old --recursive',

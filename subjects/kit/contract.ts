@@ -2,10 +2,8 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
 import { agentSubject, eventSubject, ephemeralSubject, roots, serviceSubject } from './names.ts'
 
-/** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
+/** How a contract appears over HTTP, on the server of the platform; others translate (`http-edge/migrator`). The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
-  /** The HTTP server that has contracts for its routes; others translate (`http-edge/migrator`). */
-  readonly server: 'platform'
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with `{field}` segments; each names a field of the input. */
   readonly path: string
