@@ -20,6 +20,7 @@ import { logging } from './observability/logging.ts'
 import { migrationEvents } from './migrations/events.ts'
 import { migrationsInternal } from './migrations/internal.ts'
 import { migrations } from './migrations/migrations.ts'
+import { notifications } from './observability/notifications.ts'
 import { observability, observabilityInternal } from './observability/observability.ts'
 import { pathMappings } from './rules/path-mappings.ts'
 import { platform } from './platform/platform.ts'
@@ -61,6 +62,7 @@ export const resources = {
   observability,
   logging,
   alerts,
+  notifications,
 } as const
 
 /** Requests between the platform's own services. */

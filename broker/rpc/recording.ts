@@ -1,5 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
-import type { AuditShape, Caller, Contract } from '../../subjects/kit/contract.ts'
+import type { Caller, Contract } from '../../subjects/kit/contract.ts'
 import type { ErrorCode, GantryError } from '../../subjects/kit/errors.ts'
 import { addressOf, type AddressMarks } from '../messages/client-address.ts'
 import type { Log } from '../common/log.ts'
@@ -10,6 +10,10 @@ export interface Outcome {
   /** undefined: nobody whom we know. */
   readonly caller: Caller | undefined
   readonly object: string | undefined
+  /** Path in the object. */
+  readonly path: string | undefined
+  /** Files and folders that are gone by a removal. */
+  readonly removed: number | undefined
   /** Address of the client. */
   readonly from: string | undefined
   readonly result: 'ok' | ErrorCode
@@ -38,6 +42,8 @@ export class Recording {
   /** Set as soon as they are known. */
   caller: Caller | undefined
   #object: string | undefined
+  #path: string | undefined
+  #removed: number | undefined
   readonly #options: RecordingOptions
   #isDone = false
 
@@ -45,9 +51,12 @@ export class Recording {
     this.#options = options
   }
 
-  /** Takes the name of the object from a checked input or output, unless it is known. */
+  /** Takes what the record says of the object from a checked input or output, unless it is known. */
   name(value: unknown): void {
-    this.#object ??= objectOf(this.#options.contract.audit, value)
+    const { object, path, removed } = this.#options.contract.audit ?? {}
+    this.#object ??= textOf(object, value)
+    this.#path ??= textOf(path, value)
+    this.#removed ??= numberOf(removed, value)
   }
 
   /** @throws GantryError when the record is not stored: the change must not be reported as done */
@@ -56,9 +65,10 @@ export class Recording {
     await this.#record('ok')
   }
 
-  async failed({ code }: GantryError): Promise<void> {
+  async failed({ code, details }: GantryError): Promise<void> {
     if (this.#isDone) return
-    const { log, requestId } = this.#options
+    const { contract, log, requestId } = this.#options
+    this.#removed ??= numberOf(contract.audit?.removed, details)
     await this.#record(code).catch((err: unknown) =>
       log.error({ err, requestId }, 'A refusal is not in the audit log yet.'),
     )
@@ -71,6 +81,8 @@ export class Recording {
       contract,
       caller: this.caller,
       object: this.#object,
+      path: this.#path,
+      removed: this.#removed,
       from: addressOf(message, marks, { subject, requestId }),
       result,
       requestId,
@@ -78,8 +90,17 @@ export class Recording {
   }
 }
 
-function objectOf(shape: AuditShape | undefined, value: unknown): string | undefined {
-  if (shape?.object === undefined || typeof value !== 'object' || value === null) return undefined
-  const name = (value as Record<string, unknown>)[shape.object]
-  return typeof name === 'string' ? name : undefined
+function textOf(field: string | undefined, value: unknown): string | undefined {
+  const found = fieldOf(field, value)
+  return typeof found === 'string' ? found : undefined
 }
+
+function numberOf(field: string | undefined, value: unknown): number | undefined {
+  const found = fieldOf(field, value)
+  return typeof found === 'number' ? found : undefined
+}
+
+const fieldOf = (field: string | undefined, value: unknown): unknown =>
+  field === undefined || typeof value !== 'object' || value === null
+    ? undefined
+    : (value as Record<string, unknown>)[field]

@@ -10,7 +10,7 @@ import type { EventContract, Payload } from '../../subjects/kit/contract.ts'
 import { eventSubject, ephemeralSubject, subjectToken } from '../../subjects/kit/names.ts'
 import { check, matches } from '../../subjects/kit/validate.ts'
 import { eventHeader } from '../messages/headers.ts'
-import { ensureStream, fileStorage } from './jetstream.ts'
+import { ensureStream, fileStorage, readFrom, sequenceOf, storedMsOf } from './jetstream.ts'
 
 /** One fact, ready to be published: plain data, so that it can be stored with the change that it tells of. */
 export interface Emission {
@@ -49,6 +49,15 @@ const keptSubjects = eventSubject('*', '*', '*')
 const maxAgeNs = 7 * 24 * 3600 * 1e9
 /** A tenth of the default storage; the oldest facts go first. */
 const maxBytes = 1e9
+
+/** A fact that is kept. */
+export interface StoredFact {
+  /** Its place among all facts. */
+  readonly sequence: number
+  readonly storedMs: number
+  readonly event: EventContract
+  readonly payload: unknown
+}
 
 /** Facts after state changes, kept in order: at least once, to be followed from any sequence on. */
 export class Events {
@@ -95,5 +104,30 @@ export class Events {
     const payload: unknown = message?.json()
     // Another release may have told something else.
     return matches(event.payload, payload) ? (payload as Payload<E>) : undefined
+  }
+
+  /** Sequences of the oldest fact that is kept, and of the last one that was told. */
+  async bounds(): Promise<{ readonly first: number; readonly last: number }> {
+    const { first_seq, last_seq } = (await this.#manager.streams.info(factStream)).state
+    return { first: first_seq, last: last_seq }
+  }
+
+  /** Hands over the facts of some events after a sequence, in order, up to the last one that is kept. */
+  async read(
+    events: readonly EventContract[],
+    after: number,
+    take: (fact: StoredFact) => void,
+  ): Promise<void> {
+    const byKind = new Map(events.map((event) => [`${event.resource}.${event.event}`, event]))
+    const filters = events.map(({ resource, event }) => eventSubject(resource, event, '*'))
+    await readFrom(this.#connection, factStream, { filters, first: after + 1 }, (message) => {
+      const [kind, name] = message.subject.split('.').slice(-3)
+      const event = byKind.get(`${kind}.${name}`)
+      if (event === undefined || !isFact(message)) return
+      const payload: unknown = message.json()
+      // Another release may have told something else.
+      if (!matches(event.payload, payload)) return
+      take({ sequence: sequenceOf(message), storedMs: storedMsOf(message), event, payload })
+    })
   }
 }

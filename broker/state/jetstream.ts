@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   AckPolicy,
   type BatchCallback,
+  type ConsumerConfig,
   DeliverPolicy,
   type DirectBatchOptions,
   type JetStreamClient,
@@ -207,13 +208,52 @@ export async function readLast(
   onMessage: (message: Msg) => void,
   { headersOnly = false }: { headersOnly?: boolean } = {},
 ): Promise<void> {
+  await reading(
+    connection,
+    stream,
+    {
+      filter_subject: filter,
+      deliver_policy: DeliverPolicy.LastPerSubject,
+      headers_only: headersOnly,
+    },
+    onMessage,
+  )
+}
+
+/**
+ * Hands over the messages of some subjects that are in a stream, in order.
+ * @param first sequence to begin with
+ */
+export async function readFrom(
+  connection: NatsConnection,
+  stream: string,
+  { filters, first }: { readonly filters: readonly string[]; readonly first: number },
+  onMessage: (message: Msg) => void,
+): Promise<void> {
+  await reading(
+    connection,
+    stream,
+    {
+      filter_subjects: [...filters],
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: first,
+    },
+    onMessage,
+  )
+}
+
+/** Hands over what a reader of these messages finds, up to the last that is there. */
+async function reading(
+  connection: NatsConnection,
+  stream: string,
+  of: Partial<ConsumerConfig>,
+  onMessage: (message: Msg) => void,
+): Promise<void> {
   const manager = await jetstreamManager(connection, { checkAPI: false })
   const { name } = await manager.consumers.add(stream, {
-    filter_subject: filter,
-    deliver_policy: DeliverPolicy.LastPerSubject,
+    ...of,
     ack_policy: AckPolicy.None,
     mem_storage: true,
-    headers_only: headersOnly,
     num_replicas: 1,
     inactive_threshold: abandonedReaderNs,
   })
@@ -294,6 +334,12 @@ export async function messageCount(connection: NatsConnection, stream: string): 
 export function sequenceOf({ reply = '' }: Pick<Msg, 'reply'>): number {
   const tokens = reply.split('.')
   return Number(tokens[tokens.length > 9 ? 7 : 5])
+}
+
+/** When a message that a consumer delivered was stored, in whole milliseconds since 1970; see `sequenceOf`. */
+export function storedMsOf({ reply = '' }: Pick<Msg, 'reply'>): number {
+  const tokens = reply.split('.')
+  return Math.floor(Number(tokens[tokens.length > 9 ? 9 : 7]) / 1e6)
 }
 
 /** Number of messages that were there, at most a batch. */

@@ -5,6 +5,7 @@ import { extensionsService } from '../../services/extensions/index.ts'
 import { filesystemsService } from '../../services/filesystems/index.ts'
 import { Assembly } from '../../services/kit/assembly.ts'
 import { migrationsService } from '../../services/migrations/index.ts'
+import { notificationsService } from '../../services/notifications/index.ts'
 import { observabilityService } from '../../services/observability/index.ts'
 import { platformService } from '../../services/platform/index.ts'
 import { usageService } from '../../services/usage/index.ts'
@@ -23,4 +24,5 @@ export const platformParts = new Assembly<Host>()
   .add(migrationsService)
   .add(usageService)
   .add(alertsService)
+  .add(notificationsService)
   .add(platformService)

@@ -82,6 +82,7 @@ export const absentFields: Readonly<Record<string, Readonly<Record<string, TSche
     sourceEventCreationDate: none(noTime, text),
   },
   FailedPath: { renamePath: none(byPath, text) },
+  Notification: { code: none('Numbers of that product: the type says the same') },
   Stats: {
     ...noneOf(['filesRescanned', 'dirsRescanned'], foundOnce),
     ...noneOf(

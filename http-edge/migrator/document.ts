@@ -89,7 +89,11 @@ function describe(operation: Operation, operationId: string): object {
     ...(operation.public === undefined ? {} : { security: [] }),
     ...(all.length === 0 ? {} : { parameters: all }),
     ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required) }),
-    responses: { [status]: { description: 'Done', content }, ...failuresOf(operation) },
+    responses: {
+      [status]: { description: 'Done', content },
+      ...(operation.conditional ? { 304: { description: 'The caller has it already (If-None-Match)' } } : {}),
+      ...failuresOf(operation),
+    },
   }
 }
 

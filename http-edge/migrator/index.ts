@@ -35,6 +35,7 @@ function routeOf(operation: Operation): Route {
     calls,
     config: { operation },
     ...(operation.public === undefined ? {} : { public: operation.public }),
+    ...(operation.conditional === undefined ? {} : { conditional: operation.conditional }),
     read,
     ...(takesInternalIds ? { before: namingMigrations } : {}),
     write: (data) => {

@@ -47,6 +47,8 @@ export interface Operation {
   /** What the translation refuses by itself: by status, why. */
   readonly refuses: Readonly<Record<number, string>>
   readonly public?: HttpRoute['public']
+  /** Whether it answers 304 to who has the reply already. */
+  readonly conditional?: true
   readonly calls: Contract
   /** Fields of the contract that the path says, not the caller. */
   readonly bind: Readonly<Record<string, string | boolean | number>>
@@ -60,7 +62,7 @@ interface Own<C extends Contract> extends Pick<HttpRoute, 'query' | 'bind' | 'om
   /** Default: that of the contract. */
   readonly summary?: string
   readonly description?: string
-  /** Fields that have another shape than in the contract, or that only the surface has: those of the query, and of the body. */
+  /** Fields that have another shape than in the contract, or that only the surface has: where the contract has them, or in the query; and in the body. */
   readonly fields?: Fields
   readonly bodyFields?: Fields
   /** Names of fields that the contract has and the surface has not. */
@@ -71,6 +73,7 @@ interface Own<C extends Contract> extends Pick<HttpRoute, 'query' | 'bind' | 'om
   readonly refuses?: Operation['refuses']
   readonly ineffective?: Operation['ineffective']
   readonly takesInternalIds?: false
+  readonly conditional?: true
   readonly request?: (wire: Wire, warn: Warn) => Wire & Partial<Input<C>>
   readonly response?: (native: Output<C>) => unknown
   readonly download?: Translation['download']
@@ -89,16 +92,13 @@ export function operation<C extends Contract>(
     const known = names.filter((name) => !without.includes(name))
     return { ...Object.fromEntries(known.map((name) => [name, inContract[name]!])), ...others }
   }
-  const placed = routeFields(calls, { ...own, server: 'platform', method, path })
-  const isInBody = (name: string) => placed.body.includes(name)
-  const query = shape(
-    placed.query,
-    Object.fromEntries(Object.entries(more).filter(([name]) => !isInBody(name))),
-  )
-  const body = shape(placed.body, {
-    ...Object.fromEntries(Object.entries(more).filter(([name]) => isInBody(name))),
-    ...bodyFields,
-  })
+  const placed = routeFields(calls, { ...own, method, path })
+  const placeOf = (name: string) =>
+    placed.path.includes(name) ? 'path' : placed.body.includes(name) ? 'body' : 'query'
+  const moreIn = (place: ReturnType<typeof placeOf>): Fields =>
+    Object.fromEntries(Object.entries(more).filter(([name]) => placeOf(name) === place))
+  const query = shape(placed.query, moreIn('query'))
+  const body = shape(placed.body, { ...moreIn('body'), ...bodyFields })
   const required = [...(jsonSchema(calls.input).required ?? []), ...pathFields(path)]
   const suffix = Object.values(bind).map((value) => `.${value}`)
   return {
@@ -107,7 +107,7 @@ export function operation<C extends Contract>(
     path,
     summary: own.summary ?? calls.summary,
     description: own.description ?? calls.description,
-    parameters: shape(placed.path, {}),
+    parameters: shape(placed.path, moreIn('path')),
     query,
     body,
     required: required.filter((name) => !without.includes(name) && !Object.hasOwn(bind, name)),
@@ -117,6 +117,7 @@ export function operation<C extends Contract>(
     errors: own.errors ?? {},
     refuses: own.refuses ?? {},
     ...(own.public === undefined ? {} : { public: own.public }),
+    ...(own.conditional === undefined ? {} : { conditional: own.conditional }),
     calls,
     bind,
     takesInternalIds: own.takesInternalIds ?? true,

@@ -7,6 +7,7 @@ import { diagnosticOperations } from './resources/diagnostics.ts'
 import { filesystemOperations } from './resources/filesystems.ts'
 import { infoOperations } from './resources/info.ts'
 import { migrationOperations } from './resources/migrations.ts'
+import { notificationOperations } from './resources/notifications.ts'
 import { pathMappingOperations } from './resources/path-mappings.ts'
 import { ruleOperations } from './resources/rules.ts'
 import { statsOperations } from './resources/stats.ts'
@@ -25,5 +26,6 @@ export const operations: readonly Operation[] = [
   ...diagnosticOperations,
   ...ruleOperations,
   ...pathMappingOperations,
+  ...notificationOperations,
   ...infoOperations,
 ]

@@ -81,6 +81,8 @@ export interface Route extends Pick<HttpRoute, 'method' | 'path' | 'status' | 'p
   readonly before?: (request: FastifyRequest, connection: NatsConnection) => Promise<void> | undefined
   /** Body of the reply, of that of the contract, which is passed on as it is by default. */
   readonly write?: (reply: Uint8Array, request: FastifyRequest) => string
+  /** Whether callers may keep the reply and ask whether it has changed: one that is translated, or a download in one part. */
+  readonly conditional?: true
   /** The same for a contract with `download`: what becomes of its text on the way. */
   readonly download?: (first: Part, request: FastifyRequest) => Download
 }

@@ -11,6 +11,7 @@ import { platform } from '../../subjects/platform/platform.ts'
 import { type Authority, byConnection, whileAnswering } from '../callers/authority.ts'
 import { addDocs } from '../documents/docs.ts'
 import { sendDownload } from './download.ts'
+import { sendUnlessKnown } from './conditional.ts'
 import { markedAddress } from './client-address.ts'
 import type { Edge, Route, ServerDefinition } from './definition.ts'
 import {
@@ -256,14 +257,20 @@ function addRoute(app: FastifyInstance, route: Route, { edge, sendError, authori
             { requestId: request.id },
           )) as Part
         const part = message.json<Part>()
+        if (route.conditional && part.next === undefined)
+          return sendUnlessKnown(
+            request,
+            reply.header('content-type', `${part.type}; charset=utf-8`),
+            part.content,
+          )
         return sendDownload(reply, { part, as: route.download?.(part, request) ?? part }, askPart)
       }
       reply.status(status)
       // The service has checked its reply against the schema; the edge passes it on as it is.
       if (write === undefined) return sendReply(reply, message.data)
-      return reply
-        .header('content-type', 'application/json; charset=utf-8')
-        .send(edge.charged(request, () => write(message.data, request)))
+      reply.header('content-type', 'application/json; charset=utf-8')
+      const text = edge.charged(request, () => write(message.data, request))
+      return route.conditional ? sendUnlessKnown(request, reply, text) : reply.send(text)
     },
   })
 }

@@ -34,13 +34,15 @@ export function auditRecorder(
   }
   return {
     requireRoom: () => trail.requireRoom(),
-    record: async ({ contract, caller, object, from, result, requestId }: Outcome) => {
+    record: async ({ contract, caller, object, path, removed, from, result, requestId }: Outcome) => {
       const time = new Date().toISOString()
       await trail.append({
         time,
         ...(await who(caller)),
         what: contract.subject,
         ...(object === undefined ? {} : { object }),
+        ...(path === undefined ? {} : { path }),
+        ...(removed === undefined ? {} : { removed }),
         ...(from === undefined ? {} : { from }),
         result,
         requestId,

@@ -7,7 +7,14 @@ import { local } from './local/index.ts'
 
 export type { Side, StoreKind } from './contract/kind.ts'
 export * from './contract/driver.ts'
-export { isSameFolder, requireShareable, seenFolder, shareOf, type Witness } from './local/index.ts'
+export {
+  isSameFolder,
+  requireShareable,
+  resolvedFolder,
+  seenFolder,
+  shareOf,
+  type Witness,
+} from './local/index.ts'
 
 /** The kinds of filesystems. Nothing else names one. */
 export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {

@@ -12,6 +12,8 @@ export interface FilesystemDependencies {
   readonly stores: Stores
   /** Names of the migrations that need a filesystem. */
   readonly usesOf: (fileSystemId: string) => Promise<string[]>
+  /** Migrations that work at a path of a filesystem, above or below it. */
+  readonly workingAt: (fileSystemId: string, path: string) => Promise<string[]>
   /** Forgets what other services keep of a target. */
   readonly forgetTarget: (fileSystemId: string) => Promise<void>
   readonly log: Log

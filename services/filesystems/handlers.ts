@@ -7,6 +7,7 @@ import { maxPageLength } from '../../subjects/kit/schemas.ts'
 import { StoreError } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/paths/path-text.ts'
 import { openSecrets } from '../drivers/contract/secrets.ts'
+import { receivedError } from '../drivers/contract/sent-error.ts'
 import { creator, updater } from './change.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
@@ -110,7 +111,43 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
         throw storeFailure(error, fileSystemId)
       }
     },
+    'delete-path': async ({ fileSystemId, role, path, recursive = false }, call) => {
+      const record = await find(fileSystemId, role)
+      const there = pathFromText(path)
+      if (there.length === 0) throw notAccepted('path', 'is the root of the filesystem, which stays')
+      const working = await dependencies.workingAt(fileSystemId, path)
+      if (working.length > 0)
+        throw call.fail(
+          'IN_USE',
+          `${path} of ${fileSystemId} is used by the migrations ${working.join(', ')}; stop them first`,
+          { migrations: working },
+        )
+      const spec = openSecrets(record.kind, record.options, dependencies.sealer)
+      const asker = await askerOf(owners, call, record)
+      const { outcome, entries, bytes, error } = await dependencies.stores
+        .remove(spec, there, recursive, asker)
+        .catch((failure: unknown) => Promise.reject(storeFailure(failure, fileSystemId)))
+      if (outcome === 'absent') throw call.fail('NOT_FOUND', `there is no ${path} in ${fileSystemId}`)
+      if (outcome === 'filled')
+        throw call.fail(
+          'NOT_ALLOWED_IN_STATE',
+          `${path} of ${fileSystemId} is a folder that is not empty: set recursive to remove all that is in it`,
+        )
+      if (error !== undefined) throw partlyRemoved(receivedError(error), fileSystemId, entries)
+      return { removed: entries, bytes, complete: outcome === 'removed' }
+    },
   }
+}
+
+/** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
+function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {
+  const failure = storeFailure(error, fileSystemId)
+  if (!isGantryError(failure)) return failure
+  const message = `${failure.message}; ${removed} files and folders were removed before`
+  return new GantryError(failure.code, message, {
+    cause: error,
+    details: { ...(failure.details as object | undefined), removed },
+  })
 }
 
 /** The name of the entry of a folder that a path stands for. @throws GantryError NOT_ACCEPTED for any other path */

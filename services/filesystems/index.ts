@@ -41,6 +41,8 @@ export const filesystemsService = service({
       sealer,
       stores,
       usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
+      workingAt: (fileSystemId: string, path: string) =>
+        call(connection, migrationsInternal['working-at'], { fileSystemId, path }),
       forgetTarget: async (fileSystemId: string) => {
         await call(connection, migrationsInternal['forget-target'], { fileSystemId })
       },

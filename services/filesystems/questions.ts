@@ -2,6 +2,7 @@ import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { type Driver, type Entry, openDriver } from '../drivers/index.ts'
 import type { SentError } from '../drivers/contract/sent-error.ts'
+import { type RemovalAsked, type Removed, removeAt } from './removal.ts'
 
 /** What a store can be asked, and the answer. Plain data: it crosses to a worker thread and back. */
 export type Question =
@@ -15,23 +16,31 @@ export type Question =
       readonly limit: number
     }
   | { readonly kind: 'stat'; readonly spec: FilesystemSpec; readonly path: Uint8Array }
+  | ({ readonly kind: 'remove'; readonly spec: FilesystemSpec; readonly path: Uint8Array } & Omit<
+      RemovalAsked,
+      'path'
+    >)
 
-/** The entries that were asked for; none for a probe, and where nothing stands at a path. */
-export type Answer = { readonly entries: Entry[] } | { readonly error: SentError }
+/** The entries that were asked for; none for a probe, and where nothing stands at a path. What came of a removal. */
+export type Answered = { readonly entries: Entry[] } | { readonly removed: Removed }
+export type Answer = Answered | { readonly error: SentError }
 
 /** Asks a store, with calls that may block. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
-export async function answer(question: Question, bounds?: StoreBounds): Promise<Entry[]> {
-  const driver = await openDriver(question.spec, 'source', bounds)
+export async function answer(question: Question, bounds?: StoreBounds): Promise<Answered> {
+  const side = question.kind === 'remove' ? 'target' : 'source'
+  const driver = await openDriver(question.spec, side, bounds)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   try {
-    if (question.kind === 'list') return await firstEntries(driver, question, signal)
+    if (question.kind === 'remove')
+      return { removed: await removeAt(driver, { ...question, path: Buffer.from(question.path) }) }
+    if (question.kind === 'list') return { entries: await firstEntries(driver, question, signal) }
     if (question.kind === 'stat') {
       const entry = await driver.stat(Buffer.from(question.path))
-      return entry === undefined ? [] : [entry]
+      return { entries: entry === undefined ? [] : [entry] }
     }
     await driver.probe(signal)
-    return []
+    return { entries: [] }
   } finally {
     await driver.close()
   }

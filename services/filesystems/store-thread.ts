@@ -13,7 +13,7 @@ const { bounds } = workerData as { readonly bounds: StoreBounds | undefined }
 port.on('message', (question: Question) => {
   void answer(question, bounds)
     .then(
-      (entries): Answer => ({ entries }),
+      (answered): Answer => answered,
       (error: unknown): Answer => ({ error: sendableError(error) }),
     )
     .then((message) => port.postMessage(message, []))

@@ -2,11 +2,16 @@ import { Worker } from 'node:worker_threads'
 import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { removalSeconds } from '../../subjects/filesystems/filesystems.ts'
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
-import type { Answer, Question } from './questions.ts'
+import type { Answer, Answered, Question } from './questions.ts'
+import type { Removed } from './removal.ts'
 
 /** Below the deadline of the calls that ask a store, so that the caller hears of the store and not of the deadline. */
 const patienceMs = 25_000
+
+/** So long a removal goes on: what it is in then has until the end of the patience. */
+const removalMs = removalSeconds * 1_000
 
 /** Questions at once, each in a thread of its own; more wait. A mount that hangs takes one of them until patience ends. */
 const maxThreads = 8
@@ -35,6 +40,7 @@ interface StoresOptions {
   readonly bounds?: StoreBounds
   readonly patienceMs?: number
   readonly idleMs?: number
+  readonly removalMs?: number
 }
 
 /** Whose turn has not come yet. */
@@ -53,6 +59,7 @@ export class Stores {
   readonly #bounds: StoreBounds | undefined
   readonly #patienceMs: number
   readonly #idleMs: number
+  readonly #removalMs: number
   /** By owner, those that have waited longest first; owners too. Thousands may wait. */
   readonly #waiting = new Map<string, Set<Waiting>>()
   /** Questions under way, by owner. */
@@ -67,6 +74,7 @@ export class Stores {
     this.#bounds = options.bounds
     this.#patienceMs = options.patienceMs ?? patienceMs
     this.#idleMs = options.idleMs ?? idleMs
+    this.#removalMs = options.removalMs ?? removalMs
   }
 
   /**
@@ -87,15 +95,26 @@ export class Stores {
     { after, limit }: { after: Buffer | undefined; limit: number },
     asker: Asker,
   ): Promise<Entry[]> {
-    const entries = await this.#ask({ kind: 'list', spec, folder, after, limit }, asker)
+    const entries = await this.#entries({ kind: 'list', spec, folder, after, limit }, asker)
     // Structured cloning makes Uint8Arrays of Buffers.
     return entries.map((entry) => ({ ...entry, name: Buffer.from(entry.name) }))
   }
 
   /** What stands at a path, without following a symbolic link; undefined when nothing does. Throws as `probe` does. */
   async stat(spec: FilesystemSpec, path: StorePath, asker: Asker): Promise<Entry | undefined> {
-    const [entry] = await this.#ask({ kind: 'stat', spec, path }, asker)
+    const [entry] = await this.#entries({ kind: 'stat', spec, path }, asker)
     return entry
+  }
+
+  /**
+   * Removes what stands at a path, for as long as a call may take. Throws as `probe` does, when nothing is gone.
+   * @param recursive whether a folder goes with all that is in it
+   */
+  async remove(spec: FilesystemSpec, path: StorePath, recursive: boolean, asker: Asker): Promise<Removed> {
+    const budgetMs = this.#removalMs
+    const answer = await this.#ask({ kind: 'remove', spec, path, recursive, budgetMs }, asker)
+    if ('removed' in answer) return answer.removed
+    throw new Error('the thread has answered another question')
   }
 
   /** Ends the idle thread; one that is at work ends with its answer. */
@@ -104,7 +123,12 @@ export class Stores {
     this.#keep(undefined)
   }
 
-  async #ask(question: Question, { owner, signal }: Asker): Promise<Entry[]> {
+  async #entries(question: Question, asker: Asker): Promise<Entry[]> {
+    const answer = await this.#ask(question, asker)
+    return 'entries' in answer ? answer.entries : []
+  }
+
+  async #ask(question: Question, { owner, signal }: Asker): Promise<Answered> {
     await this.#turn(owner, signal)
     const worker = this.#idle ?? this.#start()
     this.#idle = undefined
@@ -115,7 +139,7 @@ export class Stores {
       const answer = await answerOf(worker, question, AbortSignal.any([signal, patience]))
       hasAnswered = true
       if ('error' in answer) throw receivedError(answer.error)
-      return answer.entries
+      return answer
     } catch (error) {
       if (hasAnswered || !patience.aborted) throw error
       const seconds = this.#patienceMs / 1_000

@@ -18,7 +18,7 @@ export const assignments = resource('assignments', {
     input: strict(page),
     output: list(Assignment),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/assignments' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/assignments' }],
     cli: { columns: ['group', 'roles'] },
   },
   put: {
@@ -30,7 +30,7 @@ export const assignments = resource('assignments', {
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
     audit: { object: 'group' },
     lasting: true,
-    http: [{ server: 'platform', method: 'PUT', path: byGroup }],
+    http: [{ method: 'PUT', path: byGroup }],
     cli: { args: ['group'], example: 'gantry assignments put analysts --roles viewer' },
   },
   delete: {
@@ -41,7 +41,7 @@ export const assignments = resource('assignments', {
     errors: ['EXCEEDS_ROLE', 'NOT_FOUND'],
     audit: { object: 'group' },
     lasting: true,
-    http: [{ server: 'platform', method: 'DELETE', path: byGroup }],
+    http: [{ method: 'DELETE', path: byGroup }],
     cli: { args: ['group'] },
   },
 })

@@ -31,7 +31,7 @@ export const authentication = resource('authentication', {
       expires: Timestamp('When it stops being valid'),
     }),
     errors: ['NOT_ALLOWED_IN_STATE'],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/authentication', public: 'credentials' }],
+    http: [{ method: 'POST', path: '/api/v1/authentication', public: 'credentials' }],
     cli: { args: ['userName'], secrets: ['password'] },
     deadlineMs: checkDeadlineMs,
   },

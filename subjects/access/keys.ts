@@ -76,7 +76,7 @@ export const Token = Type.String({ maxLength: 1_000, description: 'The API token
 
 /** The two paths of one key. */
 const byId = (method: 'GET' | 'PUT' | 'DELETE') =>
-  ['/api/v1/keys/{id}', '/api/v1/key/{id}'].map((path) => ({ server: 'platform', method, path }) as const)
+  ['/api/v1/keys/{id}', '/api/v1/key/{id}'].map((path) => ({ method, path }) as const)
 
 export const keys = resource('keys', {
   create: {
@@ -96,7 +96,7 @@ export const keys = resource('keys', {
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id' },
     lasting: true,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys', status: 201 }],
+    http: [{ method: 'POST', path: '/api/v1/keys', status: 201 }],
     cli: {
       args: ['name'],
       example:
@@ -109,8 +109,8 @@ export const keys = resource('keys', {
     output: list(Key),
     errors: [],
     http: [
-      { server: 'platform', method: 'GET', path: '/api/v1/keys' },
-      { server: 'platform', method: 'GET', path: '/api/v1/admin/keys' },
+      { method: 'GET', path: '/api/v1/keys' },
+      { method: 'GET', path: '/api/v1/admin/keys' },
     ],
     cli: { columns: ['id', 'name', 'owner', 'kind', 'created', 'expires', 'lastUsed', 'revoked'] },
   },
@@ -162,7 +162,7 @@ export const keys = resource('keys', {
     errors: ['NOT_FOUND', 'EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'id' },
     lasting: true,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/keys/{id}/rotate', query: [] }],
+    http: [{ method: 'POST', path: '/api/v1/keys/{id}/rotate', query: [] }],
     cli: { args: ['id'], example: 'gantry keys rotate k0123456789abc --overlap-minutes 60' },
   },
   revoke: {
@@ -184,7 +184,7 @@ export const keys = resource('keys', {
     output: strict({ valid: Type.Boolean(), explanation: Text('The verdict in words') }),
     errors: [],
     audit: {},
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/keys/examine' }],
+    http: [{ method: 'POST', path: '/api/v1/admin/keys/examine' }],
     cli: { secrets: ['token'] },
   },
   self: {
@@ -192,7 +192,7 @@ export const keys = resource('keys', {
     input: strict({}),
     output: Key,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/apikey' }],
+    http: [{ method: 'GET', path: '/api/v1/apikey' }],
   },
 })
 

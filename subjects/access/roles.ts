@@ -25,14 +25,14 @@ export const roles = resource('roles', {
       visible_extensions: VisibleExtensions,
     }),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/roles' }],
+    http: [{ method: 'GET', path: '/api/v1/roles' }],
   },
   list: {
     summary: 'All roles',
     input: strict(page),
     output: list(Role),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/roles' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/roles' }],
     cli: { columns: ['name', 'description'] },
   },
   put: {
@@ -44,7 +44,7 @@ export const roles = resource('roles', {
     errors: ['EXCEEDS_ROLE', 'NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
+    http: [{ method: 'PUT', path: '/api/v1/admin/roles/{name}' }],
     cli: {
       args: ['name'],
       example:
@@ -59,7 +59,7 @@ export const roles = resource('roles', {
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'EXCEEDS_ROLE'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/admin/roles/{name}' }],
     cli: { args: ['name'] },
   },
 })
@@ -78,7 +78,7 @@ export const rbac = resource('rbac', {
       explanation: Text('The decision in words'),
     }),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/rbac/check' }],
+    http: [{ method: 'GET', path: '/api/v1/rbac/check' }],
     cli: {
       args: ['action', 'subject'],
       example: 'gantry rbac check publish gantry.services.v1.migrations.create',

@@ -169,7 +169,7 @@ export const settings = resource('settings', {
     input: strict({}),
     output: Settings,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/settings' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/settings' }],
   },
   put: {
     summary: 'Change settings; those that are not given stay',
@@ -187,7 +187,7 @@ export const settings = resource('settings', {
     errors: [],
     audit: {},
     lasting: true,
-    http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/settings' }],
+    http: [{ method: 'PUT', path: '/api/v1/admin/settings' }],
     cli: { example: 'gantry settings put --exceeding-keys revoke' },
   },
 })

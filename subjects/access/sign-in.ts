@@ -71,7 +71,7 @@ export const signIn = resource('sign-in', {
       expires: Timestamp('Until when complete takes the flow'),
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in', public: true }],
+    http: [{ method: 'POST', path: '/api/v1/sign-in', public: true }],
     deadlineMs: providerDeadlineMs,
   },
   complete: {
@@ -85,7 +85,7 @@ export const signIn = resource('sign-in', {
     }),
     output: SignedIn,
     errors: [],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/complete', public: 'credentials' }],
+    http: [{ method: 'POST', path: '/api/v1/sign-in/complete', public: 'credentials' }],
     cli: { secrets: ['flow', 'callback'] },
     deadlineMs: providerDeadlineMs,
   },
@@ -102,7 +102,6 @@ export const signIn = resource('sign-in', {
     errors: [],
     http: [
       {
-        server: 'platform',
         method: 'GET',
         path: '/api/v1/usertoken',
         public: 'credentials',
@@ -131,7 +130,7 @@ export const signIn = resource('sign-in', {
       waitSeconds: WaitSeconds,
     }),
     errors: ['UNSUPPORTED'],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/device', public: 'credentials' }],
+    http: [{ method: 'POST', path: '/api/v1/sign-in/device', public: 'credentials' }],
     deadlineMs: providerDeadlineMs,
   },
   'device-poll': {
@@ -144,9 +143,7 @@ export const signIn = resource('sign-in', {
       waitSeconds: Type.Optional(WaitSeconds),
     }),
     errors: [],
-    http: [
-      { server: 'platform', method: 'POST', path: '/api/v1/sign-in/device/poll', public: 'credentials' },
-    ],
+    http: [{ method: 'POST', path: '/api/v1/sign-in/device/poll', public: 'credentials' }],
     cli: { secrets: ['flow'] },
     deadlineMs: providerDeadlineMs,
   },
@@ -158,7 +155,7 @@ export const signIn = resource('sign-in', {
     output: strict(lasting),
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
     audit: {},
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/refresh' }],
+    http: [{ method: 'POST', path: '/api/v1/sign-in/refresh' }],
     deadlineMs: providerDeadlineMs,
   },
   out: {
@@ -177,6 +174,6 @@ export const signIn = resource('sign-in', {
     }),
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE'],
     audit: {},
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/sign-in/out' }],
+    http: [{ method: 'POST', path: '/api/v1/sign-in/out' }],
   },
 })

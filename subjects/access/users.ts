@@ -26,7 +26,7 @@ export const users = resource('users', {
     input: strict(page),
     output: list(User),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/users' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/users' }],
     cli: { columns: ['subject', 'name', 'groups', 'roles', 'lastLogin'] },
   },
   get: {
@@ -34,7 +34,7 @@ export const users = resource('users', {
     input: strict({ subject: Subject('Subject of the person') }),
     output: User,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/users/{subject}' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/users/{subject}' }],
     cli: { args: ['subject'] },
   },
   self: {
@@ -42,6 +42,6 @@ export const users = resource('users', {
     input: strict({}),
     output: User,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/userinfo' }],
+    http: [{ method: 'GET', path: '/api/v1/userinfo' }],
   },
 })

@@ -29,9 +29,7 @@ export const endpointContract = (prefix: string, endpoint: Endpoint): Contract =
   input: endpoint.input ?? noFields,
   output: endpoint.output ?? anything,
   errors: endpoint.errors ?? [],
-  http: [
-    { server: 'platform', method: endpoint.method ?? 'POST', path: endpointPath(prefix, endpoint.name) },
-  ],
+  http: [{ method: endpoint.method ?? 'POST', path: endpointPath(prefix, endpoint.name) }],
   deadlineMs: endpoint.limitMs ?? defaultLimitMs,
 })
 

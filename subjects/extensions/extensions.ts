@@ -61,7 +61,7 @@ export const extensions = resource('extensions', {
     input: strict(page),
     output: list(Extension),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/extensions/all' }],
+    http: [{ method: 'GET', path: '/api/v1/extensions/all' }],
     cli: { columns: ['prefix', 'name', 'version', 'owner', 'instances', 'since'] },
   },
   features: {
@@ -69,7 +69,7 @@ export const extensions = resource('extensions', {
     input: strict({ ...page, prefix: Type.Optional(Prefix) }),
     output: list(Features),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/extensions/features' }],
+    http: [{ method: 'GET', path: '/api/v1/extensions/features' }],
     cli: { columns: ['prefix', 'name', 'version', 'menus', 'endpoints'] },
   },
   show: {
@@ -81,7 +81,7 @@ export const extensions = resource('extensions', {
       endpoints: list(Endpoint, extensionLimits.endpoints),
     }),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/extensions/{prefix}' }],
+    http: [{ method: 'GET', path: '/api/v1/extensions/{prefix}' }],
     cli: { args: ['prefix'], example: 'gantry extensions show weather' },
   },
   resource: {
@@ -96,7 +96,7 @@ export const extensions = resource('extensions', {
       content: Type.String({ maxLength: extensionLimits.resourceBytes }),
     }),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/extension-resources/{prefix}' }],
+    http: [{ method: 'GET', path: '/api/v1/extension-resources/{prefix}' }],
     cli: { args: ['prefix', 'uri'] },
   },
   logs: {
@@ -105,7 +105,7 @@ export const extensions = resource('extensions', {
     input: strict({ prefix: Prefix }),
     output: list(LogEntry, maxLogEntries),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/extension-logs/{prefix}' }],
+    http: [{ method: 'GET', path: '/api/v1/extension-logs/{prefix}' }],
     cli: {
       args: ['prefix'],
       columns: ['time', 'level', 'message', 'instance', 'count'],
@@ -120,7 +120,7 @@ export const extensions = resource('extensions', {
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
     audit: { object: 'prefix' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/extensions/{prefix}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/extensions/{prefix}' }],
     cli: { args: ['prefix'], example: 'gantry extensions release weather' },
   },
 })

@@ -68,6 +68,9 @@ export const FileStatus = model('FileStatus', {
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000
 
+/** How long one call removes what is in a folder; it has to answer before its deadline. */
+export const removalSeconds = 20
+
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
@@ -92,7 +95,7 @@ function createOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
+    http: [{ method: 'POST', path: `/api/v1/filesystems/${path}`, status: 201 }],
     cli: {
       args: ['fileSystemId'],
       example: `gantry filesystems create-${kind} my-target --role target ${example}`,
@@ -121,7 +124,7 @@ function updateOf<K extends FilesystemKind>(kind: K) {
     output: Filesystem,
     errors: ['NOT_ALLOWED_IN_STATE', 'CONFLICT', ...storeErrors],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
+    http: [{ method: 'PATCH', path: `/api/v1/filesystems/${path}/{fileSystemId}` }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   } as const satisfies Definition
@@ -151,14 +154,14 @@ export const filesystems = resource('filesystems', {
       }),
     ),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-kinds' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystem-kinds' }],
   },
   list: {
     summary: 'The filesystems, sources and targets',
     input: strict({ role: Type.Optional(role), verbose, ...page }),
     output: list(Filesystem),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems' }],
     cli: { columns: ['fileSystemId', 'fsType', 'isSource', 'properties'] },
   },
   get: {
@@ -166,7 +169,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId, role: Type.Optional(role), verbose }),
     output: Filesystem,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   delete: {
@@ -175,7 +178,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['NOT_FOUND', 'IN_USE'],
     audit: { object: 'fileSystemId' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}' }],
     cli: { args: ['fileSystemId'] },
   },
   clear: {
@@ -185,7 +188,7 @@ export const filesystems = resource('filesystems', {
     output: Nothing,
     errors: ['IN_USE'],
     audit: { object: 'role' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/filesystems' }],
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems' }],
     cli: { args: ['role'] },
   },
   health: {
@@ -193,7 +196,7 @@ export const filesystems = resource('filesystems', {
     input: strict({ fileSystemId }),
     output: Health,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
     cli: { args: ['fileSystemId'] },
     deadlineMs: storeDeadlineMs,
   },
@@ -202,7 +205,7 @@ export const filesystems = resource('filesystems', {
     input: strict(page),
     output: list(Health),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystem-health' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystem-health' }],
     deadlineMs: storeDeadlineMs,
   },
   'list-paths': {
@@ -216,8 +219,34 @@ export const filesystems = resource('filesystems', {
     }),
     output: list(FileStatus),
     errors: storeErrors,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
+    http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
     cli: { args: ['fileSystemId', 'path'], example: 'gantry filesystems list-paths my-target /data' },
+    deadlineMs: storeDeadlineMs,
+  },
+  'delete-path': {
+    summary: 'Remove a file or folder from a filesystem',
+    description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
+    input: strict({
+      fileSystemId,
+      role: Type.Optional(role),
+      path: GivenPath('File or folder, absolute in the filesystem'),
+      recursive: Type.Optional(
+        Type.Boolean({ description: 'Whether a folder goes with all that is in it; default false' }),
+      ),
+    }),
+    output: strict({
+      removed: Count('Files and folders that are gone'),
+      bytes: Count('Bytes of these files'),
+      complete: Type.Boolean({ description: 'Whether nothing is left; else ask again' }),
+    }),
+    errors: ['IN_USE', 'NOT_ALLOWED_IN_STATE', ...storeErrors],
+    audit: { object: 'fileSystemId', path: 'path', removed: 'removed' },
+    http: [{ method: 'DELETE', path: '/api/v1/filesystems/{fileSystemId}/paths' }],
+    cli: {
+      args: ['fileSystemId', 'path'],
+      example: 'gantry filesystems delete-path my-target /data/old --recursive',
+      failed: { field: 'complete', is: false },
+    },
     deadlineMs: storeDeadlineMs,
   },
 })

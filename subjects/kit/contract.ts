@@ -2,10 +2,8 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { CommonCode, ErrorCode, GantryError } from './errors.ts'
 import { agentSubject, eventSubject, ephemeralSubject, roots, serviceSubject } from './names.ts'
 
-/** How a contract appears over HTTP. The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
+/** How a contract appears over HTTP, on the server of the platform; others translate (`http-edge/migrator`). The input is `{...path, ...query, ...body, ...bind, ...bearer}`. */
 export interface HttpRoute {
-  /** The HTTP server that has contracts for its routes; others translate (`http-edge/migrator`). */
-  readonly server: 'platform'
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with `{field}` segments; each names a field of the input. */
   readonly path: string
@@ -58,6 +56,10 @@ export interface CliShape {
 export interface AuditShape {
   /** Field that names the object, of the input or, where that has none, of the output. Default: there is one object only. */
   readonly object?: string
+  /** Field of the input with the path that it is about, where the object is a store. */
+  readonly path?: string
+  /** Field of the output, and of the details of an error, with the number of files and folders that are gone. */
+  readonly removed?: string
 }
 
 /** A text that comes in parts. */

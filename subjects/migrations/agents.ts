@@ -46,7 +46,7 @@ export const AgentReport = {
   ),
 }
 
-export const Agent = model('DataAgent', {
+export const Agent = model('Agent', {
   ...AgentReport,
   keyId: Type.String({ maxLength: 40, description: 'Key that it connects with; revoke it to shut it out' }),
   healthy: Type.Boolean({ description: 'Whether it is there and can work' }),
@@ -77,7 +77,7 @@ export const agents = resource('agents', {
     input: strict(page),
     output: list(Agent),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/agents' }],
+    http: [{ method: 'GET', path: '/api/v1/agents' }],
     cli: {
       columns: ['name', 'host', 'version', 'healthy', 'migrations', 'bytesPerSecond', 'filesPerSecond'],
     },
@@ -87,7 +87,7 @@ export const agents = resource('agents', {
     input: strict({ name }),
     output: Agent,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/agents/{name}' }],
+    http: [{ method: 'GET', path: '/api/v1/agents/{name}' }],
     cli: { args: ['name'], example: 'gantry agents get host-7' },
   },
   remove: {
@@ -98,7 +98,7 @@ export const agents = resource('agents', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/agents/{name}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/agents/{name}' }],
     cli: { args: ['name'], example: 'gantry agents remove host-7' },
   },
   'get-settings': {
@@ -106,7 +106,7 @@ export const agents = resource('agents', {
     input: strict({}),
     output: AgentSettings,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/agents/settings' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/agents/settings' }],
   },
   'put-settings': {
     summary: 'Say who moves the files of migrations that do not say it themselves',
@@ -115,7 +115,7 @@ export const agents = resource('agents', {
     output: AgentSettings,
     errors: [],
     audit: {},
-    http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/agents/settings' }],
+    http: [{ method: 'PUT', path: '/api/v1/admin/agents/settings' }],
     cli: { example: 'gantry agents put-settings --moved-by AGENTS' },
   },
 })
@@ -135,7 +135,7 @@ export const agentKeys = resource('agents', {
     errors: ['EXCEEDS_ROLE', 'LIMIT_REACHED'],
     audit: { object: 'id' },
     lasting: true,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/admin/agent-keys', status: 201 }],
+    http: [{ method: 'POST', path: '/api/v1/admin/agent-keys', status: 201 }],
     cli: { args: ['name'], example: 'gantry agents register host-7' },
   },
 })

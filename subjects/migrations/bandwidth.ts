@@ -82,10 +82,10 @@ const global = { bind: { scope: 'global' }, omit: ['name'] } as const
 /** The paths of one policy. */
 const routes = (method: 'GET' | 'PUT' | 'DELETE') =>
   [
-    { server: 'platform', method, path: '/api/v1/bandwidth/global', ...global },
-    { server: 'platform', method, path: '/api/v1/bandwidth/migrations/{name}', bind: { scope: 'migration' } },
-    { server: 'platform', method, path: '/api/v1/bandwidth/targets/{name}', bind: { scope: 'target' } },
-    { server: 'platform', method, path: '/api/v1/bandwidth/agents/{name}', bind: { scope: 'agent' } },
+    { method, path: '/api/v1/bandwidth/global', ...global },
+    { method, path: '/api/v1/bandwidth/migrations/{name}', bind: { scope: 'migration' } },
+    { method, path: '/api/v1/bandwidth/targets/{name}', bind: { scope: 'target' } },
+    { method, path: '/api/v1/bandwidth/agents/{name}', bind: { scope: 'agent' } },
   ] as const
 
 const audit = { object: 'id' } as const
@@ -97,7 +97,7 @@ export const bandwidth = resource('bandwidth', {
     input: strict({}),
     output: list(BandwidthPolicy),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/bandwidth' }],
+    http: [{ method: 'GET', path: '/api/v1/bandwidth' }],
     cli: { columns: ['id', 'limitBytesPerSecond', 'limitRequestsPerSecond', 'now'] },
   },
   get: {

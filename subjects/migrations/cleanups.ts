@@ -70,7 +70,7 @@ export const cleanups = resource('cleanups', {
     output: Cleanup,
     errors: [...jobErrors.state, 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
-    http: [{ server: 'platform', method: 'POST', path, status: 201 }],
+    http: [{ method: 'POST', path, status: 201 }],
     cli: { args: ['migrationId'], example: 'gantry cleanups create first --dry-run' },
     deadlineMs: jobDeadlineMs,
   },
@@ -79,7 +79,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ ...page, migrationId: Type.Optional(migrationId) }),
     output: list(Cleanup),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path }],
+    http: [{ method: 'GET', path }],
     cli: {
       columns: [
         'id',
@@ -98,7 +98,7 @@ export const cleanups = resource('cleanups', {
     input: byId,
     output: Cleanup,
     errors: jobErrors.byId,
-    http: [{ server: 'platform', method: 'GET', path: `${path}/{cleanupId}` }],
+    http: [{ method: 'GET', path: `${path}/{cleanupId}` }],
     cli: { args: ['cleanupId'] },
   },
   cancel: {
@@ -108,7 +108,7 @@ export const cleanups = resource('cleanups', {
     errors: jobErrors.state,
     audit,
     deadlineMs: jobDeadlineMs,
-    http: [{ server: 'platform', method: 'POST', path: `${path}/{cleanupId}/cancel` }],
+    http: [{ method: 'POST', path: `${path}/{cleanupId}/cancel` }],
     cli: { args: ['cleanupId'] },
   },
   delete: {
@@ -117,7 +117,7 @@ export const cleanups = resource('cleanups', {
     output: Nothing,
     errors: jobErrors.state,
     audit,
-    http: [{ server: 'platform', method: 'DELETE', path: `${path}/{cleanupId}` }],
+    http: [{ method: 'DELETE', path: `${path}/{cleanupId}` }],
     cli: { args: ['cleanupId'] },
   },
   reports: {
@@ -125,7 +125,7 @@ export const cleanups = resource('cleanups', {
     input: byId,
     output: list(reportFile('CleanupReportFileMetadata', cleanupReportNames), cleanupReportNames.length),
     errors: jobErrors.byId,
-    http: [{ server: 'platform', method: 'GET', path: `${path}/{cleanupId}/reports` }],
+    http: [{ method: 'GET', path: `${path}/{cleanupId}/reports` }],
     cli: { args: ['cleanupId'] },
   },
   'reports-of': {
@@ -133,7 +133,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ migrationId }),
     output: list(MigrationReportFile),
     errors: jobErrors.byId,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-reports' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-reports' }],
     cli: { args: ['migrationId'] },
   },
   'report-of': {
@@ -141,7 +141,7 @@ export const cleanups = resource('cleanups', {
     input: strict({ migrationId, reportName: Text('Name of the report'), from }),
     output: Part,
     errors: jobErrors.state,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-report' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/cleanup-report' }],
     cli: { args: ['migrationId', 'reportName'] },
     download: { types: reportTypes },
   },
@@ -158,7 +158,7 @@ export const cleanups = resource('cleanups', {
     }),
     output: Part,
     errors: jobErrors.state,
-    http: [{ server: 'platform', method: 'GET', path: `${path}/{cleanupId}/report` }],
+    http: [{ method: 'GET', path: `${path}/{cleanupId}/report` }],
     cli: {
       args: ['cleanupId'],
       example: 'gantry cleanups report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',

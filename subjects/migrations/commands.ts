@@ -60,7 +60,7 @@ export const migrationCommands = definitions({
     input: byId,
     output: Migration,
     ...command,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/start' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/start' }],
     cli: { args: ['migrationId'], example: 'gantry migrations start nightly' },
   },
   'accept-source': {
@@ -77,7 +77,7 @@ export const migrationCommands = definitions({
     }),
     ...command,
     errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'STORE_UNREACHABLE'],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/source/accept' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/source/accept' }],
     cli: { args: ['migrationId'], example: 'gantry migrations accept-source nightly' },
   },
   stop: {
@@ -87,7 +87,7 @@ export const migrationCommands = definitions({
     input: strict({ migrationId, resumable }),
     output: Migration,
     ...command,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/stop' }],
     cli: { args: ['migrationId'] },
   },
   'stop-all': {
@@ -95,14 +95,14 @@ export const migrationCommands = definitions({
     input: strict({ resumable }),
     output: Outcomes,
     ...commandToAll,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/stop' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/stop' }],
   },
   resume: {
     summary: 'Go on with a stopped migration',
     input: byId,
     output: Migration,
     ...command,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/resume' }],
     cli: { args: ['migrationId'] },
   },
   reset: {
@@ -118,7 +118,7 @@ export const migrationCommands = definitions({
     }),
     output: Migration,
     ...command,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/reset' }],
     cli: { args: ['migrationId'] },
   },
   update: {
@@ -148,7 +148,7 @@ export const migrationCommands = definitions({
     output: Migration,
     ...command,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'PATCH', path: '/api/v1/migrations/{migrationId}' }],
+    http: [{ method: 'PATCH', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'], example: 'gantry migrations update nightly --migration-priority HIGH' },
   },
   'limit-pending-regions': {
@@ -165,9 +165,7 @@ export const migrationCommands = definitions({
     output: Migration,
     ...command,
     errors: ['NOT_FOUND', 'IN_USE'],
-    http: [
-      { server: 'platform', method: 'PUT', path: '/api/v1/migrations/{migrationId}/max-pending-regions' },
-    ],
+    http: [{ method: 'PUT', path: '/api/v1/migrations/{migrationId}/max-pending-regions' }],
     cli: { args: ['migrationId', 'maxPendingRegions'] },
   },
   delete: {
@@ -176,7 +174,7 @@ export const migrationCommands = definitions({
     input: byId,
     output: Nothing,
     ...command,
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   'delete-all': {
@@ -184,7 +182,7 @@ export const migrationCommands = definitions({
     input: strict({}),
     output: Outcomes,
     ...commandToAll,
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations' }],
+    http: [{ method: 'DELETE', path: '/api/v1/migrations' }],
   },
   'delete-with-assets': {
     summary:
@@ -198,7 +196,7 @@ export const migrationCommands = definitions({
       cleanups: AssetDeletionStats,
     }),
     ...command,
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/migrations/{migrationId}/with-assets' }],
+    http: [{ method: 'DELETE', path: '/api/v1/migrations/{migrationId}/with-assets' }],
     cli: { args: ['migrationId'] },
   },
 })

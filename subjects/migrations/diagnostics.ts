@@ -59,14 +59,14 @@ export const diagnostics = resource('diagnostics', {
     input: strict({}),
     output: DiagnosticSummary,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/diagnostics/summary' }],
+    http: [{ method: 'GET', path: '/api/v1/diagnostics/summary' }],
   },
   text: {
     summary: 'The same as text for people',
     input: strict({ from }),
     output: Part,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/diagnostics/summary.txt' }],
+    http: [{ method: 'GET', path: '/api/v1/diagnostics/summary.txt' }],
     download: { types: ['text/plain'] },
   },
 })

@@ -46,7 +46,7 @@ export const failureContracts = definitions({
     }),
     output: Failures,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/failures' }],
     cli: { args: ['migrationId'], columns: ['id', 'path', 'failureClass', 'failureMessage'] },
   },
   'retry-failures': {
@@ -61,7 +61,7 @@ export const failureContracts = definitions({
     }),
     output: strict({ retried: Count('Paths that are tried again') }),
     ...command,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/failures/retry' }],
     cli: {
       args: ['migrationId'],
       example: 'gantry migrations retry-failures nightly --failure-class permission',
@@ -76,7 +76,7 @@ export const failureContracts = definitions({
     }),
     output: Part,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/failures/export' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/failures/export' }],
     cli: { args: ['migrationId'], example: 'gantry migrations export-failures nightly --format jsonl' },
     download: { types: Object.values(exportFormats) },
   },

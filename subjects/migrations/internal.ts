@@ -1,5 +1,5 @@
 import { internalResource } from '../kit/contract.ts'
-import { list, Name, Nothing, strict } from '../kit/schemas.ts'
+import { list, Name, Nothing, Path, strict } from '../kit/schemas.ts'
 
 /** Between nodes of the platform. */
 export const migrationsInternal = internalResource('migrations', {
@@ -8,6 +8,13 @@ export const migrationsInternal = internalResource('migrations', {
     input: strict({ fileSystemId: Name('Name of the filesystem') }),
     output: list(Name('Name of the migration')),
     errors: [],
+    http: [],
+  },
+  'working-at': {
+    summary: 'The migrations that work, or will by themselves, at a path of a filesystem, above or below it',
+    input: strict({ fileSystemId: Name('Name of the filesystem'), path: Path('In the filesystem') }),
+    output: list(Name('Name of the migration')),
+    errors: ['NOT_FOUND'],
     http: [],
   },
   'forget-target': {

@@ -68,7 +68,7 @@ export const migrations = resource('migrations', {
       'STORE_UNREACHABLE',
     ],
     audit,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations', status: 201 }],
+    http: [{ method: 'POST', path: '/api/v1/migrations', status: 201 }],
     cli: { example: 'gantry migrations create --path / --source here --target there --auto-start' },
     deadlineMs: commandDeadlineMs,
   },
@@ -81,7 +81,7 @@ export const migrations = resource('migrations', {
     }),
     output: list(Migration),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations' }],
     cli: { columns: ['migrationId', 'state', 'path', 'source', 'target', 'failedPathCount', 'stateText'] },
   },
   get: {
@@ -89,7 +89,7 @@ export const migrations = resource('migrations', {
     input: byId,
     output: Migration,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   ...migrationCommands,
@@ -101,7 +101,7 @@ export const migrations = resource('migrations', {
     input: byId,
     output: Info,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/progress' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/progress' }],
     cli: { args: ['migrationId'] },
   },
   stats: {
@@ -109,7 +109,7 @@ export const migrations = resource('migrations', {
     input: strict({}),
     output: list(RollingStats),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats' }],
+    http: [{ method: 'GET', path: '/api/v1/stats' }],
   },
   summary: {
     summary: 'All migrations by state, with their progress',
@@ -128,6 +128,6 @@ export const migrations = resource('migrations', {
       migrationStats: list(MigrationRecord),
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/migrations' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/migrations' }],
   },
 })

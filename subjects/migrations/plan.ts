@@ -48,9 +48,7 @@ export const migrationPlan = definitions({
     input: strict({ migrationId }),
     output: Migration,
     ...command,
-    http: [
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/deletions/approve' },
-    ],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/deletions/approve' }],
     cli: { args: ['migrationId'] },
   },
   plan: {
@@ -65,7 +63,7 @@ export const migrationPlan = definitions({
     output: Plan,
     errors: ['NOT_FOUND'],
     deadlineMs: planDeadlineMs,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/plan' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/plan' }],
     cli: {
       args: ['migrationId'],
       columns: ['action', 'path', 'reason'],

@@ -30,7 +30,7 @@ export const stats = resource('stats', {
     input: strict({ migrationId }),
     output: list(MigrationRecord),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/stats' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/stats' }],
     cli: { args: ['migrationId'] },
   },
   current: {
@@ -38,14 +38,14 @@ export const stats = resource('stats', {
     input: strict(page),
     output: list(MigrationRecord),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/current' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/current' }],
   },
   'current-one': {
     summary: 'What a migration has done so far',
     input: strict({ migrationId }),
     output: MigrationRecord,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/current/{migrationId}' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/current/{migrationId}' }],
     cli: { args: ['migrationId'] },
   },
   cumulative: {
@@ -53,7 +53,7 @@ export const stats = resource('stats', {
     input: strict({}),
     output: Stats,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/cumulative' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/cumulative' }],
   },
   throughput: {
     summary: 'What was moved in the last 10, 60, 300 and 1800 seconds',
@@ -67,7 +67,7 @@ export const stats = resource('stats', {
       last1800Secs: ThroughputBucket,
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/throughput' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/throughput' }],
   },
   'throughput-in': {
     summary: 'What was moved in the last seconds',
@@ -76,7 +76,7 @@ export const stats = resource('stats', {
     }),
     output: ThroughputBucket,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/stats/throughput/{nSecs}' }],
+    http: [{ method: 'GET', path: '/api/v1/stats/throughput/{nSecs}' }],
     cli: { args: ['nSecs'] },
   },
 })

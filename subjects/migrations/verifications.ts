@@ -66,14 +66,6 @@ export const Verification = model('Verification', {
   verificationDepth: configuration.verificationDepth,
   ignoreAfterTimestamp: configuration.ignoreAfterTimestamp,
   ...counts,
-  dataExcluded: Count('The same as bytesExcluded, by its older name'),
-  verificationProgress: strict({
-    matchedPathCount: counts.matchedPathCount,
-    totalFailedPathCount: counts.totalDiscrepancies,
-    targetFilesMissing: counts.filesMissingOnTarget,
-    targetDirectoriesMissing: counts.directoriesMissingOnTarget,
-    filesizeMismatches: counts.fileSizeMismatches,
-  }),
 })
 export type Verification = Static<typeof Verification>
 
@@ -90,7 +82,7 @@ export const verifications = resource('verifications', {
     output: Verification,
     errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     audit: { object: 'migrationId' },
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/verifications', status: 201 }],
+    http: [{ method: 'POST', path: '/api/v1/verifications', status: 201 }],
     cli: { args: ['migrationId'], example: 'gantry verifications create nightly --level digest' },
   },
   list: {
@@ -103,7 +95,7 @@ export const verifications = resource('verifications', {
     }),
     output: list(Verification),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications' }],
+    http: [{ method: 'GET', path: '/api/v1/verifications' }],
     cli: {
       columns: [
         'id',
@@ -122,7 +114,7 @@ export const verifications = resource('verifications', {
     input: byId,
     output: Verification,
     errors: jobErrors.byId,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}' }],
+    http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}' }],
     cli: { args: ['verificationId'] },
   },
   cancel: {
@@ -132,7 +124,7 @@ export const verifications = resource('verifications', {
     errors: jobErrors.state,
     audit,
     deadlineMs: jobDeadlineMs,
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/verifications/{verificationId}/cancel' }],
+    http: [{ method: 'POST', path: '/api/v1/verifications/{verificationId}/cancel' }],
     cli: { args: ['verificationId'] },
   },
   delete: {
@@ -141,7 +133,7 @@ export const verifications = resource('verifications', {
     output: Nothing,
     errors: jobErrors.state,
     audit,
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/verifications/{verificationId}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/verifications/{verificationId}' }],
     cli: { args: ['verificationId'] },
   },
   reports: {
@@ -149,7 +141,7 @@ export const verifications = resource('verifications', {
     input: byId,
     output: list(ReportFile, verificationReportNames.length),
     errors: jobErrors.byId,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' }],
+    http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/reports' }],
     cli: { args: ['verificationId'] },
   },
   report: {
@@ -167,7 +159,7 @@ export const verifications = resource('verifications', {
     }),
     output: Part,
     errors: jobErrors.state,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
+    http: [{ method: 'GET', path: '/api/v1/verifications/{verificationId}/report' }],
     cli: {
       args: ['verificationId'],
       example: 'gantry verifications report 0b6cfc1a-9d3f-4a51-8d24-5c8e1f3f9f10 --report-id FULL',

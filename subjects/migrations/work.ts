@@ -50,7 +50,7 @@ export const migrationWork = definitions({
     output: Migration,
     ...command,
     errors: [...command.errors, 'STORE_REFUSED', 'STORE_UNREACHABLE'],
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
     cli: {
       args: ['migrationId', 'path'],
       example: 'gantry migrations add-pending-region nightly /reports',
@@ -61,7 +61,7 @@ export const migrationWork = definitions({
     input: strict({ migrationId }),
     output: list(PendingRegion),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/pending-regions' }],
     cli: { args: ['migrationId'] },
   },
   'path-status': {
@@ -73,7 +73,7 @@ export const migrationWork = definitions({
     }),
     output: PathStatus,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migration-path-status' }],
+    http: [{ method: 'GET', path: '/api/v1/migration-path-status' }],
     cli: { args: ['path'], example: 'gantry migrations path-status /reports --source-id here' },
   },
   'oldest-work': {
@@ -81,7 +81,7 @@ export const migrationWork = definitions({
     input: strict({ migrationId }),
     output: OldestIncompleteWorkItem,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/oldest-work' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/oldest-work' }],
     cli: { args: ['migrationId'] },
   },
   'oldest-work-all': {
@@ -89,6 +89,6 @@ export const migrationWork = definitions({
     input: strict(page),
     output: list(OldestIncompleteWorkItem),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/oldest-work' }],
+    http: [{ method: 'GET', path: '/api/v1/oldest-work' }],
   },
 })

@@ -52,7 +52,7 @@ export const alerts = resource('alerts', {
     }),
     output: list(Alert),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: alertPath }],
+    http: [{ method: 'GET', path: alertPath }],
     cli: {
       columns: ['fired', 'state', 'severity', 'rule', 'summary', 'resolved'],
       example: 'gantry alerts list --state firing',
@@ -63,7 +63,7 @@ export const alerts = resource('alerts', {
     input: strict({ id: alertFact.id }),
     output: Alert,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: `${alertPath}/{id}` }],
+    http: [{ method: 'GET', path: `${alertPath}/{id}` }],
     cli: { args: ['id'] },
   },
   rules: {
@@ -71,7 +71,7 @@ export const alerts = resource('alerts', {
     input: strict(page),
     output: list(AlertRule),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: rulePath }],
+    http: [{ method: 'GET', path: rulePath }],
     cli: {
       columns: ['name', 'kind', 'enabled', 'severity', 'object', 'threshold', 'forSeconds', 'builtIn'],
     },
@@ -85,7 +85,7 @@ export const alerts = resource('alerts', {
     errors: ['NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'PUT', path: `${rulePath}/{name}` }],
+    http: [{ method: 'PUT', path: `${rulePath}/{name}` }],
     cli: {
       args: ['name'],
       example: 'gantry alerts put-rule storage-full --kind storage-file --threshold 95 --severity critical',
@@ -99,7 +99,7 @@ export const alerts = resource('alerts', {
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'DELETE', path: `${rulePath}/{name}` }],
+    http: [{ method: 'DELETE', path: `${rulePath}/{name}` }],
     cli: { args: ['name'] },
   },
   webhooks: {
@@ -107,7 +107,7 @@ export const alerts = resource('alerts', {
     input: strict({}),
     output: list(AlertWebhook, maxWebhooks),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: webhookPath }],
+    http: [{ method: 'GET', path: webhookPath }],
     cli: { columns: ['name', 'url', 'enabled', 'rules', 'waiting', 'lastSuccess', 'lastFailure'] },
   },
   'put-webhook': {
@@ -128,7 +128,7 @@ export const alerts = resource('alerts', {
     errors: ['NOT_ALLOWED_IN_STATE'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'PUT', path: `${webhookPath}/{name}` }],
+    http: [{ method: 'PUT', path: `${webhookPath}/{name}` }],
     cli: {
       args: ['name'],
       secrets: ['secret'],
@@ -142,7 +142,7 @@ export const alerts = resource('alerts', {
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
     lasting: true,
-    http: [{ server: 'platform', method: 'DELETE', path: `${webhookPath}/{name}` }],
+    http: [{ method: 'DELETE', path: `${webhookPath}/{name}` }],
     cli: { args: ['name'] },
   },
   'test-webhook': {
@@ -155,7 +155,7 @@ export const alerts = resource('alerts', {
     }),
     errors: ['NOT_FOUND'],
     audit: { object: 'name' },
-    http: [{ server: 'platform', method: 'POST', path: `${webhookPath}/{name}/test`, query: [] }],
+    http: [{ method: 'POST', path: `${webhookPath}/{name}/test`, query: [] }],
     cli: { args: ['name'], example: 'gantry alerts test-webhook pager' },
     deadlineMs: deliveryDeadlineMs,
   },

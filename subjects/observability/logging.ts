@@ -17,7 +17,7 @@ export const logging = resource('logging', {
     input: strict({}),
     output: Logging,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/logging' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/logging' }],
   },
   put: {
     summary: 'Change what is logged, until the platform is restarted',
@@ -25,7 +25,7 @@ export const logging = resource('logging', {
     output: Logging,
     errors: [],
     audit: { object: 'level' },
-    http: [{ server: 'platform', method: 'PUT', path: '/api/v1/admin/logging' }],
+    http: [{ method: 'PUT', path: '/api/v1/admin/logging' }],
     cli: { args: ['level'], example: 'gantry logging put debug' },
   },
 })

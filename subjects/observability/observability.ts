@@ -68,7 +68,7 @@ export const observability = resource('observability', {
       metricLimits.series,
     ),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/observability/metrics' }],
+    http: [{ method: 'GET', path: '/api/v1/observability/metrics' }],
     cli: {
       columns: ['name', 'source', 'kind', 'series', 'updated', 'help'],
       example: 'gantry observability list --source gantry',
@@ -108,7 +108,7 @@ export const observability = resource('observability', {
       series: list(Series, metricLimits.series),
     }),
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/observability/query_scalar_metrics' }],
+    http: [{ method: 'GET', path: '/api/v1/observability/query_scalar_metrics' }],
     cli: {
       chart: true,
       example:
@@ -120,7 +120,7 @@ export const observability = resource('observability', {
     input: strict({ from }),
     output: Part,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/metrics', query: [] }],
+    http: [{ method: 'GET', path: '/metrics', query: [] }],
     download: { types: ['text/plain'] },
   },
 })

@@ -89,7 +89,7 @@ export const platform = resource('platform', {
       }),
     }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/gantryinfo', public: true }],
+    http: [{ method: 'GET', path: '/api/v1/gantryinfo', public: true }],
     cli: { example: 'gantry platform info' },
   },
   ping: {
@@ -97,7 +97,7 @@ export const platform = resource('platform', {
     input: strict({}),
     output: strict({ message: Type.Literal('pong') }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/ping', public: true }],
+    http: [{ method: 'GET', path: '/api/v1/ping', public: true }],
   },
   health: {
     summary: 'Status of each component',
@@ -106,14 +106,14 @@ export const platform = resource('platform', {
     input: strict({}),
     output: Health,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/health', public: true }],
+    http: [{ method: 'GET', path: '/api/v1/health', public: true }],
   },
   ready: {
     summary: 'Whether the platform takes work; for load balancers',
     input: strict({}),
     output: strict({ ready: Type.Literal(true) }),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/ready', public: true }],
+    http: [{ method: 'GET', path: '/api/v1/ready', public: true }],
   },
   losses: {
     summary: 'Damage to stored state that nobody has accepted yet',
@@ -122,7 +122,7 @@ export const platform = resource('platform', {
     input: strict({}),
     output: Losses,
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: lossPath }],
+    http: [{ method: 'GET', path: lossPath }],
     cli: { columns: ['store', 'id', 'kind', 'messages', 'found'] },
   },
   'accept-losses': {
@@ -132,7 +132,7 @@ export const platform = resource('platform', {
     output: Losses,
     errors: [],
     audit: {},
-    http: [{ server: 'platform', method: 'POST', path: `${lossPath}/accept` }],
+    http: [{ method: 'POST', path: `${lossPath}/accept` }],
     cli: { columns: ['store', 'id', 'kind', 'messages', 'found'] },
   },
   tasks: {
@@ -140,7 +140,7 @@ export const platform = resource('platform', {
     input: strict({}),
     output: list(Task, maxTasks),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/admin/tasks' }],
+    http: [{ method: 'GET', path: '/api/v1/admin/tasks' }],
     cli: { example: 'gantry platform tasks' },
   },
 })

@@ -54,7 +54,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: View,
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: { object: 'id' },
-      http: [{ server: 'platform', method: 'POST', path: `/api/v1/${resource}/${type}`, status: 201 }],
+      http: [{ method: 'POST', path: `/api/v1/${resource}/${type}`, status: 201 }],
       cli: {
         args: ['id'],
         ...(type === 'paths' ? { files: ['paths'] } : {}),
@@ -74,7 +74,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: list(View, maxRules),
       errors: ['ALREADY_EXISTS', 'LIMIT_REACHED'],
       audit: {},
-      http: [{ server: 'platform', method: 'POST', path: `/api/v1/${resource}`, status: 201 }],
+      http: [{ method: 'POST', path: `/api/v1/${resource}`, status: 201 }],
       cli: {
         example: `gantry ${resource} create-many --rules '[{"id":"large","type":"fileSize","value":1,"unit":"TB"}]'`,
         columns: ['id', 'type', 'description'],
@@ -85,7 +85,7 @@ export function ruleContracts(effect: RuleEffect) {
       input: ofRule,
       output: View,
       errors: ['NOT_FOUND'],
-      http: [{ server: 'platform', method: 'GET', path: `/api/v1/${resource}/{id}` }],
+      http: [{ method: 'GET', path: `/api/v1/${resource}/{id}` }],
       cli: { args: ['id'] },
     },
     delete: {
@@ -94,7 +94,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: Nothing,
       errors: ['NOT_FOUND', 'NOT_ALLOWED_IN_STATE', 'IN_USE'],
       audit: { object: 'id' },
-      http: [{ server: 'platform', method: 'DELETE', path: `/api/v1/${resource}/{id}` }],
+      http: [{ method: 'DELETE', path: `/api/v1/${resource}/{id}` }],
       cli: { args: ['id'] },
     },
     attach: {
@@ -104,9 +104,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: Nothing,
       errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNSUPPORTED'],
       audit: { object: 'migrationId' },
-      http: [
-        { server: 'platform', method: 'PUT', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` },
-      ],
+      http: [{ method: 'PUT', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` }],
       cli: { args: ['migrationId', 'id'], example: `gantry ${resource} attach nightly no-temporary-files` },
     },
     detach: {
@@ -116,9 +114,7 @@ export function ruleContracts(effect: RuleEffect) {
       output: Nothing,
       errors: ['NOT_FOUND'],
       audit: { object: 'migrationId' },
-      http: [
-        { server: 'platform', method: 'DELETE', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` },
-      ],
+      http: [{ method: 'DELETE', path: `/api/v1/migrations/{migrationId}/${resource}/{id}` }],
       cli: { args: ['migrationId', 'id'] },
     },
     attached: {
@@ -126,7 +122,7 @@ export function ruleContracts(effect: RuleEffect) {
       input: strict({ migrationId }),
       output: list(View, maxRules),
       errors: ['NOT_FOUND'],
-      http: [{ server: 'platform', method: 'GET', path: `/api/v1/migrations/{migrationId}/${resource}` }],
+      http: [{ method: 'GET', path: `/api/v1/migrations/{migrationId}/${resource}` }],
       cli: { args: ['migrationId'], columns: ['id', 'type', 'description'] },
     },
   } as const satisfies Record<string, Definition>

@@ -42,7 +42,7 @@ export const exclusions = resource('exclusions', {
     }),
     output: list(ExclusionView),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/exclusions' }],
+    http: [{ method: 'GET', path: '/api/v1/exclusions' }],
     cli: { columns: ['id', 'type', 'defaultExclusion', 'fsRestriction', 'description'] },
   },
   test: {
@@ -72,7 +72,7 @@ export const exclusions = resource('exclusions', {
     }),
     errors: ['NOT_FOUND'],
     deadlineMs: commandDeadlineMs,
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' }],
+    http: [{ method: 'GET', path: '/api/v1/migrations/{migrationId}/exclusions/test' }],
     cli: {
       args: ['path'],
       example: 'gantry exclusions test /data/part.tmp --migration-id nightly --size 4096',

@@ -11,7 +11,7 @@ export const inclusions = resource('inclusions', {
     input: strict(page),
     output: list(InclusionView),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/inclusions' }],
+    http: [{ method: 'GET', path: '/api/v1/inclusions' }],
     cli: { columns: ['id', 'type', 'description'] },
   },
 })

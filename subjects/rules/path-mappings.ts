@@ -30,7 +30,7 @@ export const pathMappings = resource('path-mappings', {
     output: PathMapping,
     errors: ['ALREADY_EXISTS', 'LIMIT_REACHED', 'NOT_FOUND'],
     audit: { object: 'id' },
-    http: [{ server: 'platform', method: 'POST', path: '/api/v1/path-mappings', status: 201 }],
+    http: [{ method: 'POST', path: '/api/v1/path-mappings', status: 201 }],
     cli: {
       example:
         'gantry path-mappings create --source-file-system here --source-path /data --target-file-system there --target-path /archive/data',
@@ -45,7 +45,7 @@ export const pathMappings = resource('path-mappings', {
     }),
     output: list(PathMapping),
     errors: [],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/path-mappings' }],
+    http: [{ method: 'GET', path: '/api/v1/path-mappings' }],
     cli: { columns: ['id', 'sourceFileSystem', 'sourcePath', 'targetFileSystem', 'targetPath'] },
   },
   get: {
@@ -53,7 +53,7 @@ export const pathMappings = resource('path-mappings', {
     input: byId,
     output: PathMapping,
     errors: ['NOT_FOUND'],
-    http: [{ server: 'platform', method: 'GET', path: '/api/v1/path-mappings/{pathMappingId}' }],
+    http: [{ method: 'GET', path: '/api/v1/path-mappings/{pathMappingId}' }],
     cli: { args: ['pathMappingId'] },
   },
   delete: {
@@ -62,7 +62,7 @@ export const pathMappings = resource('path-mappings', {
     output: Nothing,
     errors: ['NOT_FOUND'],
     audit: { object: 'pathMappingId' },
-    http: [{ server: 'platform', method: 'DELETE', path: '/api/v1/path-mappings/{pathMappingId}' }],
+    http: [{ method: 'DELETE', path: '/api/v1/path-mappings/{pathMappingId}' }],
     cli: { args: ['pathMappingId'] },
   },
   'check-migration': {
@@ -76,9 +76,7 @@ export const pathMappings = resource('path-mappings', {
     output: CheckResult,
     errors: ['NOT_FOUND'],
     audit: { object: 'migrationId' },
-    http: [
-      { server: 'platform', method: 'POST', path: '/api/v1/migrations/{migrationId}/check-path-mappings' },
-    ],
+    http: [{ method: 'POST', path: '/api/v1/migrations/{migrationId}/check-path-mappings' }],
     cli: {
       args: ['migrationId'],
       example: 'gantry path-mappings check-migration nightly --path /data --source here --target there',

@@ -102,6 +102,11 @@ test('the existing product’s calls: PUT, look, list, reports and their downloa
       filesizeMismatches: 1,
     },
   })
+  const native = await platform.call(verifications.get, { verificationId: id })
+  expect(native).toMatchObject({ totalDiscrepancies: 3, bytesExcluded: 0 })
+  expect(Object.keys(native)).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(?:dataExcluded|verificationProgress)$/)]),
+  )
   expect((await migrator('GET', '/verifications?migrationId=everything')).body).toEqual([body])
   expect(
     (await migrator('GET', '/verifications/filtered?migrationIds=other,everything&states=COMPLETE')).body,

@@ -113,8 +113,8 @@ resource('things', {
     input: strict({}),
     output: strict({}),
     errors: [],
-    // @ts-expect-error there is no such server
-    http: [{ server: 'elsewhere', method: 'GET', path: '/things' }],
+    // @ts-expect-error there is no such method
+    http: [{ method: 'FETCH', path: '/things' }],
   },
 })
 

@@ -59,7 +59,7 @@ function fromNats(connection: NatsConnection | Nats2Connection): Way {
 
 async function openRest(platform: TestPlatform, token: string): Promise<Way> {
   const call: Way['call'] = async (contract, input) => {
-    const route = contract.http.find(({ server }) => server === 'platform') ?? contract.http[0]!
+    const route = contract.http[0]!
     const fields = routeFields(contract, route)
     let path = route.path
     for (const name of pathFields(route.path))
@@ -72,7 +72,7 @@ async function openRest(platform: TestPlatform, token: string): Promise<Way> {
       else body[name] = value
     }
     const hasBody = route.method !== 'GET' && route.method !== 'DELETE'
-    const reply = await platform.rest(route.server, route.method, `${path}?${query.toString()}`, {
+    const reply = await platform.rest('platform', route.method, `${path}?${query.toString()}`, {
       ...(hasBody ? { body } : {}),
       headers: { authorization: `Bearer ${token}` },
     })

@@ -1,8 +1,10 @@
-import type { Contract } from '../../../subjects/kit/contract.ts'
+import { Type } from 'typebox'
+import type { Contract, Output } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
-import { filesystems, kinds } from '../../../subjects/filesystems/filesystems.ts'
+import { filesystems, kinds, removalSeconds } from '../../../subjects/filesystems/filesystems.ts'
 import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import { AdditionalProperties } from '../../../subjects/kit/schemas.ts'
+import { WireRefusal } from '../errors.ts'
 import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
 
 /** Sources and targets have the same operations, and a field each that the other has not. */
@@ -51,6 +53,16 @@ function dividing(contract: Contract): (wire: Wire, warn: Warn) => Wire {
   }
 }
 
+/** The surface has no word for what is done in part. */
+function wholly({ complete, removed }: Output<(typeof filesystems)['delete-path']>): true {
+  if (complete) return true
+  throw new WireRefusal(
+    'TIMEOUT',
+    { status: 504, errorCode: 'ASYNC_REQUEST_TIMEOUT' },
+    `${removed} files and folders were removed within ${removalSeconds} seconds, and there are more: ask again`,
+  )
+}
+
 const changing = (contract: Contract, own: string) => ({
   query: [own],
   fields: { additionalProperties: Properties },
@@ -69,6 +81,18 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
     operation(filesystems.get, 'GET', one, { bind, errors }),
     operation(filesystems.delete, 'DELETE', one, { bind, ineffective, errors }),
     operation(filesystems['list-paths'], 'GET', `${one}/listPaths`, { bind, errors }),
+    operation(filesystems['delete-path'], 'POST', `${one}/deleteByPath`, {
+      bind,
+      query: ['path'],
+      errors: {
+        ...errors,
+        NOT_FOUND: { errorCode: 'FILE_NOT_FOUND' },
+        NOT_ALLOWED_IN_STATE: { status: 409, errorCode: 'FILE_IO_ERROR' },
+      },
+      refuses: { 504: 'ASYNC_REQUEST_TIMEOUT: something is left; ask again.' },
+      reply: Type.Boolean({ description: 'true: nothing is left' }),
+      response: wholly,
+    }),
     ...kinds.flatMap((kind) => {
       const path = `${collection}/${filesystemKinds[kind].path}/{fileSystemId}`
       const [create, update]: Contract[] = [filesystems[`create-${kind}`], filesystems[`update-${kind}`]]

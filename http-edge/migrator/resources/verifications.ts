@@ -7,7 +7,7 @@ import {
   type VerificationReport,
   verificationReportNames,
 } from '../../../subjects/migrations/model/verification-terms.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { Verification, verifications } from '../../../subjects/migrations/verifications.ts'
 import { operation, type Wire } from '../operation.ts'
 
 const errors = { NOT_FOUND: { errorCode: 'VERIFICATION_NOT_FOUND' } } as const
@@ -26,6 +26,34 @@ const reportOf = (id: unknown): unknown =>
   id === undefined
     ? 'DISCREPANCIES_CSV'
     : (verificationReportNames.find((type) => files[type].name === id) ?? id)
+
+const counts = Verification.properties
+const WireVerification = model('Verification', {
+  ...counts,
+  dataExcluded: Type.Integer({ minimum: 0, description: 'The same as bytesExcluded' }),
+  verificationProgress: strict({
+    matchedPathCount: counts.matchedPathCount,
+    totalFailedPathCount: counts.totalDiscrepancies,
+    targetFilesMissing: counts.filesMissingOnTarget,
+    targetDirectoriesMissing: counts.directoriesMissingOnTarget,
+    filesizeMismatches: counts.fileSizeMismatches,
+  }),
+})
+
+const shown = (job: Verification) => ({
+  ...job,
+  dataExcluded: job.bytesExcluded,
+  verificationProgress: {
+    matchedPathCount: job.matchedPathCount,
+    totalFailedPathCount: job.totalDiscrepancies,
+    targetFilesMissing: job.filesMissingOnTarget,
+    targetDirectoriesMissing: job.directoriesMissingOnTarget,
+    filesizeMismatches: job.fileSizeMismatches,
+  },
+})
+/** What answers with one of them, and with several. */
+const single = { reply: WireVerification, response: shown }
+const several = { reply: list(WireVerification), response: (all: readonly Verification[]) => all.map(shown) }
 
 type Reports = Output<(typeof verifications)['reports']>
 
@@ -54,14 +82,19 @@ const withReport = (wire: Wire): Wire => ({ ...wire, reportId: reportOf(wire['re
 
 export const verificationOperations = [
   operation(verifications.create, 'PUT', '/verifications', {
+    ...single,
     errors: { NOT_FOUND: { errorCode: 'MIGRATION_NOT_FOUND' } },
   }),
-  operation(verifications.list, 'GET', '/verifications', { query: ['migrationId', 'limit', 'after'] }),
+  operation(verifications.list, 'GET', '/verifications', {
+    ...several,
+    query: ['migrationId', 'limit', 'after'],
+  }),
   operation(verifications.list, 'GET', '/verifications/filtered', {
+    ...several,
     query: ['migrationIds', 'states', 'limit', 'after'],
   }),
-  operation(verifications.get, 'GET', path, { errors }),
-  operation(verifications.cancel, 'POST', `${path}/cancel`, { errors }),
+  operation(verifications.get, 'GET', path, { ...single, errors }),
+  operation(verifications.cancel, 'POST', `${path}/cancel`, { ...single, errors }),
   operation(verifications.delete, 'DELETE', path, {
     errors: { ...errors, NOT_ALLOWED_IN_STATE: { status: 409, errorCode: 'VERIFICATION_CANT_BE_DELETED' } },
   }),

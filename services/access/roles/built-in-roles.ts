@@ -50,6 +50,8 @@ const readingVerbs = new Set([
   'prometheus',
   'totals',
   'export',
+  'latest',
+  'feed',
 ])
 
 const events = `${roots.events}.>`

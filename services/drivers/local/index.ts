@@ -4,7 +4,14 @@ import { closeHeld, createHeld, useNativeCalls, usualNativeCallsAfter } from './
 import { LocalDriver } from './local.ts'
 import { restoreModes } from './rights.ts'
 
-export { isSameFolder, requireShareable, seenFolder, shareOf, type Witness } from './shared-folders.ts'
+export {
+  isSameFolder,
+  requireShareable,
+  resolvedFolder,
+  seenFolder,
+  shareOf,
+  type Witness,
+} from './shared-folders.ts'
 
 export const local: StoreKind<'local'> = {
   kind: 'local',

@@ -1,5 +1,4 @@
 import { lstatSync, opendirSync } from 'node:fs'
-import { join } from 'node:path'
 
 /** Entries of a folder that are looked at: one that is the same on both sides is enough. */
 const maxEntries = 32
@@ -17,12 +16,12 @@ export interface Witness {
 }
 
 /** Looks at a folder. Throws system errors. */
-export function witnessOf(folder: string): Witness {
+export function witnessOf(folder: string | Buffer): Witness {
   const { ino, birthtimeNs, ctimeMs } = lstatSync(folder, { bigint: true })
   return { inode: ino, bornNs: birthtimeNs, changedMs: ctimeMs, entries: [...entriesOf(folder)] }
 }
 
-function* entriesOf(folder: string): Generator<Witness['entries'][number]> {
+function* entriesOf(folder: string | Buffer): Generator<Witness['entries'][number]> {
   using entries = opendirSync(folder)
   for (let count = 0; count < maxEntries; count++) {
     const entry = entries.readSync()
@@ -32,13 +31,16 @@ function* entriesOf(folder: string): Generator<Witness['entries'][number]> {
   }
 }
 
-function stateOf(folder: string, name: string) {
-  const found = lstatSync(join(folder, name), { bigint: true, throwIfNoEntry: false })
+function stateOf(folder: string | Buffer, name: string) {
+  const found = lstatSync(Buffer.concat([Buffer.from(folder), Buffer.from(`/${name}`)]), {
+    bigint: true,
+    throwIfNoEntry: false,
+  })
   return found && { name, inode: found.ino, modifiedMs: found.mtimeMs }
 }
 
 /** Whether a folder of this host is the one that was looked at a moment ago. Throws system errors. */
-export function isSameFolder(folder: string, { inode, bornNs, changedMs, entries }: Witness): boolean {
+export function hasWitness(folder: string | Buffer, { inode, bornNs, changedMs, entries }: Witness): boolean {
   const { ino, birthtimeNs, ctimeMs } = lstatSync(folder, { bigint: true })
   if (ino !== inode) return false
   // A folder in which much happens has changed since, and all in it may have too; only its birth stays.

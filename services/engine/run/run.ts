@@ -127,7 +127,7 @@ export async function requireSource({
 export const storePath = (run: Run, path: StorePath): StorePath => joinPath(run.spec.root, path)
 
 /** Operations that the pair of stores wants under way at once in one thread. */
-export const concurrencyOf = ({ source, target }: Run): number =>
+export const concurrencyOf = ({ source, target }: Pick<Run, 'source' | 'target'>): number =>
   Math.max(source.capabilities.concurrency, target.capabilities.concurrency)
 
 /** Where no link is followed at the source: below the migration's folder, or nowhere where links are followed by choice. */

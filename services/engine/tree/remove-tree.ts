@@ -86,11 +86,19 @@ export function removalAt({ spec: { live }, target }: Run): Pick<Removal, 'side'
  */
 export type Left = 'nothing' | 'held' | 'kept'
 
+/** What a removal needs of a job. */
+export type RemovalRun = Pick<Run, 'source' | 'target' | 'rules' | 'stop'>
+
 /**
  * Removes what stands at a path of a store, a folder with all that is in it. What may not go, or is left out by a rule,
  * stays, and so do the folders above it. Throws StoreErrors: `changed` when somebody fills the folder meanwhile.
  */
-export async function removeTree(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<Left> {
+export async function removeTree(
+  run: RemovalRun,
+  removal: Removal,
+  at: Removed,
+  entry: Entry,
+): Promise<Left> {
   const { mayRemove, takeAway, removed } = removal
   const { path } = at
   run.stop.check()
@@ -114,7 +122,7 @@ export async function removeTree(run: Run, removal: Removal, at: Removed, entry:
 }
 
 /** Removes a file or an empty folder. */
-async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry): Promise<Left> {
+async function removeEntry(run: RemovalRun, removal: Removal, at: Removed, entry: Entry): Promise<Left> {
   const { side, takeAway, removed, budget } = removal
   const { path } = at
   const isFolder = entry.type === 'folder'
@@ -143,7 +151,10 @@ async function removeEntry(run: Run, removal: Removal, at: Removed, entry: Entry
 const settling = { stepMs: 5, longestMs: 1_000 } as const
 
 /** Whether the budget allows it, also when what others have charged turns out to be gone already. */
-async function isCharged({ stop }: Run, budget: NonNullable<Removal['budget']>): Promise<boolean> {
+async function isCharged(
+  { stop }: Pick<Run, 'stop'>,
+  budget: NonNullable<Removal['budget']>,
+): Promise<boolean> {
   const endsMs = performance.now() + settling.longestMs
   while (!budget.charge()) {
     if (!budget.isUnsettled || performance.now() > endsMs) return false
@@ -153,13 +164,13 @@ async function isCharged({ stop }: Run, budget: NonNullable<Removal['budget']>):
   return true
 }
 
-function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {
+function isLeftOut({ rules }: Pick<Run, 'rules'>, { origin }: Removed, entry: Entry): boolean {
   const verdict = rules?.inFolder(parentOf(origin)).verdict({ ...entry, name: nameOf(origin) })
   return typeof verdict === 'object'
 }
 
 /** What is left in it. */
-async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed): Promise<Left> {
+async function emptyFolder(run: RemovalRun, removal: Removal, { path, origin }: Removed): Promise<Left> {
   let left: Left = 'nothing'
   for await (const batch of listThere(run, removal.side, path)) {
     await concurrently(batch, concurrencyOf(run), async (entry) => {
@@ -175,7 +186,7 @@ async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed
 
 /** The entries of a folder; none when it is not there. */
 export async function* listThere(
-  run: Run,
+  run: Pick<Run, 'source' | 'target' | 'stop'>,
   side: Removal['side'],
   folder: StorePath,
 ): AsyncGenerator<Entry[]> {

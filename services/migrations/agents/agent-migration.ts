@@ -6,7 +6,7 @@ import { lifeOf } from '../../../broker/common/reconnects.ts'
 import type { SealedBox } from '../../../broker/common/sealed-box.ts'
 import { type Assignment, agentWork } from '../../../subjects/migrations/agent-work.ts'
 import type { Bucket } from '../../engine/run/bucket.ts'
-import { isSameFolder, shareOf } from '../../drivers/index.ts'
+import { isSameFolder, resolvedFolder } from '../../drivers/index.ts'
 import type { Mover, MoveSpec } from '../../engine/mover.ts'
 import { flushTarget } from '../execution/flush-target.ts'
 import { failureNotes } from '../failures/failures.ts'
@@ -163,7 +163,7 @@ export class AgentMigration {
     const opened = migrationOfBytes(box.open(sealed, publicKey))
     onHosts(opened.storeHosts)
     for (const { path, witness } of opened.folders) {
-      if (!isShared(shareOf(path), shares))
+      if (!isShared(resolvedFolder(path), shares))
         throw new Error(`the folder ${path} of this host is not shared; start the agent with --share`)
       if (!isSameFolder(path, witness))
         throw new Error(

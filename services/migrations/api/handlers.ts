@@ -9,6 +9,7 @@ import { failureHandlers } from './failure-handlers.ts'
 import { Figures } from '../reporting/figures.ts'
 import { targetMatchHandlers } from './target-match.ts'
 import { questionHandlers } from './questions.ts'
+import { workingAt } from './working-at.ts'
 
 export function migrationHandlers(dependencies: MigrationDependencies): Handlers<typeof migrations> {
   const figures = new Figures(dependencies)
@@ -25,6 +26,7 @@ export function migrationHandlers(dependencies: MigrationDependencies): Handlers
 /** For other services of the platform alone. */
 export function migrationInternalHandlers({
   records,
+  locate,
   forgetTargetLimit,
 }: MigrationDependencies): Handlers<typeof migrationsInternal> {
   return {
@@ -34,6 +36,11 @@ export function migrationInternalHandlers({
         .filter(({ source, target }) => source === fileSystemId || target === fileSystemId)
         .slice(0, maxPageLength)
         .map(({ migrationId }) => migrationId)
+    },
+    'working-at': async ({ fileSystemId, path }) => {
+      const all = await records.all()
+      const working = await workingAt({ locate }, all, { fileSystemId, path })
+      return working.slice(0, maxPageLength).map(({ migrationId }) => migrationId)
     },
     'forget-target': async ({ fileSystemId }) => {
       await forgetTargetLimit(fileSystemId)

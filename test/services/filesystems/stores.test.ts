@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -123,4 +123,21 @@ test('a thread that dies while it is idle takes nobody with it, and the next que
   await until('a thread answers', async () => (await failureOf(stores.probe(local, ada))) === undefined)
   deaths.close()
   stores.close()
+})
+
+test('a removal for which there is no time goes as far as it can, and the next one goes on', async () => {
+  const tree = join(folder, 'tree')
+  mkdirSync(tree)
+  for (let index = 0; index < 3_000; index++) writeFileSync(join(tree, String(index)), 'x')
+  const impatient = new Stores({ removalMs: 0 })
+  const first = await impatient.remove(local, Buffer.from('tree'), true, ada)
+  expect(first).toMatchObject({ outcome: 'more', bytes: first.entries })
+  expect(first.entries).toBeLessThan(3_000)
+  const second = await new Stores().remove(local, Buffer.from('tree'), true, ada)
+  expect(second).toEqual({
+    outcome: 'removed',
+    entries: 3_001 - first.entries,
+    bytes: 3_000 - first.entries,
+  })
+  expect(existsSync(tree)).toBe(false)
 })

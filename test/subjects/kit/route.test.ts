@@ -8,7 +8,7 @@ const text = Type.String({ maxLength: 10 })
 const contract = { input: strict({ id: text, role: text, a: text, b: text }) }
 
 const fieldsOf = (route: Omit<HttpRoute, 'server' | 'path'> & { path?: string }) =>
-  routeFields(contract, { server: 'platform', path: '/things/{id}', ...route })
+  routeFields(contract, { path: '/things/{id}', ...route })
 
 test('the fields of a path, in its order', () => {
   expect(pathFields('/a/{x}/b/{y}')).toEqual(['x', 'y'])
@@ -55,6 +55,6 @@ test('a route names the fields of its query, the rest is the body, which a GET d
 })
 
 test('an input without fields has none', () => {
-  const route: HttpRoute = { server: 'platform', method: 'GET', path: '/things' }
+  const route: HttpRoute = { method: 'GET', path: '/things' }
   expect(routeFields({ input: strict({}) }, route)).toEqual({ path: [], query: [], body: [] })
 })

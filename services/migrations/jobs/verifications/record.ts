@@ -26,17 +26,8 @@ export function publicVerification(
   running: Readonly<Record<string, number>> = {},
 ): Verification {
   const { level, paths, originalPaths, depth, ignoreAfterMs, counts = running } = record
-  const job = publicJob(record, counts, verificationCounts)
   return {
-    ...job,
-    dataExcluded: job.bytesExcluded,
-    verificationProgress: {
-      matchedPathCount: job.matchedPathCount,
-      totalFailedPathCount: job.totalDiscrepancies,
-      targetFilesMissing: job.filesMissingOnTarget,
-      targetDirectoriesMissing: job.directoriesMissingOnTarget,
-      filesizeMismatches: job.fileSizeMismatches,
-    },
+    ...publicJob(record, counts, verificationCounts),
     level,
     paths,
     originalPaths,

@@ -5,7 +5,7 @@ import type { NatsConnection } from '../../../../broker/rpc/connection.ts'
 import { createSealedBox } from '../../../../broker/common/sealed-box.ts'
 import { createBounds } from '../../../../services/drivers/contract/bounds.ts'
 import { agentApiHandlers } from '../../../../services/migrations/agents/agent-api.ts'
-import { isSameFolder, witnessOf } from '../../../../services/drivers/local/witness.ts'
+import { hasWitness, witnessOf } from '../../../../services/drivers/local/witness.ts'
 import {
   bytesOfMigration,
   fingerprintOf,
@@ -42,15 +42,15 @@ import { createFolder } from '../../../support/migrations.ts'
 test('a folder is known again, empty, as it is, and while much happens in it', () => {
   using folder = createFolder('one', 'two')
   const empty = witnessOf(folder.one)
-  expect(isSameFolder(folder.one, empty)).toBe(true)
-  expect(isSameFolder(folder.two, empty)).toBe(false)
+  expect(hasWitness(folder.one, empty)).toBe(true)
+  expect(hasWitness(folder.two, empty)).toBe(false)
   writeFileSync(join(folder.one, 'a'), 'a')
   const witness = witnessOf(folder.one)
   writeFileSync(join(folder.one, 'b'), 'b')
-  expect(isSameFolder(folder.one, witness)).toBe(true)
+  expect(hasWitness(folder.one, witness)).toBe(true)
   // Where files are being put all the time, nothing is as it was a moment ago.
   utimesSync(join(folder.one, 'a'), 1, 1)
-  expect(isSameFolder(folder.one, witness)).toBe(true)
+  expect(hasWitness(folder.one, witness)).toBe(true)
 })
 
 test('another folder at the same path is none, even with the same names in it', () => {
@@ -60,7 +60,7 @@ test('another folder at the same path is none, even with the same names in it', 
   renameSync(folder.data, join(folder.root, 'before'))
   mkdirSync(folder.data)
   writeFileSync(join(folder.data, 'a'), 'a')
-  expect(isSameFolder(folder.data, witness)).toBe(false)
+  expect(hasWitness(folder.data, witness)).toBe(false)
 })
 
 test.each([
