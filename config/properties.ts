@@ -38,7 +38,7 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
     if (!(node instanceof Pair)) continue
     const { key } = node
     const value = node.value.trimEnd()
-    const [start, , , end] = node.range!
+    const [start, , , end] = node.range
     const number = source.slice(0, start).split(lineEnd).length
     if (key === '' || node.separator(source) === '') throw lineError(number, 'write key=value')
     if (hasStrayBackslash(source.slice(start, end)))
