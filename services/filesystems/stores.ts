@@ -33,6 +33,8 @@ interface StoresOptions {
   readonly entry?: URL
   /** Where filesystems may be; without them anywhere. */
   readonly bounds?: StoreBounds
+  /** Modules with more kinds of filesystems, which its threads load. */
+  readonly kinds?: readonly string[]
   readonly patienceMs?: number
   readonly idleMs?: number
 }
@@ -51,6 +53,7 @@ interface Waiting {
 export class Stores {
   readonly #entry: URL
   readonly #bounds: StoreBounds | undefined
+  readonly #kinds: readonly string[]
   readonly #patienceMs: number
   readonly #idleMs: number
   /** By owner, those that have waited longest first; owners too. Thousands may wait. */
@@ -65,6 +68,7 @@ export class Stores {
   constructor(options: StoresOptions = {}) {
     this.#entry = options.entry ?? new URL('./store-thread.ts', import.meta.url)
     this.#bounds = options.bounds
+    this.#kinds = options.kinds ?? []
     this.#patienceMs = options.patienceMs ?? patienceMs
     this.#idleMs = options.idleMs ?? idleMs
   }
@@ -133,7 +137,7 @@ export class Stores {
     const worker = new Worker(this.#entry, {
       name: 'store',
       execArgv: [],
-      workerData: { bounds: this.#bounds },
+      workerData: { bounds: this.#bounds, kinds: this.#kinds },
     })
     // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
     worker.on('error', () => undefined)
