@@ -1,3 +1,4 @@
+import { Pair, parseLines } from 'dot-properties'
 import { ConfigError } from './config-error.ts'
 
 /** What may stand in a properties file: what a value must be, and what it is read as. */
@@ -23,7 +24,8 @@ export interface Properties<R extends Readers> {
 }
 
 /**
- * Reads `key=value` lines; `#` and `!` begin comments. Each key is known, there once, and has a value that fits.
+ * Reads a properties file as Java does: escapes, lines that go on after a backslash, comments after `#` and `!`. Blanks at
+ * the end of a value do not count, unlike there. Each key is known, there once, and has a value that fits.
  * @throws ConfigError that names the file, the line and the key
  */
 export function parseProperties<R extends Readers>(path: string, text: string, readers: R): Properties<R> {
@@ -31,15 +33,16 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
   const lines = new Map<string, number>()
   const lineError = (number: number, problem: string) =>
     new ConfigError(`${path}, line ${number}: ${problem}`)
-  for (const [index, line] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .entries()) {
-    const number = index + 1
-    const content = line.trim()
-    if (content === '' || content.startsWith('#') || content.startsWith('!')) continue
-    const [, key = '', value = ''] = /^([^=:\s]+)\s*[=:]\s*(.*)$/.exec(content) ?? []
-    if (key === '') throw lineError(number, 'write key=value')
+  const source = text.replace(/^\uFEFF/, '')
+  for (const node of parseLines(source, true)) {
+    if (!(node instanceof Pair)) continue
+    const { key } = node
+    const value = node.value.trimEnd()
+    const [start, , , end] = node.range
+    const number = source.slice(0, start).split(lineEnd).length
+    if (key === '' || node.separator(source) === '') throw lineError(number, 'write key=value')
+    if (hasStrayBackslash(source.slice(start, end)))
+      throw lineError(number, String.raw`write \\ for a backslash`)
     const reader = Object.hasOwn(readers, key) ? readers[key] : undefined
     if (reader === undefined) {
       throw lineError(number, `${key} is not known here; the keys are ${Object.keys(readers).join(', ')}`)
@@ -64,6 +67,12 @@ export function parseProperties<R extends Readers>(path: string, text: string, r
     },
   }
 }
+
+const lineEnd = /\r\n|\r|\n/
+
+/** Whether a backslash is before a letter or digit that it does not go with: it was meant, and would be lost. */
+const hasStrayBackslash = (text: string): boolean =>
+  Array.from(text.matchAll(/\\(u[\dA-Fa-f]{4}|[^])/g)).some(([, escaped]) => /^[^\W_tnrf]$/.test(escaped!))
 
 /** Any text that is not empty. */
 export const anyText = (meaning: string): PropertyReader<string> => ({

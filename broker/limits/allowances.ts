@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 /** Refusals in a row that a person makes who has mixed up tokens, and a program that has not heard of a rotation. */
 export const burst = 20
 /** Guesses that go on: with 256 bits in a token it does not matter, but each costs a connection. */
@@ -5,7 +7,7 @@ export const refillPerSecond = 1
 /** Guesses that come at once are judged at once; their refusals are debts, paid back within a minute after the last. */
 const maxDebt = 60
 /** Addresses and keys that are remembered, and tokens: some 100 bytes each. */
-const maxRemembered = 10_000
+export const maxRemembered = 10_000
 
 /** How much somebody may do at once, and how much it may go on doing. */
 export interface Rate {
@@ -41,31 +43,10 @@ export class Allowance {
   }
 }
 
-/** The most recently used entries of a map. */
-export class Recent<V> {
-  readonly #entries = new Map<string, V>()
-
-  get(key: string): V | undefined {
-    const value = this.#entries.get(key)
-    if (value === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
-    return value
-  }
-
-  set(key: string, value: V): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, value)
-    if (this.#entries.size <= maxRemembered) return
-    const [oldest] = this.#entries.keys()
-    if (oldest !== undefined) this.#entries.delete(oldest)
-  }
-}
-
 /** Allowances by name, of refusals unless it is said otherwise; who is not known, or forgotten, has all of it. */
 export class Allowances {
   readonly #rate: Rate
-  readonly #byName = new Recent<Allowance>()
+  readonly #byName = new LRUCache<string, Allowance>({ max: maxRemembered })
 
   constructor(rate: Rate = { burst, refillPerSecond }) {
     this.#rate = rate

@@ -1,9 +1,10 @@
 import type { MsgImpl } from '@nats-io/nats-core/internal'
 import type { Msg } from '@nats-io/transport-node'
+import { LRUCache } from 'lru-cache'
 import type { ClientConnection } from '../../subjects/kit/contract.ts'
 import { GantryError } from '../../subjects/kit/errors.ts'
 import { edgeUser } from '../../subjects/kit/names.ts'
-import { Allowance, type Rate, Recent } from './allowances.ts'
+import { Allowance, maxRemembered, type Rate } from './allowances.ts'
 import { requestInfo, userOf } from '../messages/caller.ts'
 import { type AddressMarks, originOfConnection } from '../messages/client-address.ts'
 import type { Log } from '../common/log.ts'
@@ -125,8 +126,8 @@ export interface FloodGuardOptions {
  */
 export class FloodGuard {
   readonly #options: FloodGuardOptions
-  readonly #senders = new Recent<Sender>()
-  readonly #owners = new Recent<Purse>()
+  readonly #senders = new LRUCache<string, Sender>({ max: maxRemembered })
+  readonly #owners = new LRUCache<string, Purse>({ max: maxRemembered })
   /** Of keys that are connected still and were forgotten: nobody knows whose they are. */
   readonly #ofForgotten = new Purse(timesOfOwner, mostInTurnOfOwner)
   /** Whether more has come for a service than it keeps up with, so that each message counts for several. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { Allowances, burst, Recent } from './allowances.ts'
+import { LRUCache } from 'lru-cache'
+import { Allowances, burst, maxRemembered } from './allowances.ts'
 import { networkOf } from '../messages/client-address.ts'
 
 /** A token that was refused is so for ever, but for a node of a cluster that had not heard of it yet. */
@@ -14,9 +15,9 @@ const wrongForMs = 10_000
 export class Throttle {
   readonly #addresses = new Allowances()
   readonly #keys = new Allowances()
-  readonly #right = new Recent<true>()
+  readonly #right = new LRUCache<string, true>({ max: maxRemembered })
   /** Until when a token is known to be wrong. */
-  readonly #wrong = new Recent<number>()
+  readonly #wrong = new LRUCache<string, number>({ max: maxRemembered })
 
   /** What is to be done with a token: to `ask` whether it is right, to `refuse` it as before, or to let its sender `wait`. */
   judge(address: string, keyId: string, token: string): 'ask' | 'refuse' | 'wait' {

@@ -20,6 +20,7 @@ import {
   loadSecurity,
 } from '../../http-edge/properties.ts'
 import { allow, createBounds } from '../../services/drivers/contract/bounds.ts'
+import { addKinds } from '../../services/drivers/index.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { contracts, internalResources } from '../../subjects/index.ts'
 import { edgeUser, hostInUrl, type HttpServerName, ofEachServer } from '../../subjects/kit/names.ts'
@@ -37,6 +38,8 @@ export interface HostOptions {
   readonly leaseMs: number
   /** Another platform may use the store from now on: this one must end at once. */
   readonly onLeaseLost?: (reason: string) => void
+  /** URLs of modules with kinds of filesystems that are not in the list, or take the place of one (`addKinds`). */
+  readonly kinds?: readonly string[]
   readonly log: Log
 }
 
@@ -48,7 +51,8 @@ export type Host = Awaited<ReturnType<typeof openHost>>
  * @throws ConfigError in one line when the configuration or the machine does not allow it
  */
 export async function openHost(options: HostOptions, shutdown: Shutdown) {
-  const { home, log } = options
+  const { home, kinds = [], log } = options
+  await addKinds(kinds)
   const configuration = await readConfiguration(home, log)
   const { messaging, listen, security, identity } = configuration
   const onLost = (reason: string) => {
@@ -98,6 +102,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
     metrics: new MetricRegistry(),
     notices,
     bounds,
+    kinds,
     sealer: createSealer(identity),
     version,
     location: { instance: identity.instance, nats: broker.tcpUrl, http: http.platform },

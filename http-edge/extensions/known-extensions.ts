@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Contract, HttpRoute } from '../../subjects/kit/contract.ts'
 import { endpointContract, fitsWithin } from '../../subjects/extensions/contract.ts'
 import type { Endpoint } from '../../subjects/extensions/model.ts'
@@ -52,29 +53,24 @@ export class KnownExtension {
  * dropped, so what it has seen it sees.
  */
 export class KnownExtensions {
-  readonly #maxBytes: number
-  /** In order of use: the first one was used longest ago. */
-  readonly #extensions = new Map<string, KnownExtension>()
-  #bytes = 0
+  readonly #extensions: LRUCache<string, KnownExtension>
   /** How often an extension was forgotten that has changed. */
   changes = 0
 
   constructor(maxBytes = defaultMaxBytes) {
-    this.#maxBytes = maxBytes
+    this.#extensions = new LRUCache({ maxSize: maxBytes, sizeCalculation: ({ bytes }) => bytes })
   }
 
   /** One that the connection is known to see. */
   get(connection: object, prefix: string): KnownExtension | undefined {
-    const extension = this.#extensions.get(prefix)
+    const extension = this.#extensions.peek(prefix)
     if (extension === undefined || !extension.viewers.has(connection)) return undefined
-    this.#extensions.delete(prefix)
-    this.#extensions.set(prefix, extension)
-    return extension
+    return this.#extensions.get(prefix)
   }
 
   /** One that somebody is known to see. */
   at(prefix: string, revision: string): KnownExtension | undefined {
-    const extension = this.#extensions.get(prefix)
+    const extension = this.#extensions.peek(prefix)
     return extension?.revision === revision ? extension : undefined
   }
 
@@ -86,30 +82,18 @@ export class KnownExtensions {
   keep(connection: object, extension: KnownExtension, since: number): void {
     const { prefix } = extension
     if (since !== this.changes) return
-    if (this.#extensions.get(prefix) !== extension) {
-      this.#forget(prefix)
-      this.#extensions.set(prefix, extension)
-      this.#bytes += extension.bytes
-    }
     if (!extension.viewers.has(connection)) {
       extension.viewers.add(connection)
       extension.bytes += viewerBytes
-      this.#bytes += viewerBytes
     }
-    for (const oldest of this.#extensions.keys()) {
-      if (this.#bytes <= this.#maxBytes) break
-      this.#forget(oldest)
-    }
+    // What a value takes is counted when it comes, not when it is set once more.
+    this.#extensions.delete(prefix)
+    this.#extensions.set(prefix, extension)
   }
 
   /** The extension has come, changed or gone. */
   changed(prefix: string): void {
     this.changes += 1
-    this.#forget(prefix)
-  }
-
-  #forget(prefix: string): void {
-    this.#bytes -= this.#extensions.get(prefix)?.bytes ?? 0
     this.#extensions.delete(prefix)
   }
 }

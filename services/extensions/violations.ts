@@ -1,4 +1,5 @@
-import { Allowances, Recent } from '../../broker/limits/allowances.ts'
+import { LRUCache } from 'lru-cache'
+import { Allowances, maxRemembered } from '../../broker/limits/allowances.ts'
 import type { Log } from '../../broker/common/log.ts'
 import type { Violation } from '../../broker/callout/violations.ts'
 import { roots } from '../../subjects/kit/names.ts'
@@ -42,7 +43,7 @@ function prefixOf(subject: string): string | undefined {
  */
 export class Violations {
   readonly #options: ViolationsOptions
-  readonly #known = new Recent<Known>()
+  readonly #known = new LRUCache<string, Known>({ max: maxRemembered })
   readonly #questions = new Allowances(questionsOfKey)
   #asking = 0
   #failureLoggedMs = -Infinity

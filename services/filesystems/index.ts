@@ -20,6 +20,8 @@ export interface FilesystemsNeeds {
   readonly sealer: Sealer
   /** Where filesystems may be. */
   readonly bounds: StoreBounds
+  /** Modules with more kinds of filesystems. */
+  readonly kinds: readonly string[]
   readonly log: Log
 }
 
@@ -27,8 +29,8 @@ export interface FilesystemsNeeds {
 export const filesystemsService = service({
   name: 'filesystems',
   contracts: { filesystems, filesystemsInternal },
-  start: async ({ connection, journals, sealer, bounds, log }: FilesystemsNeeds) => {
-    const stores = new Stores({ bounds })
+  start: async ({ connection, journals, sealer, bounds, kinds, log }: FilesystemsNeeds) => {
+    const stores = new Stores({ bounds, kinds })
     const dependencies = {
       filesystems: await Collection.open(connection, {
         bucket: 'filesystems',

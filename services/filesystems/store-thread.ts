@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
+import { addKinds } from '../drivers/index.ts'
 import { sendableError } from '../drivers/contract/sent-error.ts'
 import { answer, type Answer, type Question } from './questions.ts'
 
@@ -8,7 +9,12 @@ import { answer, type Answer, type Question } from './questions.ts'
 const port = parentPort
 if (port === null) throw new Error('this file is the entry point of a worker thread')
 
-const { bounds } = workerData as { readonly bounds: StoreBounds | undefined }
+const { bounds, kinds } = workerData as {
+  readonly bounds: StoreBounds | undefined
+  readonly kinds: readonly string[]
+}
+// Questions that come meanwhile wait in the port.
+await addKinds(kinds)
 
 port.on('message', (question: Question) => {
   void answer(question, bounds)

@@ -38,6 +38,8 @@ interface StoresOptions {
   readonly entry?: URL
   /** Where filesystems may be; without them anywhere. */
   readonly bounds?: StoreBounds
+  /** Modules with more kinds of filesystems, which its threads load. */
+  readonly kinds?: readonly string[]
   readonly patienceMs?: number
   readonly idleMs?: number
   readonly removalMs?: number
@@ -57,6 +59,7 @@ interface Waiting {
 export class Stores {
   readonly #entry: URL
   readonly #bounds: StoreBounds | undefined
+  readonly #kinds: readonly string[]
   readonly #patienceMs: number
   readonly #idleMs: number
   readonly #removalMs: number
@@ -72,6 +75,7 @@ export class Stores {
   constructor(options: StoresOptions = {}) {
     this.#entry = options.entry ?? new URL('./store-thread.ts', import.meta.url)
     this.#bounds = options.bounds
+    this.#kinds = options.kinds ?? []
     this.#patienceMs = options.patienceMs ?? patienceMs
     this.#idleMs = options.idleMs ?? idleMs
     this.#removalMs = options.removalMs ?? removalMs
@@ -157,7 +161,7 @@ export class Stores {
     const worker = new Worker(this.#entry, {
       name: 'store',
       execArgv: [],
-      workerData: { bounds: this.#bounds },
+      workerData: { bounds: this.#bounds, kinds: this.#kinds },
     })
     // Whoever waits for an answer hears of it; of one that fails while it is idle, without this, the process would die.
     worker.on('error', () => undefined)

@@ -27,6 +27,8 @@ export interface MigrationsNeeds {
   readonly sealer: Sealer
   /** Where filesystems may be. */
   readonly bounds: StoreBounds
+  /** Modules with more kinds of filesystems. */
+  readonly kinds: readonly string[]
   readonly events: Events
   readonly maxFileBytes: number
   /** Folder for reports; made when there are any. */

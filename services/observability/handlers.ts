@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { call } from '../../broker/rpc/client.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import type { Caller, Handlers } from '../../subjects/kit/contract.ts'
@@ -44,7 +45,7 @@ export function observabilityHandlers({
     )
     return series.filter(({ subject }) => seen.has(subject))
   }
-  const texts = new Map<string, string>()
+  const texts = new LRUCache<string, string>({ max: maxTexts })
   return {
     report: async ({ prefix, measurements }, { caller }) => {
       if (caller.kind === 'platform') throw new GantryError('DENIED', 'the platform itself is no extension')
@@ -83,9 +84,7 @@ export function observabilityHandlers({
       const who = caller.kind === 'key' ? caller.keyId : ''
       if (from === 0) {
         await collect()
-        texts.delete(who)
         texts.set(who, prometheusText(await seenBy(caller, store.select())))
-        if (texts.size > maxTexts) texts.delete(texts.keys().next().value!)
       }
       return partOf(texts.get(who) ?? '', from)
     },

@@ -1,4 +1,5 @@
-import { Allowance, Recent } from '../../broker/limits/allowances.ts'
+import { LRUCache } from 'lru-cache'
+import { Allowance, maxRemembered } from '../../broker/limits/allowances.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
 import { askLimits, limitReached } from '../../broker/rpc/owners.ts'
 
@@ -18,7 +19,7 @@ interface Known {
  */
 export class OwnerRecords {
   readonly #connection: NatsConnection
-  readonly #byOwner = new Recent<Known>()
+  readonly #byOwner = new LRUCache<string, Known>({ max: maxRemembered })
 
   constructor(connection: NatsConnection) {
     this.#connection = connection

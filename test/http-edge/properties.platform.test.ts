@@ -40,6 +40,11 @@ test.each([
   ['server.address: ::1', { host: '::1', port: 18080 }],
   ['server.address=localhost', { host: 'localhost', port: 18080 }],
   ['\uFEFFserver.port=4', { host: '::', port: 4 }],
+  // As programs in Java write and read such files.
+  ['server.port 5', { host: '::', port: 5 }],
+  ['server.address=\\:\\:1', { host: '::1', port: 18080 }],
+  ['server.addr\\u0065ss=local\\u0068ost', { host: 'localhost', port: 18080 }],
+  ['server.address=local\\\n   host\nserver.port=\\\r\n6', { host: 'localhost', port: 6 }],
 ])('%j', (text, options) => expect(load(text)).toEqual(options))
 
 test.each([
@@ -56,6 +61,11 @@ test.each([
   ['server.port=1\nnonsense', 2, 'write key=value'],
   ['server.port=1\nserver.port=2', 2, 'server.port'],
   ['management.port=1', 1, 'management.port'],
+  ['server.address=\\\nlocalhost\nserver.port=x', 3, 'server.port'],
+  ['=1', 1, 'write key=value'],
+  // Java drops such backslashes without a word.
+  ['server.address=domain\\host', 1, 'write \\\\ for a backslash'],
+  ['server.address=\\u00zz', 1, 'write \\\\ for a backslash'],
 ])('%j is refused with file, line and key', (text, line, named) => {
   let error: unknown
   try {

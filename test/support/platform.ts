@@ -97,10 +97,12 @@ export function sharedPlatform(): Promise<TestPlatform> {
 }
 
 /** A whole platform in this process, on a real nats-server, with a folder and ports of its own. */
-export async function startTestPlatform(options: { home?: string; log?: Log } = {}): Promise<TestPlatform> {
+export async function startTestPlatform(
+  options: { home?: string; log?: Log; kinds?: readonly string[] } = {},
+): Promise<TestPlatform> {
   const home = options.home ?? (await createHome())
-  const log = options.log ?? testLog
-  const platform = await startPlatform({ home, natsServer: await natsServerPath(), log })
+  const { log = testLog, kinds = [] } = options
+  const platform = await startPlatform({ home, natsServer: await natsServerPath(), kinds, log })
   const operator = await connectWithToken(platform.tcpUrl, platform.operatorToken)
   return {
     ...platform,

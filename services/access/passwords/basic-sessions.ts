@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Gate } from '../audit.ts'
 import { excessOf } from '../callers.ts'
 import { type KeyCollection, whyInvalid } from '../keys/keys.ts'
@@ -25,8 +26,8 @@ interface Open {
 export class BasicSessions {
   readonly #options: BasicSessionOptions
   readonly #now: () => number
-  /** By subject, in order of use. */
-  readonly #open = new Map<string, Open>()
+  /** By subject. */
+  readonly #open = new LRUCache<string, Open>({ max: maxSessions })
 
   /** @param now milliseconds of a clock that only goes forward */
   constructor(options: BasicSessionOptions, now: () => number = () => performance.now()) {
@@ -57,12 +58,7 @@ export class BasicSessions {
   async #start(person: Person, groups: string): Promise<Session> {
     const session = this.#options.signIn(person)
     const open = { groups, session, untilMs: this.#now() + sessionMs }
-    this.#open.delete(person.subject)
     this.#open.set(person.subject, open)
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size <= maxSessions) break
-      this.#open.delete(oldest)
-    }
     try {
       return await session
     } catch (error) {

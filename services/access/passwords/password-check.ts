@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { Person } from '../roles/people.ts'
 import { PasswordThrottle } from './password-throttle.ts'
@@ -41,8 +42,8 @@ export class PasswordCheck {
   readonly #throttle: PasswordThrottle
   readonly #now: () => number
   readonly #key = randomBytes(32)
-  /** By hash of name and password, in order of use. What is older than its time has been right once. */
-  readonly #remembered = new Map<string, Remembered>()
+  /** By hash of name and password. What is older than its time has been right once. */
+  readonly #remembered = new LRUCache<string, Remembered>({ max: maxRemembered })
 
   /** @param now milliseconds of a clock that only goes forward */
   constructor(source: PasswordSource, now: () => number = () => performance.now()) {
@@ -93,7 +94,7 @@ export class PasswordCheck {
     const person = this.#source.verify(credentials)
     const before = this.#remembered.get(hash)
     const remembered = { person, untilMs: this.#now() + trustMs, wasRight: before?.wasRight ?? false }
-    this.#remember(hash, remembered)
+    this.#remembered.set(hash, remembered)
     try {
       const found = await person
       if (found === undefined) this.#remembered.delete(hash)
@@ -101,18 +102,9 @@ export class PasswordCheck {
       return found
     } catch (error) {
       // Nobody could say: it is as right as it was before.
-      this.#remembered.delete(hash)
-      if (before !== undefined) this.#remember(hash, before)
+      if (before === undefined) this.#remembered.delete(hash)
+      else this.#remembered.set(hash, before)
       throw error
-    }
-  }
-
-  #remember(hash: string, remembered: Remembered): void {
-    this.#remembered.delete(hash)
-    this.#remembered.set(hash, remembered)
-    for (const oldest of this.#remembered.keys()) {
-      if (this.#remembered.size <= maxRemembered) break
-      this.#remembered.delete(oldest)
     }
   }
 

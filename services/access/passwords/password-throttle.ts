@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { networkOf } from '../../../broker/messages/client-address.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 
@@ -22,7 +23,7 @@ export type Undo = () => void
  * nobody elsewhere. Stricter than the throttle of tokens, which nobody can guess anyhow: a password is one of few.
  */
 export class PasswordThrottle {
-  readonly #counters = new Map<string, Counter>()
+  readonly #counters = new LRUCache<string, Counter>({ max: maxCounters })
   readonly #now: () => number
 
   /** @param now milliseconds of a clock that only goes forward */
@@ -65,13 +66,7 @@ export class PasswordThrottle {
       return known
     }
     const counter = { tries: 1, untilMs: now + windowMs }
-    this.#counters.delete(name)
     this.#counters.set(name, counter)
-    // They are in the order in which their windows began.
-    for (const oldest of this.#counters.keys()) {
-      if (this.#counters.size <= maxCounters) break
-      this.#counters.delete(oldest)
-    }
     return counter
   }
 }

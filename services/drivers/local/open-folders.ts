@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { StorePath } from '../contract/driver.ts'
 import type { LocalRoot, Pinned } from './root.ts'
 
@@ -10,8 +11,8 @@ const maxOpen = 16
  */
 export class OpenFolders {
   readonly #root: LocalRoot
-  /** By path, as latin1, in the order of last use. */
-  readonly #open = new Map<string, Pinned>()
+  /** By path, as latin1. */
+  readonly #open = new LRUCache<string, Pinned>({ max: maxOpen, dispose: (folder) => folder.close() })
   #nextTurn: NodeJS.Immediate | undefined
 
   constructor(root: LocalRoot) {
@@ -22,33 +23,22 @@ export class OpenFolders {
   at(folder: StorePath): Pinned {
     const key = folder.toString('latin1')
     const known = this.#open.get(key)
-    if (known !== undefined) {
-      this.#open.delete(key)
-      this.#open.set(key, known)
-      return known
-    }
+    if (known !== undefined) return known
     const opened = this.#root.open(folder)
     this.#open.set(key, opened)
     this.#nextTurn ??= setImmediate(() => this.closeAll())
-    const [oldest] = this.#open.keys()
-    if (this.#open.size > maxOpen && oldest !== undefined) this.#close(oldest)
     return opened
   }
 
   /** To be called for what was removed: something else may take its place. */
   forget(path: StorePath): void {
-    this.#close(path.toString('latin1'))
+    this.#open.delete(path.toString('latin1'))
   }
 
   /** To be called when a folder may have another place, with all that is in it. */
   closeAll(): void {
     clearImmediate(this.#nextTurn)
     this.#nextTurn = undefined
-    for (const key of this.#open.keys()) this.#close(key)
-  }
-
-  #close(key: string): void {
-    this.#open.get(key)?.close()
-    this.#open.delete(key)
+    this.#open.clear()
   }
 }

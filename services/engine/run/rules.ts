@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { RE2Set } from 're2js'
 import { ageUnits, bytesOf, type Rule } from '../../../subjects/migrations/model/rules.ts'
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
@@ -226,15 +227,12 @@ const leadsTo = ({ folders, isDeep }: Leading, segments: readonly string[]): boo
 
 /** Compiled rules that a thread keeps; more only while that many migrations run. */
 const maxKept = 16
-const kept = new Map<string, Rules>()
+const kept = new LRUCache<string, Rules>({ max: maxKept })
 
 /** The rules, compiled once in each thread; the longest unused are forgotten. */
 export function unpackRules({ key, json }: PackedRules): Rules {
   const rules = kept.get(key) ?? new Rules(JSON.parse(Buffer.from(json).toString()) as RuleLists)
-  kept.delete(key)
   kept.set(key, rules)
-  const [oldest] = kept.keys()
-  if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
   return rules
 }
 

@@ -5,7 +5,6 @@ import {
 } from '../../../subjects/migrations/model/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { temporaryName } from '../../drivers/paths/temporary-names.ts'
-import { csvLine } from '../../../subjects/kit/csv.ts'
 import { targetPath } from '../run/mappings.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
@@ -14,6 +13,7 @@ import { atTarget, storePath, type Run } from '../run/run.ts'
 import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
+import { reportRows, typeNames } from './report-rows.ts'
 import type { Judge } from './walk.ts'
 import { sideOf, type Side } from './walk-folder.ts'
 
@@ -32,18 +32,16 @@ export interface CleanupRow {
   readonly sizeBytes: number
   readonly detail?: string
 }
-const rowFields = ['result', 'type', 'sourcePath', 'targetPath', 'sizeBytes', 'detail'] as const
-const typeNames = { file: 'FILE', folder: 'DIRECTORY', symlink: 'LINK', other: 'OTHER' } as const
+const rows = reportRows(['result', 'type', 'sourcePath', 'targetPath', 'sizeBytes', 'detail'])
 
-/** First line of the reports in CSV. */
-export const cleanupHead = csvLine(rowFields)
+export const cleanupHead = rows.head
 
 /** The lines of the reports, and what is counted, for a path. */
 export function reported(row: CleanupRow, found: Pick<Collected, 'line' | 'count'>): void {
   const { result, type, sizeBytes } = row
-  found.line(cleanupReports.FULL.file, `${JSON.stringify(row)}\n`)
   const table = result === 'REMOVED' ? cleanupReports.REMOVED_CSV : cleanupReports.KEPT_CSV
-  if (result !== 'REMOVABLE') found.line(table.file, csvLine(rowFields.map((field) => row[field])))
+  const csv = result === 'REMOVABLE' ? undefined : table
+  rows.add(row, { json: [cleanupReports.FULL], csv }, found)
   const count = (name: CleanupCount, more = 1) => found.count(name, more)
   if (result === 'UNREADABLE') return count('unreadablePaths')
   const fates = type === 'DIRECTORY' ? folderCounts : fileCounts

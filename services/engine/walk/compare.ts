@@ -6,7 +6,6 @@ import {
   verificationReports,
 } from '../../../subjects/migrations/model/verification-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
-import { csvLine } from '../../../subjects/kit/csv.ts'
 import { targetPath } from '../run/mappings.ts'
 import { textFromPath } from '../items/paths.ts'
 import { storePath, type Run } from '../run/run.ts'
@@ -14,6 +13,7 @@ import { attributesDifference, type Both, momentsOf, timeDifference } from './co
 import { compareContent, compareLinks } from './content.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
+import { reportRows, typeNames } from './report-rows.ts'
 import type { Judge } from './walk.ts'
 import { sideOf, type Side } from './walk-folder.ts'
 
@@ -39,8 +39,9 @@ const rowFields = [
   'timestamp',
 ] as const
 
-/** First line of the reports in CSV. */
-export const csvHead = csvLine(rowFields)
+const rows = reportRows(rowFields)
+
+export const csvHead = rows.head
 
 /** What was found out about a path, and why. */
 interface Verdict {
@@ -163,16 +164,12 @@ export class Comparer implements Judge {
       detail: detail ?? null,
       timestamp: Date.now(),
     }
-    const line = `${JSON.stringify(row)}\n`
-    found.line(verificationReports.FULL.file, line)
-    if (!isDiscrepancy(result)) return
+    const { FULL, DISCREPANCIES_JSON, DISCREPANCIES_CSV } = verificationReports
+    if (!isDiscrepancy(result)) return rows.add(row, { json: [FULL] }, found)
     count(found, 'totalDiscrepancies')
-    found.line(verificationReports.DISCREPANCIES_JSON.file, line)
-    found.line(verificationReports.DISCREPANCIES_CSV.file, csvLine(rowFields.map((field) => row[field])))
+    rows.add(row, { json: [FULL, DISCREPANCIES_JSON], csv: DISCREPANCIES_CSV }, found)
   }
 }
-
-const typeNames = { file: 'FILE', folder: 'DIRECTORY', symlink: 'LINK', other: 'OTHER' } as const
 
 const isLater = (entry: Entry | undefined, ms: number): boolean =>
   entry?.modifiedMs !== undefined && entry.modifiedMs > ms

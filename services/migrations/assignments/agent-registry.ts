@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { Collection } from '../../../broker/state/collection.ts'
 import type { NatsConnection } from '../../../broker/rpc/connection.ts'
 import type { Log } from '../../../broker/common/log.ts'
@@ -55,7 +56,7 @@ export class AgentRegistry {
   readonly #inFlight: AgentRegistryOptions['inFlight']
   readonly #live = new Map<string, LiveAgent>()
   /** Why a life of an agent is to end. */
-  readonly #dismissed = new Map<string, string>()
+  readonly #dismissed = new LRUCache<string, string>({ max: maxDismissed })
   readonly #listeners: (() => void)[] = []
   #change = Promise.withResolvers<void>()
   /** Resolves when all that was seen so far is stored. */
@@ -225,8 +226,6 @@ export class AgentRegistry {
   }
 
   #dismiss(agent: LiveAgent, reason: string): void {
-    const [oldest] = this.#dismissed.keys()
-    if (oldest !== undefined && this.#dismissed.size >= maxDismissed) this.#dismissed.delete(oldest)
     this.#dismissed.set(agent.report.instance, reason)
   }
 

@@ -27,15 +27,16 @@ import { Runner } from './runner.ts'
 
 interface EngineNeeds {
   readonly bounds: StoreBounds
+  readonly kinds: readonly string[]
   readonly log: Log
 }
 
 /** The threads that all work on files is done in. */
 export const engine = part({
   name: 'engine',
-  start: ({ bounds, log }: EngineNeeds) => {
+  start: ({ bounds, kinds, log }: EngineNeeds) => {
     const threads = availableParallelism()
-    const mover = new Mover({ threads, bounds, log })
+    const mover = new Mover({ threads, bounds, kinds, log })
     return { gives: { threads, mover }, halt: () => mover.close() }
   },
 })

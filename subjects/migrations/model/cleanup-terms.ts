@@ -1,5 +1,7 @@
 /** Words of cleanups, as plain data: the engine's threads use them without the schemas. */
 
+import { csvReport, reportsOf } from './report-terms.ts'
+
 /** What became of a path of the source. All but the first two stay there. */
 export const cleanupResults = {
   REMOVED: 'It was at the target as it was at the source, and is no longer at the source',
@@ -37,13 +39,7 @@ export const cleanupCounts = {
 } as const
 export type CleanupCount = keyof typeof cleanupCounts
 
-/** Reports of a cleanup: the file of each, and its media type. */
-export const cleanupReports = {
-  FULL: { file: 'full.jsonl', type: 'application/jsonl' },
-  REMOVED_CSV: { file: 'removed.csv', type: 'text/csv' },
-  KEPT_CSV: { file: 'kept.csv', type: 'text/csv' },
-  SUMMARY: { file: 'summary.json', type: 'application/json' },
-} as const
+export const cleanupReports = reportsOf({ REMOVED_CSV: csvReport('removed'), KEPT_CSV: csvReport('kept') })
 export type CleanupReport = keyof typeof cleanupReports
 export const cleanupReportNames = Object.keys(cleanupReports) as CleanupReport[]
 

@@ -1,5 +1,7 @@
 /** Words of verifications, as plain data: the engine's threads use them without the schemas. */
 
+import { csvReport, jsonReport, reportsOf } from './report-terms.ts'
+
 /** What is compared, each with its cost. */
 export const verificationLevels = {
   existence: 'paths and their types',
@@ -69,13 +71,10 @@ export const verificationCounts = {
 } as const
 export type VerificationCount = keyof typeof verificationCounts
 
-/** Reports of a verification: the file of each, what is in it, and its media type. */
-export const verificationReports = {
-  FULL: { file: 'full.jsonl', type: 'application/jsonl' },
-  DISCREPANCIES_JSON: { file: 'discrepancies.jsonl', type: 'application/jsonl' },
-  DISCREPANCIES_CSV: { file: 'discrepancies.csv', type: 'text/csv' },
-  SUMMARY: { file: 'summary.json', type: 'application/json' },
-} as const
+export const verificationReports = reportsOf({
+  DISCREPANCIES_JSON: jsonReport('discrepancies'),
+  DISCREPANCIES_CSV: csvReport('discrepancies'),
+})
 export type VerificationReport = keyof typeof verificationReports
 export const verificationReportNames = Object.keys(verificationReports) as VerificationReport[]
 

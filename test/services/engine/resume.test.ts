@@ -55,6 +55,19 @@ function bury(folder: string): void {
     renameSync(`${folder}/${name}`, `${folder}/${name.replace(/\.[0-9a-f]{12}\./, '.000000000000.')}`)
 }
 
+interface Folders {
+  readonly from: string
+  readonly to: string
+}
+const driversOf = ({ from, to }: Folders) =>
+  [new LocalDriver({ fsRoot: from }), new LocalDriver({ fsRoot: to })] as const
+
+/** Begins with a large file, as a worker that is killed then. */
+async function copyFirstPart(folders: Folders, options?: Parameters<typeof createRun>[2]): Promise<void> {
+  const run = createRun(...driversOf(folders), options)
+  await copyPart(run, await beginLarge(run, large()), 0)
+}
+
 describe('a large file whose first worker was killed', () => {
   const sizeBytes = 100 * MiB + 17
   const targets = {
@@ -88,12 +101,9 @@ describe('a large file whose first worker was killed', () => {
   test('is begun anew when it has changed, and nothing is left of the old parts', async () => {
     using folder = createFolder('from', 'to')
     writeFileSync(`${folder.from}/large`, pattern(40 * MiB))
-    const open = () =>
-      [new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to })] as const
-    const first = createRun(...open())
-    await copyPart(first, await beginLarge(first, large()), 0)
+    await copyFirstPart(folder)
     appendFileSync(`${folder.from}/large`, 'more')
-    const second = createRun(...open(), { liveThreads: [] })
+    const second = createRun(...driversOf(folder), { liveThreads: [] })
     const copy = await beginLarge(second, large())
     expect(copy.upload.written ?? []).toEqual([])
     expect(readdirSync(folder.to)).toHaveLength(2)
@@ -104,13 +114,12 @@ describe('a large file whose first worker was killed', () => {
   test('is forgotten when it is gone', async () => {
     using folder = createFolder('from', 'to')
     writeFileSync(`${folder.from}/large`, pattern(40 * MiB))
-    const open = () =>
-      [new LocalDriver({ fsRoot: folder.from }), new LocalDriver({ fsRoot: folder.to })] as const
-    const first = createRun(...open())
-    await copyPart(first, await beginLarge(first, large()), 0)
+    await copyFirstPart(folder)
     rmSync(`${folder.from}/large`)
     bury(folder.to)
-    await expect(beginLarge(createRun(...open(), { liveThreads: [] }), large())).rejects.toMatchObject({
+    await expect(
+      beginLarge(createRun(...driversOf(folder), { liveThreads: [] }), large()),
+    ).rejects.toMatchObject({
       failure: 'gone',
     })
     expect(readdirSync(folder.to)).toEqual([])
@@ -121,10 +130,7 @@ describe('a large file whose first worker was killed', () => {
     writeFileSync(move.at('from', 'large'), pattern(40 * MiB))
     writeFileSync(move.at('from', 'small'), 'bytes')
     const spec = openSpec(move.spec)
-    const first = createRun(new LocalDriver({ fsRoot: move.from }), new LocalDriver({ fsRoot: move.to }), {
-      spec,
-    })
-    await copyPart(first, await beginLarge(first, large()), 0)
+    await copyFirstPart(move, { spec })
     bury(move.to)
     const groups = [{ folder: Buffer.alloc(0), files: [Buffer.from('small')], others: [] }]
     const small = encodeItem({ kind: 'transfer', attempt: 1, notBeforeMs: 0, groups })
@@ -153,6 +159,29 @@ test('a large file keeps its parts when its item comes again, and leaves nothing
   }
 })
 
+/** A migration of one large file. */
+function moveOfLarge(): ReturnType<typeof createMove> {
+  const move = createMove()
+  writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+  return move
+}
+
+function expectMoved(move: ReturnType<typeof createMove>): void {
+  expect(move.leftovers()).toEqual([])
+  expect(compareTrees(move.from, move.to)).toEqual([])
+}
+
+/** Goes on with a file that is there in part, and reads only what is missing. */
+async function goOn(move: ReturnType<typeof createMove>): Promise<void> {
+  const written = marksIn(move)
+  const { counts, failures } = await move.run({ redelivered: true })
+  expect(failures).toEqual([])
+  expect(written).toBeGreaterThan(0)
+  expect(counts.bytesResumed).toBe(written * 16 * MiB)
+  expect(counts.bytesResumed).toBeLessThan(statSync(move.at('from', 'large')).size)
+  expectMoved(move)
+}
+
 /** Begins to copy a large file, and stops when the first parts are there. */
 async function stopHalfway(move: ReturnType<typeof createMove>): Promise<void> {
   const controller = new AbortController()
@@ -174,15 +203,9 @@ test(
   'stopped and resumed in the same process, a large file goes on with its parts',
   { timeout: 60_000 },
   async () => {
-    await using move = createMove()
-    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    await using move = moveOfLarge()
     await stopHalfway(move)
-    const written = marksIn(move)
-    const { counts, failures } = await move.run({ redelivered: true })
-    expect(failures).toEqual([])
-    expect(counts.bytesResumed).toBe(written * 16 * MiB)
-    expect(move.leftovers()).toEqual([])
-    expect(compareTrees(move.from, move.to)).toEqual([])
+    await goOn(move)
   },
 )
 
@@ -190,8 +213,7 @@ test(
   'stopped and deleted, begun from the start, or finished by others, a large file leaves nothing',
   { timeout: 120_000 },
   async () => {
-    await using move = createMove()
-    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    await using move = moveOfLarge()
     const folders = encodeItem({
       kind: 'folders',
       attempt: 1,
@@ -217,8 +239,7 @@ test(
   'a process that is killed in the middle of a large file: the next one reads the rest of it',
   { timeout: 60_000 },
   async () => {
-    await using move = createMove()
-    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    await using move = moveOfLarge()
     const script = fileURLToPath(new URL('./moving-process.ts', import.meta.url))
     const child = spawn(process.execPath, [script, move.spec.id, move.from, move.to], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -227,14 +248,7 @@ test(
     await until('a part is written', () => marksIn(move) > 0)
     child.kill('SIGKILL')
     await exited
-    const written = marksIn(move)
-    const { counts, failures } = await move.run({ redelivered: true })
-    expect(failures).toEqual([])
-    expect(written).toBeGreaterThan(0)
-    expect(counts.bytesResumed).toBe(written * 16 * MiB)
-    expect(counts.bytesResumed).toBeLessThan(statSync(move.at('from', 'large')).size)
-    expect(move.leftovers()).toEqual([])
-    expect(compareTrees(move.from, move.to)).toEqual([])
+    await goOn(move)
   },
 )
 
@@ -242,8 +256,7 @@ test(
   'a target that is moved away and back in the middle of a large file keeps nothing of it',
   { timeout: 60_000 },
   async () => {
-    await using move = createMove()
-    writeFileSync(move.at('from', 'large'), randomBytes(200 * MiB))
+    await using move = moveOfLarge()
     const attempts: number[] = []
     let away: Promise<void> | undefined
     const { failures } = await move.run({
@@ -262,7 +275,6 @@ test(
     await away
     expect(failures).toEqual([])
     expect(attempts.length).toBeGreaterThan(1)
-    expect(move.leftovers()).toEqual([])
-    expect(compareTrees(move.from, move.to)).toEqual([])
+    expectMoved(move)
   },
 )

@@ -77,6 +77,7 @@ export class ObjectStoreDoubleDriver implements Driver {
     clock: { ownGrainMs: 1_000, tickMs: 2_000 },
     concurrency: 4,
   }
+  readonly #store: string
   readonly #bucket: string
   readonly #requests: BroadcastChannel
   readonly #from = randomUUID()
@@ -86,6 +87,7 @@ export class ObjectStoreDoubleDriver implements Driver {
   #aheadMs = 0
 
   constructor({ store, bucket }: DoubleOptions) {
+    this.#store = store
     this.#bucket = bucket
     this.#requests = new BroadcastChannel(store)
     listen(this.#answers, (message) => {
@@ -248,7 +250,7 @@ export class ObjectStoreDoubleDriver implements Driver {
   }
 
   locate(path: StorePath): Location {
-    return { own: { device: this.#bucket, path }, mounted: [] }
+    return { own: { device: `${this.#store}/${this.#bucket}`, path }, mounted: [] }
   }
 
   async close(): Promise<void> {

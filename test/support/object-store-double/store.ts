@@ -222,7 +222,7 @@ const byCode = (a: string, b: string): number => (a < b ? -1 : 1)
  * that are lost after they took effect, a clock of its own. All threads of the process reach it by its name.
  */
 export class ObjectStoreDouble implements Disposable {
-  readonly name = `object-store-${randomUUID()}`
+  readonly name = `store${randomUUID().replaceAll('-', '').slice(0, 16)}`
   /** How often each fault came. */
   readonly faults = { throttled: 0, lost: 0 }
   readonly #buckets = new Map<string, Bucket>()

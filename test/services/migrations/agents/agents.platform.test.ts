@@ -39,6 +39,13 @@ import { startTestBroker } from '../../../support/broker.ts'
 import { recordingLog } from '../../../support/log.ts'
 import { createFolder } from '../../../support/migrations.ts'
 
+/** The agents of a platform, of which nothing is moved. */
+async function openRegistry(connection: NatsConnection) {
+  const { log } = recordingLog()
+  const inFlight = new InFlightProgress(() => undefined)
+  return { log, agentRegistry: await AgentRegistry.open(connection, { log, inFlight }) }
+}
+
 test('a folder is known again, empty, as it is, and while much happens in it', () => {
   using folder = createFolder('one', 'two')
   const empty = witnessOf(folder.one)
@@ -165,13 +172,9 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
   await using broker = await startTestBroker()
   using folder = createFolder('from', 'to')
   const connection = await broker.connect('PLATFORM')
-  const { log } = recordingLog()
+  const { log, agentRegistry } = await openRegistry(connection)
   const policies = await openPolicies(connection)
   const limits = new Limits()
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
   const assignments = new Assignments({ agentRegistry, limits, log })
   const store = (fsRoot: string) => ({ kind: 'local', options: { fsRoot } }) as const
   await assignments.assign({
@@ -208,12 +211,7 @@ test('a limit is shared by all who move under it, that of an agent by nobody', a
 
 test('an agent of another release works, one of another protocol is told which side to update', async () => {
   await using broker = await startTestBroker()
-  const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { log, agentRegistry } = await openRegistry(await broker.connect('PLATFORM'))
   const desk = agentApiHandlers({
     agentRegistry,
     assignments: new Assignments({ agentRegistry, limits: new Limits(), log }),
@@ -244,12 +242,7 @@ test('an agent of another release works, one of another protocol is told which s
 
 test('one key brings so many agents and no more', async () => {
   await using broker = await startTestBroker()
-  const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { agentRegistry } = await openRegistry(await broker.connect('PLATFORM'))
   const reports = Array.from({ length: maxAgentsOfKey }, (_, index) => report(`agent-${index}`))
   for (const one of reports) expect(agentRegistry.admit('key', one)).toMatchObject({ keyId: 'key' })
   expect(agentRegistry.admit('key', report('more'))).toBe(
@@ -264,12 +257,7 @@ test('one key brings so many agents and no more', async () => {
 
 test('of the agents of a key that have gone, so many are remembered and no more', async () => {
   await using broker = await startTestBroker()
-  const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { agentRegistry } = await openRegistry(await broker.connect('PLATFORM'))
   const come = (keyId: string, name: string) => {
     const one = report(name)
     agentRegistry.admit(keyId, one)
@@ -291,11 +279,7 @@ const queueOfAll = { has: () => Promise.resolve(true), wasOut: () => Promise.res
 
 /** A desk that a key, `one`, asks at, with what of which migration it was asked for. */
 async function openDesk(connection: NatsConnection) {
-  const { log } = recordingLog()
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { log, agentRegistry } = await openRegistry(connection)
   const assignments = new Assignments({ agentRegistry, limits: new Limits(), log })
   const failures = await openFailures(connection, 2 ** 30)
   const touched: string[] = []
@@ -515,12 +499,7 @@ test('work ends when the last book that was sent for it is stored', async () => 
 
 test('of processes that lost their name only the oldest are forgotten', async () => {
   await using broker = await startTestBroker()
-  const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { agentRegistry } = await openRegistry(await broker.connect('PLATFORM'))
   const reports = Array.from({ length: maxDismissed + 2 }, () => report('agent'))
   for (const one of reports) agentRegistry.admit('key', one)
   // The last one has the name; of the others, one more lost it than are remembered.
@@ -531,12 +510,7 @@ test('of processes that lost their name only the oldest are forgotten', async ()
 test('an agent is not told of a folder whose path leads to one of Gantry itself by then', async () => {
   await using broker = await startTestBroker()
   using folder = createFolder('own', 'data')
-  const { log } = recordingLog()
-  const connection = await broker.connect('PLATFORM')
-  const agentRegistry = await AgentRegistry.open(connection, {
-    log,
-    inFlight: new InFlightProgress(() => undefined),
-  })
+  const { log, agentRegistry } = await openRegistry(await broker.connect('PLATFORM'))
   const bounds = createBounds([{ name: 'the configuration folder', path: folder.own, fix: 'move it' }])
   const assignments = new Assignments({ agentRegistry, limits: new Limits(), bounds, log })
   const store = { kind: 'local', options: { fsRoot: folder.data } } as const

@@ -96,6 +96,20 @@ function follow(options: Partial<ChangesOptions> & { maxWatches?: number } = {})
   }
 }
 
+/** The same with a feed that the test tells of changes, once what was there before it is in the queue to be compared. */
+async function followTold() {
+  let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
+  const feed: ChangeFeed = {
+    detection: 'watching',
+    open: async (onChange) => void (tell = onChange),
+    close: async () => undefined,
+  }
+  const live = follow({ feed, gapSinceMs: monotonicMs() })
+  await live.start()
+  await live.changes.scanned()
+  return { ...live, tell }
+}
+
 function pathsOf(bytes: Uint8Array): string[] {
   const item = decodeItem(bytes)
   if (item.kind !== 'reconcile') throw new Error(`a ${item.kind}`)
@@ -379,15 +393,7 @@ test('comparisons for other names take a small part of the time, and one that co
 test('a comparison in which a path waits for another try puts off the next one by what it worked alone', async () => {
   vi.useFakeTimers({ toFake: ['hrtime', 'Date', 'setTimeout', 'clearTimeout'] })
   try {
-    let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
-    const feed: ChangeFeed = {
-      detection: 'watching',
-      open: async (onChange) => void (tell = onChange),
-      close: async () => undefined,
-    }
-    await using live = follow({ feed, gapSinceMs: monotonicMs() })
-    await live.start()
-    await live.changes.scanned()
+    await using live = await followTold()
     const comparison = live.queue[0]!
     live.changes.working(comparison)
     live.changes.made(comparison.sequence, '1.retry')
@@ -399,7 +405,7 @@ test('a comparison in which a path waits for another try puts off the next one b
     live.changes.working(retried)
     await vi.advanceTimersByTimeAsync(10)
     live.changes.done(retried, undefined)
-    tell([{ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
+    live.tell([{ folder: '', names: ['file'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
     await vi.advanceTimersByTimeAsync(0)
     const change = live.queue[1]!
     live.changes.working(change)
@@ -414,19 +420,11 @@ test('a comparison in which a path waits for another try puts off the next one b
 test('a change of a file with other names that waits for long shows when everything is compared', async () => {
   vi.useFakeTimers({ toFake: ['hrtime', 'Date', 'setTimeout', 'clearTimeout'] })
   try {
-    let tell: Parameters<ChangeFeed['open']>[0] = () => undefined
-    const feed: ChangeFeed = {
-      detection: 'watching',
-      open: async (onChange) => void (tell = onChange),
-      close: async () => undefined,
-    }
-    await using live = follow({ feed, gapSinceMs: monotonicMs() })
-    await live.start()
-    await live.changes.scanned()
+    await using live = await followTold()
     live.changes.working(live.queue[0]!)
     await vi.advanceTimersByTimeAsync(5_000)
     live.changes.done(live.queue[0]!, undefined)
-    tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
+    live.tell([{ folder: 'a', names: ['1'], trees: [], scope: 'names', sinceMs: monotonicMs() }])
     await vi.advanceTimersByTimeAsync(0)
     const change = live.queue[1]!
     live.changes.working(change)
