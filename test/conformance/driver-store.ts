@@ -4,6 +4,7 @@ import {
   type Entry,
   type FailureClass,
   type FileAttributes,
+  maxPageEntries,
   StoreError,
   type StorePath,
 } from '../../services/drivers/contract/driver.ts'
@@ -41,9 +42,6 @@ export interface TestFolder {
 
 type Segments = (string | Buffer)[]
 
-/** The limit that the interface sets. */
-const maxBatch = 1_024
-
 export const never = new AbortController().signal
 
 export async function testFolder(driver: Driver, name: string): Promise<TestFolder> {
@@ -69,10 +67,10 @@ export const join = (...segments: Segments): StorePath =>
 
 export async function listAll(driver: Driver, folder: StorePath): Promise<Entry[]> {
   const all: Entry[] = []
-  for await (const batch of driver.list(folder, never)) {
-    expect(batch.length).toBeGreaterThan(0)
-    expect(batch.length).toBeLessThanOrEqual(maxBatch)
-    all.push(...batch)
+  for await (const { entries } of driver.list(folder, never)) {
+    expect(entries.length).toBeGreaterThan(0)
+    expect(entries.length).toBeLessThanOrEqual(maxPageEntries)
+    all.push(...entries)
   }
   return all
 }

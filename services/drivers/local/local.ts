@@ -17,9 +17,11 @@ import type {
   FolderHold,
   LeftUpload,
   Leftovers,
+  Listing,
   Location,
   Losses,
   NewFile,
+  Page,
   Places,
   ReadOptions,
   SourceFile,
@@ -150,20 +152,21 @@ export class LocalDriver implements Driver {
     }
   }
 
-  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+  /** Without cursors: the system reads a folder from its beginning, in an order that may be another each time. */
+  async *list(folder: StorePath, signal: AbortSignal, { limit }: Listing = {}): AsyncIterable<Page> {
     signal.throwIfAborted()
     let batches: Generator<Entry[]> | undefined
     try {
       // Its own: a consumer takes its time between two batches.
       using opened = withTemporaryAccess(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
       this.#guard?.requireEnterable(statSync(opened.path))
-      const listed = listFolder(opened)
+      const listed = listFolder(opened, limit)
       batches = listed
       for (;;) {
-        const { value: batch } = withTemporaryAccess(this.#root, [folder], () => listed.next())
+        const { value: entries } = withTemporaryAccess(this.#root, [folder], () => listed.next())
         signal.throwIfAborted()
-        if (batch === undefined) return
-        yield batch
+        if (entries === undefined) return
+        yield { entries }
       }
     } catch (error) {
       throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
+import { StoreError, type Entry, type Page, type StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { isOwn } from './live.ts'
@@ -161,8 +161,8 @@ function isLeftOut({ rules }: Run, { origin }: Removed, entry: Entry): boolean {
 /** What is left in it. */
 async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed): Promise<Left> {
   let left: Left = 'nothing'
-  for await (const batch of listThere(run, removal.side, path)) {
-    await concurrently(batch, concurrencyOf(run), async (entry) => {
+  for await (const { entries } of listThere(run, removal.side, path)) {
+    await concurrently(entries, concurrencyOf(run), async (entry) => {
       const { name } = entry
       const at = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
       const its = isName(name) ? await removeTree(run, removal, at(), entry) : 'kept'
@@ -173,12 +173,8 @@ async function emptyFolder(run: Run, removal: Removal, { path, origin }: Removed
   return left
 }
 
-/** The entries of a folder; none when it is not there. */
-export async function* listThere(
-  run: Run,
-  side: Removal['side'],
-  folder: StorePath,
-): AsyncGenerator<Entry[]> {
+/** The pages of a folder; none when it is not there. */
+export async function* listThere(run: Run, side: Removal['side'], folder: StorePath): AsyncGenerator<Page> {
   try {
     yield* run[side].list(folder, run.stop.signal)
   } catch (error) {

@@ -7,10 +7,12 @@ import {
   type Driver,
   type Entry,
   type FileAttributes,
+  type Listing,
   type Location,
   type Losses,
   type NewFile,
   nothingLost,
+  type Page,
   type SourceFile,
   StoreError,
   type StorePath,
@@ -100,13 +102,13 @@ export class ObjectStoreDoubleDriver implements Driver {
     await this.#list('', undefined, 1)
   }
 
-  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+  async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const prefix = folderKeyOf(folder)
-    let isThere = prefix === ''
-    let cursor: string | undefined
+    let isThere = prefix === '' || after !== undefined
+    let cursor = after
     do {
       signal.throwIfAborted()
-      const page = await this.#list(prefix, cursor, pageLength)
+      const page = await this.#list(prefix, cursor, Math.min(limit ?? pageLength, pageLength))
       isThere ||= page.objects.length + page.prefixes.length > 0
       const entries = [
         ...page.objects
@@ -116,8 +118,8 @@ export class ObjectStoreDoubleDriver implements Driver {
           this.#folderEntry(key.slice(prefix.length, -1), marker),
         ),
       ]
-      if (entries.length > 0) yield entries
       cursor = page.cursor
+      if (entries.length > 0) yield { entries, ...(cursor !== undefined && { cursor }) }
     } while (cursor !== undefined)
     if (!isThere) throw new StoreError('gone', 'there is no such folder')
   }

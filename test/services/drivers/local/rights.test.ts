@@ -83,8 +83,8 @@ function createStore(entries: Readonly<Record<string, number>>) {
 
 async function namesIn(driver: LocalDriver, folder: string): Promise<string[]> {
   const names: string[] = []
-  for await (const batch of driver.list(bytes(folder), signal))
-    names.push(...batch.map(({ name }: Entry) => name.toString()))
+  for await (const { entries } of driver.list(bytes(folder), signal))
+    names.push(...entries.map(({ name }: Entry) => name.toString()))
   return names.toSorted()
 }
 
