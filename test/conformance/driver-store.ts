@@ -5,6 +5,7 @@ import {
   type FailureClass,
   type FileAttributes,
   maxPageEntries,
+  type PartBody,
   StoreError,
   type StorePath,
 } from '../../services/drivers/contract/driver.ts'
@@ -83,6 +84,12 @@ export async function contentOf(driver: Driver, path: StorePath): Promise<Buffer
     await file.close()
   }
 }
+
+/** A part that is in memory. */
+export const bodyOf = (bytes: Buffer): PartBody => ({
+  sizeBytes: bytes.length,
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+})
 
 /** The class of the StoreError that a promise rejects with. */
 export async function failureOf(promise: Promise<unknown>): Promise<FailureClass> {

@@ -34,6 +34,7 @@ import {
   type Losses,
   type NewFile,
   type Page,
+  type PartBody,
   type SourceFile,
   type StoreIdentity,
   type StorePath,
@@ -293,11 +294,12 @@ export class Adls2Driver implements Driver {
     return newUpload(path, { sizeBytes, partBytes, tag, version: continuation?.version }, blocks, what)
   }
 
-  async writePart(upload: Upload, index: number, _offset: number, bytes: Buffer): Promise<void> {
+  async writePart(upload: Upload, index: number, _offset: number, body: PartBody): Promise<void> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what(`write part ${index}`, path)
     if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
-    await this.#container.putBlock(writable(path, what), blockId(index), bytes, what)
+    const { maxPutBytes } = this.capabilities
+    await this.#container.putBlock(writable(path, what), blockId(index), { body, maxPutBytes }, what)
   }
 
   async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {

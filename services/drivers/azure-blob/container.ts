@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   headerMetadata,
@@ -19,7 +19,13 @@ import {
   readListPage,
   writeBlockList,
 } from '../http/xml.ts'
-import { type FileAttributes, maxPageEntries, type Page } from '../contract/driver.ts'
+import {
+  type FileAttributes,
+  maxPageEntries,
+  type Page,
+  type PartBody,
+  piecesOf,
+} from '../contract/driver.ts'
 
 /** Names operation and object for a message. */
 export type What = () => string
@@ -212,9 +218,21 @@ export class Container {
     if (found === undefined || !hasJust(found.metadata, headers)) throw answerError(what(), answer)
   }
 
-  async putBlock(blob: string, id: string, body: Buffer, what: What): Promise<void> {
+  /**
+   * Writes a block, its content checked by the service. It wants the digest before the content: of a block that is not held
+   * in memory all is read once more.
+   * @param part `maxPutBytes`: size up to which a block is held in memory as whole files are
+   */
+  async putBlock(
+    blob: string,
+    id: string,
+    part: { readonly body: PartBody; readonly maxPutBytes: number },
+    what: What,
+  ): Promise<void> {
+    const isHeld = part.body.sizeBytes <= part.maxPutBytes
+    const body = isHeld ? await part.body.read(0, part.body.sizeBytes) : part.body
+    const contentMd5 = Buffer.isBuffer(body) ? hash('md5', body, 'base64') : await md5Of(body)
     const query = { blockid: id, comp: 'block' }
-    const contentMd5 = hash('md5', body, 'base64')
     await this.#client.request({ method: 'PUT', blob, query, body, contentMd5, what })
   }
 
@@ -273,6 +291,12 @@ export class Container {
       what,
     })
   }
+}
+
+async function md5Of(body: PartBody): Promise<string> {
+  const digest = createHash('md5')
+  for await (const piece of piecesOf(body)) digest.update(piece)
+  return digest.digest('base64')
 }
 
 /** A listing goes on at a marker of the service, knowing which folders it has given already. */

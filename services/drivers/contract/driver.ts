@@ -13,6 +13,7 @@ import type {
 } from './entry.ts'
 import type { Location } from './location.ts'
 import type { Listing, Page } from './page.ts'
+import type { PartBody } from './part-body.ts'
 import type { Places } from './place.ts'
 
 export type * from './capabilities.ts'
@@ -21,6 +22,7 @@ export type * from './direct-copy.ts'
 export * from './entry.ts'
 export type * from './location.ts'
 export * from './page.ts'
+export * from './part-body.ts'
 export type * from './place.ts'
 export * from './store-error.ts'
 
@@ -214,9 +216,10 @@ export interface Driver {
   beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload>
   /**
    * Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of the size of a part
-   * (`capabilities.parts`, which also says in which order).
+   * (`capabilities.parts`, which also says in which order). Of a part that is larger than what `put` takes, no more than a
+   * piece (`bodyPieceBytes`) is in memory at once.
    */
-  writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
+  writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void>
   /**
    * Indices of the parts that are written and verified, by whomever; undefined when it is known that the upload is over.
    * @param partBytes with which it was begun

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { nothingLost, StoreError } from '../contract/driver.ts'
+import { nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
 import type {
   Capabilities,
   Changes,
@@ -22,6 +22,7 @@ import type {
   Losses,
   NewFile,
   Page,
+  PartBody,
   Places,
   ReadOptions,
   SourceFile,
@@ -52,11 +53,12 @@ import { beginSharedUpload } from './write/shared.ts'
 import {
   beginUpload,
   commitUpload,
+  endPart,
   fileDigest,
+  openUpload,
   removeConstruction,
   uploadOf,
   type UploadPaths,
-  writePart,
   writtenParts,
 } from './write/upload.ts'
 import { OpenFolders } from './open-folders.ts'
@@ -309,8 +311,19 @@ export class LocalDriver implements Driver {
     return locally(() => this.#at(path, begin))
   }
 
-  async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
-    locally(() => this.#atUpload(upload, ({ temporary }) => writePart(temporary, { index, offset }, bytes)))
+  async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
+    const fd = locally(() => this.#atUpload(upload, ({ temporary }) => openUpload(temporary)))
+    try {
+      let position = offset
+      for await (const piece of piecesOf(body)) {
+        const at = position
+        locally(() => writeVerified(fd, piece, at))
+        position += piece.length
+      }
+      locally(() => this.#atUpload(upload, ({ temporary }) => endPart(temporary, fd, index)))
+    } finally {
+      closeSync(fd)
+    }
   }
 
   async writtenParts(upload: Upload, _partBytes: number): Promise<readonly number[] | undefined> {

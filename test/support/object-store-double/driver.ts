@@ -13,6 +13,8 @@ import {
   type NewFile,
   nothingLost,
   type Page,
+  type PartBody,
+  piecesOf,
   type SourceFile,
   StoreError,
   type StorePath,
@@ -227,8 +229,12 @@ export class ObjectStoreDoubleDriver implements Driver {
     return { token: id, sizeBytes, ...(continuation && { written }) }
   }
 
-  async writePart({ token }: Upload, _index: number, offset: number, bytes: Buffer): Promise<void> {
-    await this.#do('append', token, offset, Uint8Array.from(bytes))
+  async writePart({ token }: Upload, _index: number, offset: number, body: PartBody): Promise<void> {
+    let position = offset
+    for await (const piece of piecesOf(body, partUnitBytes)) {
+      await this.#do('append', token, position, Uint8Array.from(piece))
+      position += piece.length
+    }
   }
 
   async writtenParts(
