@@ -30,12 +30,15 @@ import {
   type Request,
   send,
   type StoredObject,
+  type StoredPart,
 } from './store.ts'
 
 export interface DoubleOptions {
   /** `ObjectStoreDouble.name`. */
   readonly store: string
   readonly bucket: string
+  /** Order of the parts of an upload, each with a receipt where they come in any; default: sequential. */
+  readonly parts?: 'any' | 'sequential'
 }
 
 const KiB = 1024
@@ -66,21 +69,7 @@ const unsupported = (problem: string) => new StoreError('unsupported', problem)
 
 /** A driver of an `ObjectStoreDouble`, as one of a real object store is: a client of something elsewhere. */
 export class ObjectStoreDoubleDriver implements Driver {
-  readonly capabilities: Capabilities = {
-    storeName: 'the double of an object store',
-    folders: 'implied',
-    symlinks: false,
-    modes: true,
-    folderTimesMove: false,
-    maxPutBytes: partUnitBytes,
-    parts: {
-      order: 'sequential',
-      sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
-        Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
-    },
-    clock: { ownGrainMs: 1_000, tickMs: 2_000 },
-    concurrency: 4,
-  }
+  readonly capabilities: Capabilities
   readonly #bucket: string
   readonly #requests: BroadcastChannel
   readonly #from = randomUUID()
@@ -89,8 +78,23 @@ export class ObjectStoreDoubleDriver implements Driver {
   #lastId = 0
   #aheadMs = 0
 
-  constructor({ store, bucket }: DoubleOptions) {
+  constructor({ store, bucket, parts = 'sequential' }: DoubleOptions) {
     this.#bucket = bucket
+    this.capabilities = {
+      storeName: 'the double of an object store',
+      folders: 'implied',
+      symlinks: false,
+      modes: true,
+      folderTimesMove: false,
+      maxPutBytes: partUnitBytes,
+      parts: {
+        order: parts,
+        sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
+          Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
+      },
+      clock: { ownGrainMs: 1_000, tickMs: 2_000 },
+      concurrency: 4,
+    }
     this.#requests = new BroadcastChannel(store)
     listen(this.#answers, (message) => {
       const answer = message as Answer
@@ -222,14 +226,24 @@ export class ObjectStoreDoubleDriver implements Driver {
     const id =
       continuation === undefined
         ? randomUUID()
-        : hash('sha256', [key, sizeBytes, tag, continuation.version].join('\n'))
+        : hash(
+            'sha256',
+            [key, sizeBytes, tag, continuation.version, continuation.shared?.generation].join('\n'),
+          )
     const session = { id, key, sizeBytes, attributes: kept(attributes) }
-    const { value: received } = await this.#do('begin', session)
-    const written = partsIn(received, sizeBytes, this.capabilities.parts.sizeFor(sizeBytes))
-    return { token: id, sizeBytes, ...(continuation && { written }) }
+    await this.#do('begin', session)
+    const upload = { token: id, sizeBytes }
+    if (continuation === undefined) return upload
+    const written = (await this.writtenParts(upload, this.capabilities.parts.sizeFor(sizeBytes))) ?? []
+    return { ...upload, written }
   }
 
   async writePart({ token }: Upload, _index: number, offset: number, body: PartBody): Promise<void> {
+    if (this.#isAnyOrder) {
+      // Nobody keeps the receipt: the store tells it to whoever puts the parts together.
+      await this.#do('part', token, offset, Uint8Array.from(await body.read(0, body.sizeBytes)))
+      return
+    }
     let position = offset
     for await (const piece of piecesOf(body, partUnitBytes)) {
       await this.#do('append', token, position, Uint8Array.from(piece))
@@ -241,13 +255,22 @@ export class ObjectStoreDoubleDriver implements Driver {
     { token, sizeBytes }: Upload,
     partBytes: number,
   ): Promise<readonly number[] | undefined> {
+    if (this.#isAnyOrder) {
+      const { value: parts } = await this.#do('parts', token)
+      const isWhole = ({ offset, sizeBytes: its }: StoredPart) =>
+        its === Math.min(partBytes, sizeBytes - offset)
+      return parts?.filter(isWhole).map((part) => part.offset / partBytes)
+    }
     const { value: received } = await this.#do('received', token)
     return received === undefined ? undefined : partsIn(received, sizeBytes, partBytes)
   }
 
   /** The attributes were given at the beginning, and cannot be given now. */
   async commitUpload({ token }: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
-    await this.#do('finish', token)
+    if (this.#isAnyOrder) {
+      const { value: parts } = await this.#do('parts', token)
+      await this.#do('finish', token, parts?.map(({ receipt }) => receipt) ?? [])
+    } else await this.#do('finish', token)
     return lossesOf(attributes)
   }
 
@@ -262,6 +285,10 @@ export class ObjectStoreDoubleDriver implements Driver {
   async close(): Promise<void> {
     this.#requests.close()
     this.#answers.close()
+  }
+
+  get #isAnyOrder(): boolean {
+    return this.capabilities.parts.order === 'any'
   }
 
   #requireName(path: StorePath): void {
