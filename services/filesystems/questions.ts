@@ -53,8 +53,8 @@ async function firstEntries(
   signal: AbortSignal,
 ): Promise<Entry[]> {
   let kept: Entry[] = []
-  for await (const batch of driver.list(Buffer.from(folder), signal)) {
-    kept.push(...(after === undefined ? batch : batch.filter(({ name }) => name.compare(after) > 0)))
+  for await (const { entries } of driver.list(Buffer.from(folder), signal)) {
+    kept.push(...(after === undefined ? entries : entries.filter(({ name }) => name.compare(after) > 0)))
     // A folder may have millions of entries; no more than a few pages of them are in memory.
     if (kept.length > 4 * limit) kept = firstByName(kept, limit)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, pattern, type Suite } from './driver-store.ts'
+import { bodyOf, failureOf, pattern, type Suite } from './driver-store.ts'
 
 /** Whoever runs the tests: others can be given files by root alone. */
 const ours = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
@@ -16,7 +16,7 @@ export function attributesAreKept({ driver, folder }: Suite): void {
       const { at } = await folder()
       expect(await driver().put(at('put'), pattern(10), attributes)).toEqual([])
       const upload = await driver().beginUpload(at('upload'), { sizeBytes: 10, tag: 'test-tag', attributes })
-      await driver().writePart(upload, 0, 0, pattern(10))
+      await driver().writePart(upload, 0, 0, bodyOf(pattern(10)))
       expect(await driver().commitUpload(upload, 1, attributes)).toEqual([])
       await driver().put(at('set'), pattern(10), { modifiedMs: 1_000 })
       expect(await driver().setAttributes(at('set'), attributes)).toEqual([])
@@ -53,7 +53,7 @@ export function attributesAreKept({ driver, folder }: Suite): void {
           tag: 'test-tag',
           attributes: time,
         })
-        await driver().writePart(upload, 0, 0, pattern(10))
+        await driver().writePart(upload, 0, 0, bodyOf(pattern(10)))
         lost.push(await driver().commitUpload(upload, 1, time))
         await put('set', 'x', attributes)
         lost.push(await driver().setAttributes(at('set'), time))

@@ -4,6 +4,8 @@ import {
   type Entry,
   type FailureClass,
   type FileAttributes,
+  maxPageEntries,
+  type PartBody,
   StoreError,
   type StorePath,
 } from '../../services/drivers/contract/driver.ts'
@@ -41,9 +43,6 @@ export interface TestFolder {
 
 type Segments = (string | Buffer)[]
 
-/** The limit that the interface sets. */
-const maxBatch = 1_024
-
 export const never = new AbortController().signal
 
 export async function testFolder(driver: Driver, name: string): Promise<TestFolder> {
@@ -69,10 +68,10 @@ export const join = (...segments: Segments): StorePath =>
 
 export async function listAll(driver: Driver, folder: StorePath): Promise<Entry[]> {
   const all: Entry[] = []
-  for await (const batch of driver.list(folder, never)) {
-    expect(batch.length).toBeGreaterThan(0)
-    expect(batch.length).toBeLessThanOrEqual(maxBatch)
-    all.push(...batch)
+  for await (const { entries } of driver.list(folder, never)) {
+    expect(entries.length).toBeGreaterThan(0)
+    expect(entries.length).toBeLessThanOrEqual(maxPageEntries)
+    all.push(...entries)
   }
   return all
 }
@@ -85,6 +84,12 @@ export async function contentOf(driver: Driver, path: StorePath): Promise<Buffer
     await file.close()
   }
 }
+
+/** A part that is in memory. */
+export const bodyOf = (bytes: Buffer): PartBody => ({
+  sizeBytes: bytes.length,
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+})
 
 /** The class of the StoreError that a promise rejects with. */
 export async function failureOf(promise: Promise<unknown>): Promise<FailureClass> {

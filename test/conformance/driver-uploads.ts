@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Driver, FileAttributes, StorePath, Upload } from '../../services/drivers/contract/driver.ts'
-import { failureOf, pattern, type Suite } from './driver-store.ts'
+import {
+  bodyPieceBytes,
+  type Driver,
+  type FileAttributes,
+  StoreError,
+  type StorePath,
+  type Upload,
+} from '../../services/drivers/contract/driver.ts'
+import { bodyOf, failureOf, pattern, type Suite } from './driver-store.ts'
 
 interface Part {
   readonly index: number
@@ -9,7 +16,7 @@ interface Part {
 }
 
 const write = (to: Driver, upload: Upload, part: Part | undefined) =>
-  part && to.writePart(upload, part.index, part.offset, part.bytes)
+  part && to.writePart(upload, part.index, part.offset, bodyOf(part.bytes))
 
 export function uploadsAreWhole({ driver, missing, another, folder }: Suite): void {
   /** Content of two parts and a bit, and how it is cut. */
@@ -63,7 +70,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       const bytes = pattern(1_000)
       const attributes = { modifiedMs: 1_000, mode: 0o600 }
       const upload = await begin(at('file'), bytes.length, attributes)
-      await driver().writePart(upload, 0, 0, bytes)
+      await driver().writePart(upload, 0, 0, bodyOf(bytes))
       await driver().commitUpload(upload, 1, attributes)
       await driver().commitUpload(upload, 1, attributes)
       await other.commitUpload(upload, 1, attributes)
@@ -76,7 +83,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       await put('file', 'old')
       const bytes = pattern(2_000)
       const upload = await begin(at('file'), bytes.length)
-      await driver().writePart(upload, 0, 0, bytes)
+      await driver().writePart(upload, 0, 0, bodyOf(bytes))
       expect((await contentOf('file')).toString()).toBe('old')
       await driver().commitUpload(upload, 1, {})
       expect((await contentOf('file')).equals(bytes)).toBe(true)
@@ -89,12 +96,38 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       expect(await contentOf('empty')).toHaveLength(0)
     })
 
+    test('a part is read in pieces, and what cannot be read is not written', async () => {
+      const { at, names } = await folder()
+      const { content, cut } = parts()
+      const upload = await begin(at('file'), content.length)
+      const [first] = cut
+      const most = Math.max(bodyPieceBytes, driver().capabilities.maxPutBytes)
+      const asked: number[] = []
+      const body = bodyOf(first!.bytes)
+      const counted = {
+        ...body,
+        read: (offset: number, length: number) => {
+          asked.push(length)
+          return body.read(offset, length)
+        },
+      }
+      await driver().writePart(upload, 0, 0, counted)
+      expect(Math.max(...asked)).toBeLessThanOrEqual(most)
+      const changed = new StoreError('changed', 'the file is another one')
+      const unreadable = { ...body, read: () => Promise.reject(changed) }
+      const again = await begin(at('other'), content.length)
+      await expect(driver().writePart(again, 0, 0, unreadable)).rejects.toBe(changed)
+      expect((await driver().writtenParts(again, first!.bytes.length)) ?? []).toEqual([])
+      for (const one of [upload, again]) await driver().abortUpload(one)
+      expect(await names()).toEqual([])
+    })
+
     test('two uploads of one file do not mix', async () => {
       const { at, content: contentOf } = await folder()
       const [one, two] = [pattern(3_000, 1), pattern(3_000, 2)]
       const [first, second] = [await begin(at('file'), 3_000), await begin(at('file'), 3_000)]
-      await driver().writePart(first, 0, 0, one)
-      await driver().writePart(second, 0, 0, two)
+      await driver().writePart(first, 0, 0, bodyOf(one))
+      await driver().writePart(second, 0, 0, bodyOf(two))
       await driver().commitUpload(second, 1, {})
       expect((await contentOf('file')).equals(two)).toBe(true)
       await driver().abortUpload(first)
@@ -108,7 +141,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       for (const part of cut.slice(0, 2)) await write(driver(), upload, part)
       expect(await failureOf(driver().commitUpload(upload, cut.length, {}))).toBe('corrupt')
       const short = await begin(at('short'), 1_000)
-      await driver().writePart(short, 0, 0, pattern(999))
+      await driver().writePart(short, 0, 0, bodyOf(pattern(999)))
       expect(await failureOf(driver().commitUpload(short, 1, {}))).toBe('corrupt')
       expect(await driver().stat(at('file'))).toBeUndefined()
       expect(await driver().stat(at('short'))).toBeUndefined()
@@ -122,7 +155,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
       await driver().makeFolder(at('folder'), {})
       const attempt = async () => {
         const upload = await begin(at('folder'), 10)
-        await driver().writePart(upload, 0, 0, pattern(10))
+        await driver().writePart(upload, 0, 0, bodyOf(pattern(10)))
         await driver().commitUpload(upload, 1, {})
       }
       expect(await failureOf(attempt())).toBe('unsupported')
@@ -197,12 +230,12 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
     test('leaves nothing to see, may be repeated, and the name can be written again', async () => {
       const { at, content: contentOf, names } = await folder()
       const upload = await begin(at('file'), 5_000)
-      await driver().writePart(upload, 0, 0, pattern(5_000))
+      await driver().writePart(upload, 0, 0, bodyOf(pattern(5_000)))
       await driver().abortUpload(upload)
       await driver().abortUpload(upload)
       expect(await names()).toEqual([])
       const again = await begin(at('file'), 1_000)
-      await driver().writePart(again, 0, 0, pattern(1_000))
+      await driver().writePart(again, 0, 0, bodyOf(pattern(1_000)))
       await driver().commitUpload(again, 1, {})
       expect((await contentOf('file')).equals(pattern(1_000))).toBe(true)
     })
@@ -215,7 +248,7 @@ export function uploadsAreWhole({ driver, missing, another, folder }: Suite): vo
     test('leaves a file alone that was committed', async () => {
       const { at, content: contentOf } = await folder()
       const upload = await begin(at('file'), 1_000)
-      await driver().writePart(upload, 0, 0, pattern(1_000))
+      await driver().writePart(upload, 0, 0, bodyOf(pattern(1_000)))
       await driver().commitUpload(upload, 1, {})
       await driver().abortUpload(upload)
       expect((await contentOf('file')).equals(pattern(1_000))).toBe(true)

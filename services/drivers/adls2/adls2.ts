@@ -28,19 +28,19 @@ import {
   type Continuation,
   type Driver,
   type Entry,
+  type Listing,
   type Location,
   type FileAttributes,
   type Losses,
   type NewFile,
+  type Page,
+  type PartBody,
   type SourceFile,
   type StoreIdentity,
   type StorePath,
   type StoreWitness,
   type Upload,
 } from '../contract/driver.ts'
-
-/** The interface's limit on a batch of entries. */
-const maxBatch = 1_024
 
 /** What `open` reads at once: many files are smaller and need no second request then. */
 const headBytes = 128 * 1024
@@ -148,21 +148,13 @@ export class Adls2Driver implements Driver {
     return false
   }
 
-  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+  async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const what = this.#what('list', folder)
     const name = blobName(folder)
     if (name === undefined) throw failed('gone', what(), 'no such folder')
     const prefix = name === '' ? '' : `${name}/`
-    const maxResults = this.#property('fs.azure.list.max.results')
-    const folding = this.#container.foldingOf(prefix)
-    for await (const page of this.#container.pages({ prefix, maxResults }, what, signal)) {
-      const entries = folding.entries(page)
-      for (let at = 0; at < entries.length; at += maxBatch) yield entries.slice(at, at + maxBatch)
-    }
-    if (folding.found || name === '') return
-    if ((await this.#container.properties(name, what))?.isFolder !== true) {
-      throw failed('gone', what(), 'no such folder')
-    }
+    const maxResults = Math.min(this.#property('fs.azure.list.max.results'), limit ?? Infinity)
+    yield* this.#container.listed({ prefix, maxResults, after }, what, signal)
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
@@ -302,11 +294,12 @@ export class Adls2Driver implements Driver {
     return newUpload(path, { sizeBytes, partBytes, tag, version: continuation?.version }, blocks, what)
   }
 
-  async writePart(upload: Upload, index: number, _offset: number, bytes: Buffer): Promise<void> {
+  async writePart(upload: Upload, index: number, _offset: number, body: PartBody): Promise<void> {
     const { path, blockId } = readUpload(upload)
     const what = this.#what(`write part ${index}`, path)
     if (index >= maxBlocks) throw failed('too-large', what(), `a file has at most ${maxBlocks} parts`)
-    await this.#container.putBlock(writable(path, what), blockId(index), bytes, what)
+    const { maxPutBytes } = this.capabilities
+    await this.#container.putBlock(writable(path, what), blockId(index), { body, maxPutBytes }, what)
   }
 
   async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[]> {

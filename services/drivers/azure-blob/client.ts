@@ -13,7 +13,8 @@ import { encodeBlobName } from './names.ts'
 import { SharedKeySigner } from './signing.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
-import { Transport, type TransportLimits, isStaleConnection } from './transport.ts'
+import { Transport, type TransportLimits, isStaleConnection, UnreadableBody } from './transport.ts'
+import type { PartBody } from '../contract/driver.ts'
 
 /**
  * Version of the Blob service's protocol. Blocks of 4,000 MiB came with 2019-12-12, names in listings that XML cannot
@@ -40,7 +41,7 @@ export interface BlobRequest {
   readonly ifNoneMatch?: string
   /** Headers that begin with `x-ms-`, but for date and version. */
   readonly store?: Readonly<Record<string, string>>
-  readonly body?: Buffer
+  readonly body?: Buffer | PartBody
   readonly into?: Buffer
   /**
    * Statuses, and the service's own error codes, that are answers to the caller and no errors, besides 2xx; not where the
@@ -91,6 +92,7 @@ export class BlobClient {
     for (let attempt = 0; ; isRepeated = true) {
       const outcome = await this.#exchange(request).catch((error: Error) => error)
       signal?.throwIfAborted()
+      if (outcome instanceof UnreadableBody) throw outcome.cause
       if (isStaleConnection(outcome)) continue
       const answered = !(outcome instanceof Error)
       const isOurs = answered && isOfService(outcome)
@@ -138,7 +140,7 @@ export class BlobClient {
       'x-ms-date': httpDate(),
       'x-ms-version': protocolVersion,
     })
-    const contentLength = body?.length ?? 0
+    const contentLength = lengthOf(body)
     const contentType = method === 'PUT' ? 'application/octet-stream' : undefined
     const authorization = this.#signer.authorization({
       method,
@@ -172,6 +174,9 @@ export class BlobClient {
 const isAccepted = ({ status, code = '' }: BlobAnswer, accept: readonly (number | string)[] = []) =>
   (status >= 200 && status < 300) ||
   ((accept.includes(status) || accept.includes(code)) && code !== 'ContainerNotFound')
+
+const lengthOf = (body: Buffer | PartBody | undefined): number =>
+  body === undefined ? 0 : Buffer.isBuffer(body) ? body.length : body.sizeBytes
 
 const sorted = (record: Readonly<Record<string, string>>) =>
   Object.entries(record).toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   headerMetadata,
@@ -19,7 +19,13 @@ import {
   readListPage,
   writeBlockList,
 } from '../http/xml.ts'
-import type { FileAttributes } from '../contract/driver.ts'
+import {
+  type FileAttributes,
+  maxPageEntries,
+  type Page,
+  type PartBody,
+  piecesOf,
+} from '../contract/driver.ts'
 
 /** Names operation and object for a message. */
 export type What = () => string
@@ -144,13 +150,14 @@ export class Container {
   /**
    * The pages from the first to the last, or as long as somebody wants them. One may be empty, and say nothing about those
    * that follow.
+   * @param of with the marker of the first page, if that is not the first of all
    */
   async *pages(
-    of: { readonly prefix: string; readonly maxResults: number },
+    of: { readonly prefix: string; readonly maxResults: number; readonly marker?: string },
     what: What,
     signal?: AbortSignal,
   ): AsyncGenerator<ListPage> {
-    let marker = ''
+    let { marker = '' } = of
     do {
       const page = await this.#listPage({ ...of, marker }, what, signal)
       yield page
@@ -211,9 +218,21 @@ export class Container {
     if (found === undefined || !hasJust(found.metadata, headers)) throw answerError(what(), answer)
   }
 
-  async putBlock(blob: string, id: string, body: Buffer, what: What): Promise<void> {
+  /**
+   * Writes a block, its content checked by the service. It wants the digest before the content: of a block that is not held
+   * in memory all is read once more.
+   * @param part `maxPutBytes`: size up to which a block is held in memory as whole files are
+   */
+  async putBlock(
+    blob: string,
+    id: string,
+    part: { readonly body: PartBody; readonly maxPutBytes: number },
+    what: What,
+  ): Promise<void> {
+    const isHeld = part.body.sizeBytes <= part.maxPutBytes
+    const body = isHeld ? await part.body.read(0, part.body.sizeBytes) : part.body
+    const contentMd5 = Buffer.isBuffer(body) ? hash('md5', body, 'base64') : await md5Of(body)
     const query = { blockid: id, comp: 'block' }
-    const contentMd5 = hash('md5', body, 'base64')
     await this.#client.request({ method: 'PUT', blob, query, body, contentMd5, what })
   }
 
@@ -222,8 +241,33 @@ export class Container {
   }
 
   /** What the listings of a folder come to. */
-  foldingOf(prefix: string): Folding {
-    return new Folding(prefix, () => this.#client.aheadMs)
+  foldingOf(prefix: string, mayRecur?: readonly string[]): Folding {
+    return new Folding(prefix, () => this.#client.aheadMs, mayRecur)
+  }
+
+  /** The entries of a folder, and where its listing goes on after them; see `Driver.list`. */
+  async *listed(
+    { prefix, maxResults, after }: { prefix: string; maxResults: number; after: string | undefined },
+    what: What,
+    signal: AbortSignal,
+  ): AsyncGenerator<Page> {
+    const from = after === undefined ? undefined : readCursor(after, what)
+    const folding = this.foldingOf(prefix, from?.mayRecur)
+    const of = { prefix, maxResults, ...(from && { marker: from.marker }) }
+    for await (const page of this.pages(of, what, signal)) {
+      const entries = folding.entries(page)
+      const cursor = page.nextMarker === '' ? undefined : writeCursor(page.nextMarker, folding.mayRecur)
+      for (let at = 0; at < entries.length; at += maxPageEntries) {
+        const end = at + maxPageEntries
+        yield {
+          entries: entries.slice(at, end),
+          ...(cursor !== undefined && end >= entries.length && { cursor }),
+        }
+      }
+    }
+    if (folding.found || from !== undefined || prefix === '') return
+    if ((await this.properties(prefix.slice(0, -1), what))?.isFolder !== true)
+      throw failed('gone', what(), 'no such folder')
   }
 
   /** Committed blocks, in their order, and uncommitted ones; none when there is no such blob. */
@@ -247,6 +291,30 @@ export class Container {
       what,
     })
   }
+}
+
+async function md5Of(body: PartBody): Promise<string> {
+  const digest = createHash('md5')
+  for await (const piece of piecesOf(body)) digest.update(piece)
+  return digest.digest('base64')
+}
+
+/** A listing goes on at a marker of the service, knowing which folders it has given already. */
+const writeCursor = (marker: string, mayRecur: readonly string[]): string =>
+  JSON.stringify([marker, ...mayRecur])
+
+/** Throws `io` for what is no cursor of ours. */
+function readCursor(after: string, what: What): { marker: string; mayRecur: readonly string[] } {
+  let json: unknown
+  try {
+    json = JSON.parse(after)
+  } catch {
+    json = undefined
+  }
+  const texts = Array.isArray(json) ? json.filter((text) => typeof text === 'string') : []
+  const [marker, ...mayRecur] = texts
+  if (marker === undefined) throw failed('io', what(), 'this is no cursor of such a listing')
+  return { marker, mayRecur }
 }
 
 /** Whether metadata are those that headers give, and no others. */

@@ -14,16 +14,23 @@ export class Folding {
   readonly #prefix: string
   readonly #aheadMs: () => number
   /** Folders that may come up again. */
-  #folders = new Set<string>()
+  #folders: Set<string>
   #found = false
 
   /**
    * @param prefix name of the folder with a slash at its end, empty for the root
    * @param aheadMs how much the store's clock is ahead of this host's
+   * @param mayRecur `mayRecur` of whoever had the pages before
    */
-  constructor(prefix: string, aheadMs: () => number) {
+  constructor(prefix: string, aheadMs: () => number, mayRecur: readonly string[] = []) {
     this.#prefix = prefix
     this.#aheadMs = aheadMs
+    this.#folders = new Set(mayRecur)
+  }
+
+  /** Folders that were given and may come up once more on the next page. */
+  get mayRecur(): string[] {
+    return [...this.#folders]
   }
 
   /** Whether any blob showed that the folder exists. */

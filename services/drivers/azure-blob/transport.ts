@@ -1,8 +1,9 @@
-import type { Agent, IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import * as https from 'node:https'
 import { http } from '../../../broker/common/http.ts'
 import type { BlobEndpoint } from './endpoint.ts'
 import type { BlobAnswer } from './errors.ts'
+import { type PartBody, piecesOf } from '../contract/driver.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 
 export interface TransportLimits {
@@ -18,7 +19,8 @@ export interface WireRequest {
   readonly target: string
   /** Names and values by turns, Host included; sent as they are. */
   readonly headers: readonly string[]
-  readonly body?: Buffer | undefined
+  /** A buffer is sent at once, anything else piece by piece as the connection takes it. */
+  readonly body?: Buffer | PartBody | undefined
   readonly signal?: AbortSignal | undefined
   /** Receives the body of a 2xx answer if it is exactly as long; saves a copy of large reads. */
   readonly into?: Buffer | undefined
@@ -33,6 +35,9 @@ const maxAnswerBytes = 128 * 1024 * 1024
 /** A connection was closed by the server while it lay idle, just when it was used again: the request was not begun. */
 export const isStaleConnection = (error: unknown): boolean => error instanceof StaleConnection
 class StaleConnection extends Error {}
+
+/** What was to be sent could not be read; `cause` says why. */
+export class UnreadableBody extends Error {}
 
 /** HTTP to one host over kept-alive connections, one request on each at a time. */
 export class Transport {
@@ -56,7 +61,7 @@ export class Transport {
 
   /**
    * One exchange, whatever the status. Rejects with the signal's reason when aborted, with InnerAddressError where the
-   * endpoint may not be, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
+   * endpoint may not be, with UnreadableBody, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
    */
   exchange(wire: WireRequest): Promise<BlobAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<BlobAnswer>()
@@ -96,8 +101,19 @@ export class Transport {
       const clear = () => clearTimeout(timer)
       socket.once(this.#endpoint.secure ? 'secureConnect' : 'connect', clear).once('close', clear)
     })
-    request.on('response', (response) => collect(response, wire.into, resolve, fail))
-    request.end(wire.body)
+    const answered = (answer: BlobAnswer) => {
+      resolve(answer)
+      // It was answered before all of it was sent: nobody wants the rest.
+      if (!request.writableEnded) request.destroy()
+    }
+    request.on('response', (response) => collect(response, wire.into, answered, fail))
+    const { body } = wire
+    if (body === undefined || Buffer.isBuffer(body)) request.end(body)
+    else
+      void sendPieces(request, body).catch((cause: unknown) => {
+        reject(new UnreadableBody('what is to be sent cannot be read', { cause }))
+        request.destroy()
+      })
     return promise
   }
 
@@ -115,6 +131,25 @@ export class Transport {
   close(): void {
     this.#agent.destroy()
   }
+}
+
+/** Sends a body, its next piece once the one before has left; until the request is over. Throws what reading it throws. */
+async function sendPieces(request: ClientRequest, body: PartBody): Promise<void> {
+  for await (const piece of piecesOf(body)) if (!(await hasLeft(request, piece))) return
+  request.end()
+}
+
+/** False when the request is over, for whatever reason. */
+function hasLeft(request: ClientRequest, piece: Buffer): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  if (request.destroyed) return Promise.resolve(false)
+  const over = () => resolve(false)
+  request.once('close', over)
+  request.write(piece, (error) => {
+    request.off('close', over)
+    resolve(error === undefined || error === null)
+  })
+  return promise
 }
 
 function collect(

@@ -12,6 +12,8 @@ import type {
   Upload,
 } from './entry.ts'
 import type { Location } from './location.ts'
+import type { Listing, Page } from './page.ts'
+import type { PartBody } from './part-body.ts'
 import type { Places } from './place.ts'
 
 export type * from './capabilities.ts'
@@ -19,6 +21,8 @@ export * from './digests.ts'
 export type * from './direct-copy.ts'
 export * from './entry.ts'
 export type * from './location.ts'
+export * from './page.ts'
+export * from './part-body.ts'
 export type * from './place.ts'
 export * from './store-error.ts'
 
@@ -137,11 +141,11 @@ export interface Driver {
   ): Promise<{ readonly identity: StoreIdentity; readonly isOther: boolean }>
 
   /**
-   * The entries of a folder, in batches of at most 1,024; never the folder itself or markers that stand for it.
-   * Throws `gone` when there is no such folder. The consumer may stop early. A name that no path can have (empty, `.`,
-   * `..`; object stores allow them) comes as type `other`, so that it is reported and not used.
+   * The entries of a folder, each once; never the folder itself or markers that stand for it. Throws `gone` when there is no
+   * such folder, but where it goes on after a cursor only if the store can tell. The consumer may stop early. A name that no
+   * path can have (empty, `.`, `..`; object stores allow them) comes as type `other`, so that it is reported and not used.
    */
-  list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]>
+  list(folder: StorePath, signal: AbortSignal, listing?: Listing): AsyncIterable<Page>
 
   /** What stands at the path, without following a symbolic link; undefined when nothing does. */
   stat(path: StorePath): Promise<Entry | undefined>
@@ -212,9 +216,10 @@ export interface Driver {
   beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload>
   /**
    * Writes one part and verifies it; repeating it is harmless. `index` counts from 0 in steps of the size of a part
-   * (`capabilities.parts`, which also says in which order).
+   * (`capabilities.parts`, which also says in which order). Of a part that is larger than what `put` takes, no more than a
+   * piece (`bodyPieceBytes`) is in memory at once.
    */
-  writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void>
+  writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void>
   /**
    * Indices of the parts that are written and verified, by whomever; undefined when it is known that the upload is over.
    * @param partBytes with which it was begun

@@ -1,12 +1,9 @@
 import { opendirSync, type Dir, type Dirent } from 'node:fs'
-import type { Entry } from '../contract/driver.ts'
+import { type Entry, maxPageEntries } from '../contract/driver.ts'
 import { type EntryStats, FolderEntries } from './folder-entries.ts'
 import { ownerOf } from './attributes.ts'
 import { permitted } from './rights.ts'
 import type { Pinned } from './root.ts'
-
-/** Most entries in one batch of a listing, as the driver interface promises. */
-const maxBatchLength = 1024
 
 /** Entries that Node takes from the operating system at once; its default of 32 costs a fifth of the time of a listing. */
 const bufferedEntries = 1024
@@ -28,14 +25,15 @@ export function rawName(dirent: Dirent): Buffer {
  * The entries of a folder in batches; throws system errors. Names are read as bytes: decoded as UTF-8, two different
  * files can get one name. Only what has a size or a mode is looked at by itself, the type comes with the name.
  */
-export function* listFolder(opened: Pinned): Generator<Entry[]> {
+export function* listFolder(opened: Pinned, limit = maxPageEntries): Generator<Entry[]> {
+  const batchLength = Math.min(limit, maxPageEntries)
   using folder = openFolder(opened.path)
   const entries = new FolderEntries(opened)
   let batch: Entry[] = []
   for (let dirent = folder.readSync(); dirent !== null; dirent = folder.readSync()) {
     const entry = entryOf(dirent, entries)
     if (entry !== undefined) batch.push(entry)
-    if (batch.length === maxBatchLength) {
+    if (batch.length === batchLength) {
       yield batch
       batch = []
     }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { accessSync, closeSync, constants, fstatSync, lstatSync, renameSync, statSync } from 'node:fs'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { nothingLost, StoreError } from '../contract/driver.ts'
+import { nothingLost, piecesOf, StoreError } from '../contract/driver.ts'
 import type {
   Capabilities,
   Changes,
@@ -17,9 +17,12 @@ import type {
   FolderHold,
   LeftUpload,
   Leftovers,
+  Listing,
   Location,
   Losses,
   NewFile,
+  Page,
+  PartBody,
   Places,
   ReadOptions,
   SourceFile,
@@ -50,11 +53,12 @@ import { beginSharedUpload } from './write/shared.ts'
 import {
   beginUpload,
   commitUpload,
+  endPart,
   fileDigest,
+  openUpload,
   removeConstruction,
   uploadOf,
   type UploadPaths,
-  writePart,
   writtenParts,
 } from './write/upload.ts'
 import { OpenFolders } from './open-folders.ts'
@@ -150,20 +154,21 @@ export class LocalDriver implements Driver {
     }
   }
 
-  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+  /** Without cursors: the system reads a folder from its beginning, in an order that may be another each time. */
+  async *list(folder: StorePath, signal: AbortSignal, { limit }: Listing = {}): AsyncIterable<Page> {
     signal.throwIfAborted()
     let batches: Generator<Entry[]> | undefined
     try {
       // Its own: a consumer takes its time between two batches.
       using opened = withTemporaryAccess(this.#root, [folder], () => permitted(() => this.#root.open(folder)))
       this.#guard?.requireEnterable(statSync(opened.path))
-      const listed = listFolder(opened)
+      const listed = listFolder(opened, limit)
       batches = listed
       for (;;) {
-        const { value: batch } = withTemporaryAccess(this.#root, [folder], () => listed.next())
+        const { value: entries } = withTemporaryAccess(this.#root, [folder], () => listed.next())
         signal.throwIfAborted()
-        if (batch === undefined) return
-        yield batch
+        if (entries === undefined) return
+        yield { entries }
       }
     } catch (error) {
       throw isNoFolder(error) ? new StoreError('gone', 'there is no such folder') : localError(error)
@@ -306,8 +311,19 @@ export class LocalDriver implements Driver {
     return locally(() => this.#at(path, begin))
   }
 
-  async writePart(upload: Upload, index: number, offset: number, bytes: Buffer): Promise<void> {
-    locally(() => this.#atUpload(upload, ({ temporary }) => writePart(temporary, { index, offset }, bytes)))
+  async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
+    const fd = locally(() => this.#atUpload(upload, ({ temporary }) => openUpload(temporary)))
+    try {
+      let position = offset
+      for await (const piece of piecesOf(body)) {
+        const at = position
+        locally(() => writeVerified(fd, piece, at))
+        position += piece.length
+      }
+      locally(() => this.#atUpload(upload, ({ temporary }) => endPart(temporary, fd, index)))
+    } finally {
+      closeSync(fd)
+    }
   }
 
   async writtenParts(upload: Upload, _partBytes: number): Promise<readonly number[] | undefined> {

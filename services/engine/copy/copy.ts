@@ -2,9 +2,11 @@ import {
   StoreError,
   type FileAttributes,
   type Losses,
+  type PartBody,
   type SourceFile,
   type StorePath,
   unsupported,
+  type Upload,
 } from '../../drivers/contract/driver.ts'
 import type { Counts } from '../run/counts.ts'
 import { largeFileBytes } from '../items/items.ts'
@@ -50,6 +52,41 @@ const goesWhole = ({ target, pace }: Run, sizeBytes: number): boolean =>
 export const partBytesOf = ({ target, pace }: Run, sizeBytes: number): number =>
   target.capabilities.parts.sizeFor(sizeBytes, pace.pieceBytes(Number.POSITIVE_INFINITY))
 
+/** A part of a file that is copied. */
+export interface FilePart {
+  readonly upload: Upload
+  readonly index: number
+  readonly offset: number
+  readonly length: number
+}
+
+/** Writes a part of an open file to the target, a piece of it at a time. Throws StoreErrors; those of the target say so. */
+export async function writePart(
+  { target, stop }: Run,
+  file: SourceFile,
+  { upload, index, offset, length }: FilePart,
+): Promise<void> {
+  // What the source throws comes through the target's driver.
+  let unread: { readonly error: unknown } | undefined
+  const body: PartBody = {
+    sizeBytes: length,
+    read: async (from, count) => {
+      try {
+        stop.check()
+        return await file.read(offset + from, count)
+      } catch (error) {
+        unread = { error }
+        throw error
+      }
+    },
+  }
+  try {
+    await target.writePart(upload, index, offset, body)
+  } catch (error) {
+    throw unread === undefined ? targetError(error) : unread.error
+  }
+}
+
 async function copyInParts(
   run: Run,
   path: StorePath,
@@ -69,8 +106,7 @@ async function copyInParts(
       stop.check()
       const length = Math.min(partBytes, sizeBytes - offset)
       await pace.pay(length)
-      const bytes = await file.read(offset, length)
-      await atTarget(target.writePart(upload, count, offset, bytes))
+      await writePart(run, file, { upload, index: count, offset, length })
       meter.bytes(length)
       count++
     }

@@ -7,7 +7,7 @@ import {
 } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { ChangedNames } from '../items/changed-folders.ts'
-import { checkAccepted } from './copy.ts'
+import { checkAccepted, writePart } from './copy.ts'
 import { add, countCopied, type Counts, noCounts, type ItemResult, subtract } from '../run/counts.ts'
 import { makeFolders } from '../tree/folders.ts'
 import type { Large } from '../items/items.ts'
@@ -115,10 +115,8 @@ export async function copyPart(run: Run, copy: PartsOf, index: number): Promise<
   const direct = copy.isShared ? undefined : directCopy(run)
   if (direct !== undefined) return copyPartDirectly(run, copy, direct, index)
   await run.pace.pay(length)
-  await withVersion(run, copy, async (file) => {
-    const bytes = await file.read(offset, length)
-    await atTarget(run.target.writePart(copy.upload, index, offset, bytes))
-  })
+  const part = { upload: copy.upload, index, offset, length }
+  await withVersion(run, copy, (file) => writePart(run, file, part))
   run.meter.bytes(length)
 }
 

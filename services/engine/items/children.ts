@@ -1,6 +1,13 @@
 import type { ActionPolicy } from '../../../subjects/migrations/model/terms.ts'
 import type { StorePath } from '../../drivers/contract/driver.ts'
-import { encodeItem, largeFileBytes, maxItemTextBytes, type ChangedFolder, type ItemBounds } from './items.ts'
+import {
+  encodeItem,
+  largeFileBytes,
+  maxItemTextBytes,
+  type ChangedFolder,
+  type ItemBounds,
+  type Rest,
+} from './items.ts'
 import { joinPath } from './paths.ts'
 
 /** Encoded items that a scan or a comparison found; folders to compare are regions too. */
@@ -107,6 +114,12 @@ export class Children {
     group.names.push(name)
     if (hasMode) group.modes?.push(mode)
     if (this.#folders.names >= this.#bounds.folders || this.#folders.isLong) this.#endRegion()
+  }
+
+  /** A folder of which the rest is to be listed. */
+  rest(folder: StorePath, rest: Rest): void {
+    const item = { kind: 'region', ...this.#head, start: folder, rest, groups: [] } as const
+    this.#batch.regions.push(encodeItem(item))
   }
 
   /** A folder that is to be compared with all that is below it. */

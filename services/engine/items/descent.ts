@@ -1,7 +1,7 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
 import { joinPath } from './paths.ts'
 import { nameOf } from '../../drivers/paths/path-text.ts'
-import type { FolderGroup, Region } from './items.ts'
+import type { FolderGroup, Region, Rest } from './items.ts'
 
 /** A folder of an item. */
 export interface RegionFolder {
@@ -12,10 +12,12 @@ export interface RegionFolder {
   readonly mode: number | undefined
   /** Whether it was found by the item itself, on its way down. */
   readonly isFound: boolean
+  /** Of the start of a scan: where its listing goes on. */
+  readonly rest?: Rest
 }
 
 /** What an item says of the folders that it is about. */
-type OwnFolders = Pick<Region, 'start' | 'groups' | 'isDeep'>
+type OwnFolders = Pick<Region, 'start' | 'rest' | 'groups' | 'isDeep'>
 
 /** Makes an item of a folder, or a part of one. @param parent one object for all entries of a folder */
 type HandOn = (parent: StorePath, name: Buffer, mode: number | undefined) => void
@@ -71,7 +73,7 @@ export class Descent {
   /** A folder was found in another. @param parent one object for all entries of a folder */
   found(parent: StorePath, name: Buffer, mode: number | undefined): void {
     const { waiting } = this.#bounds
-    if (!this.#isDeep || this.#isSpent || this.#found.length >= waiting)
+    if (!this.#isDeep || this.isSpent || this.#found.length >= waiting)
       return this.#handOn(parent, name, mode)
     const group = this.#groupOf(parent, mode !== undefined)
     this.#found.push({ path: joinPath(parent, name), group, mode, isFound: true })
@@ -83,7 +85,8 @@ export class Descent {
     return isFound
   }
 
-  get #isSpent(): boolean {
+  /** Whether it has found as many entries as it may: what is left is for other items. */
+  get isSpent(): boolean {
     return this.#entries >= this.#bounds.entries
   }
 
@@ -116,7 +119,7 @@ export class Descent {
   #next(): RegionFolder | undefined {
     for (;;) {
       const found = this.#found.pop()
-      if (found === undefined || !this.#isSpent) return found ?? this.#own.pop()
+      if (found === undefined || !this.isSpent) return found ?? this.#own.pop()
       this.pass(found)
     }
   }
@@ -131,8 +134,9 @@ export class Descent {
 }
 
 /** The folders of an item. */
-export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>): Generator<RegionFolder> {
-  if (start !== undefined) yield { path: start, group: undefined, mode: undefined, isFound: false }
+export function* foldersOf({ start, rest, groups }: OwnFolders): Generator<RegionFolder> {
+  if (start !== undefined)
+    yield { path: start, group: undefined, mode: undefined, isFound: false, ...(rest && { rest }) }
   for (const group of groups) {
     for (const [index, name] of group.names.entries()) {
       yield { path: joinPath(group.parent, name), group, mode: group.modes?.[index], isFound: false }
@@ -141,15 +145,13 @@ export function* foldersOf({ start, groups }: Pick<Region, 'start' | 'groups'>):
 }
 
 /** Some folders of a region, grouped as they are in it. */
-export function groupsOf(
-  { start }: Pick<Region, 'start'>,
-  folders: readonly RegionFolder[],
-): Pick<Region, 'start' | 'groups'> {
+export function groupsOf({ start, rest }: OwnFolders, folders: readonly RegionFolder[]): OwnFolders {
   const byGroup = Map.groupBy(folders, ({ group }) => group)
   const groups = [...byGroup].flatMap(([group, members]) =>
     group === undefined ? [] : [groupOf(group, members)],
   )
-  return { ...(start !== undefined && byGroup.has(undefined) && { start }), groups }
+  const its = start !== undefined && byGroup.has(undefined) ? { start, ...(rest && { rest }) } : {}
+  return { ...its, groups }
 }
 
 function groupOf({ parent, modes }: FolderGroup, members: readonly RegionFolder[]): FolderGroup {

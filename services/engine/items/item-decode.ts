@@ -11,6 +11,7 @@ import {
   type FileGroup,
   type FolderGroup,
   type Item,
+  type Rest,
   type Spread,
 } from './items.ts'
 import { changeScopes } from '../../drivers/feeds/dirty-folders.ts'
@@ -41,14 +42,14 @@ export function decodeItem(bytes: Uint8Array): Item {
   switch (kind) {
     case 'region':
     case 'folders': {
-      checkFields(fields, ['policy', 'isDeep', 'start', 'groups'])
+      checkFields(fields, ['policy', 'isDeep', 'start', 'groups', ...(kind === 'region' ? ['rest'] : [])])
       const groups = listOf(fields['groups'], maxRegionFolders, 'groups').map(folderGroupOf)
       checkTotal(
         groups.map(({ names }) => names.length),
         maxRegionFolders,
       )
       const start = fields['start'] === undefined ? {} : { start: pathOf(fields['start'], 'start') }
-      return { kind, ...head, ...depthOf(fields['isDeep']), ...start, groups }
+      return { kind, ...head, ...depthOf(fields['isDeep']), ...start, ...restOf(fields), groups }
     }
     case 'transfer': {
       checkFields(fields, ['policy', 'groups'])
@@ -97,6 +98,16 @@ function policyOf(json: unknown): { policy?: ActionPolicy } {
   const policy = actionPolicyNames.find((known) => known === json)
   if (policy === undefined) throw malformed('no known policy')
   return { policy }
+}
+
+function restOf({ rest, start }: Fields): { rest?: Rest } {
+  if (rest === undefined) return {}
+  if (start === undefined) throw malformed('the rest of no folder')
+  const fields = objectOf(rest, 'rest')
+  checkFields(fields, ['cursor', 'isMade'], 0)
+  const isMade = fields['isMade']
+  if (typeof isMade !== 'boolean') throw malformed('isMade is neither true nor false')
+  return { rest: { cursor: textOf(fields['cursor'], 'cursor'), isMade } }
 }
 
 function folderGroupOf(json: unknown): FolderGroup {

@@ -65,11 +65,21 @@ export interface FileGroup {
   readonly others: readonly Buffer[]
 }
 
+/** Where the listing of a folder goes on that is too long for one item. */
+export interface Rest {
+  /** See `Page`. */
+  readonly cursor: string
+  /** Whether the folder is at the target already: not one that is only on the way to what is included. */
+  readonly isMade: boolean
+}
+
 /** Folders to list. All paths in items are relative to the migration's path. */
 export interface Region extends Head {
   readonly kind: 'region'
   /** A folder that no listing led to, its parents to be made first: the migration's own (empty), or one to be scanned again. */
   readonly start?: StorePath
+  /** A listing of `start` goes on here: what came before is in other items. */
+  readonly rest?: Rest
   readonly groups: readonly FolderGroup[]
   /** What is below them is listed with them, as far as `Descent` goes. */
   readonly isDeep?: boolean
@@ -172,6 +182,7 @@ function bodyOf(item: Item): object {
       return {
         ...(item.isDeep === true && { isDeep: true }),
         ...(item.start === undefined ? {} : { start: jsonFromBytes(item.start) }),
+        ...(item.kind === 'region' && item.rest !== undefined && { rest: item.rest }),
         groups: item.groups.map(({ parent, names, modes }) => ({
           parent: jsonFromBytes(parent),
           names: names.map(jsonFromBytes),

@@ -91,7 +91,7 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, 
   if (place === undefined) return
   const isReplaced = group.scope === 'content'
   const isTree = group.scope === 'tree' || isReplaced
-  const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
+  const pages = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
   let turnEndsMs = performance.now() + turnMs
   const turn = async () => {
     run.stop.check()
@@ -100,14 +100,14 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, 
     turnEndsMs = performance.now() + turnMs
   }
   try {
-    // The first batch proves that the folder is there, before it is made at the target.
-    let batch = await batches.next()
-    const isEmpty = batch.done === true
+    // The first page proves that the folder is there, before it is made at the target.
+    let page = await pages.next()
+    const isEmpty = page.done === true
     using beside = await lookBeside(run, path)
     if (beside === undefined && place.isIncluded) await place.make()
-    for (; batch.done !== true; batch = await batches.next()) {
-      trees.count(batch.value.length)
-      const entries = await applying.resolved(place, batch.value)
+    for (; page.done !== true; page = await pages.next()) {
+      trees.count(page.value.entries.length)
+      const entries = await applying.resolved(place, page.value.entries)
       const there = await beside?.find(entries)
       await concurrently(entries, concurrencyOf(run), async (entry) => {
         await applying.found(place, entry, there?.get(entry), { isTree, isReplaced })
@@ -120,7 +120,7 @@ async function reconcileAll(run: Run, group: ChangedFolder, applying: Applying, 
     await applying.removeMapped(place)
     if (beside !== undefined) await removeRest(run, place, beside, applying, turn)
   } finally {
-    await batches.return?.()
+    await pages.return?.()
   }
 }
 

@@ -67,8 +67,8 @@ async function findFolders(run: Run, { path: folder }: RegionFolder, descent: De
   // What becomes of links was told by the scan.
   const told = { counts: noCounts(), refused: [] }
   try {
-    for await (const batch of run.source.list(path, run.stop.signal)) {
-      const entries = await withLinks(run, path, batch, told, (link) => isExcluded(judge(link)))
+    for await (const page of run.source.list(path, run.stop.signal)) {
+      const entries = await withLinks(run, path, page.entries, told, (link) => isExcluded(judge(link)))
       descent.count(entries.length)
       for (const entry of entries) {
         if (entry.type !== 'folder') continue

@@ -7,7 +7,7 @@ import type { Children } from '../items/children.ts'
 import { lookBeside } from '../tree/beside.ts'
 import { checkAccepted } from '../copy/copy.ts'
 import { add, noCounts, type Counts, type ItemResult } from '../run/counts.ts'
-import { Descent, groupsOf, type RegionFolder } from '../items/descent.ts'
+import { Descent, groupsOf, type RegionFolder, usualBounds } from '../items/descent.ts'
 import { isFolder, makeFolder, makeParents } from '../tree/folders.ts'
 import type { Region } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
@@ -36,6 +36,8 @@ interface Found {
   mayBeThere: boolean
   /** By a rule: it is none of those scanned. */
   isLeftOut: boolean
+  /** Whether the rest of its listing is another item, which has the last word on it. */
+  isHandedOn: boolean
   /** Of a live migration: what is to be compared, as it changed meanwhile. */
   readonly again: ChangedNames
 }
@@ -50,29 +52,39 @@ function refusedPath(run: Run, folder: RegionFolder, name: Buffer): StorePath {
  * Lists the folders of an item, makes them at the target, and turns what is in them into items. A folder that cannot be
  * listed is tried again as a whole: its counts are left out until it succeeds or is given up. Throws when it was stopped
  * or its children could not be sent.
+ *
+ * Where the store can go on with a listing, a folder with more entries than an item may find is scanned by several items, one
+ * after the other: a scan that is interrupted goes on with the last of them, and not from the beginning.
  */
-export async function scan(run: Run, region: Region, children: Children): Promise<ItemResult> {
+export async function scan(
+  run: Run,
+  region: Region,
+  children: Children,
+  bounds = usualBounds,
+): Promise<ItemResult> {
   const outcome = new Outcome(region.attempt)
   const again: RegionFolder[] = []
   const changed = new ChangedNames()
-  const descent = new Descent(region, (parent, name, mode) => children.folder(parent, name, mode))
+  const descent = new Descent(region, (parent, name, mode) => children.folder(parent, name, mode), bounds)
   await descent.each(concurrencyOf(run), async (folder, turn) => {
     const found: Found = {
       counts: noCounts(),
       refused: [],
       mayBeThere: true,
       isLeftOut: false,
+      isHandedOn: false,
       again: changed,
     }
     const { counts, refused } = found
     try {
       await scanFolder(run, region, folder, { children, descent, found, turn })
-      if (found.mayBeThere && run.target.capabilities.folderTimesMove) toFinish(folder, children)
+      if (found.mayBeThere && !found.isHandedOn && run.target.capabilities.folderTimesMove)
+        toFinish(folder, children)
     } catch (error) {
       await turn
       run.stop.check()
       // The folder where a scan begins was asked for; any other was there a moment ago.
-      const isVanished = storeError(error).failure === 'gone' && folder.group !== undefined
+      const isVanished = storeError(error).failure === 'gone' && (folder.group ?? folder.rest) !== undefined
       if (isVanished) counts.foldersVanished++
       else if (await isOwnInTheWay(run, folder, error))
         changed.add(parentOf(folder.path), nameOf(folder.path), true)
@@ -84,7 +96,7 @@ export async function scan(run: Run, region: Region, children: Children): Promis
       }
     }
     if (found.isLeftOut) counts.foldersExcluded++
-    else counts.foldersScanned++
+    else if (!found.isHandedOn) counts.foldersScanned++
     for (const { name, error } of refused) outcome.failedForGood(refusedPath(run, folder, name), error)
     add(outcome.counts, counts)
   })
@@ -99,7 +111,7 @@ function toFinish({ path, group }: RegionFolder, children: Children): void {
 }
 
 function retryOf(region: Region, folders: readonly RegionFolder[]): Region {
-  const { start: _start, groups: _groups, ...own } = region
+  const { start: _start, rest: _rest, groups: _groups, ...own } = region
   return { ...own, ...groupsOf(region, folders) }
 }
 
@@ -131,10 +143,12 @@ async function scanFolder(
   const grainMs = grainMsOf(run)
   checkAccepted(run, path, 'folder', 0)
   await run.pace.pay(0)
-  const batches = run.source.list(path, run.stop.signal)[Symbol.asyncIterator]()
+  const { rest } = folder
+  const listing = rest === undefined ? {} : { after: rest.cursor }
+  const pages = run.source.list(path, run.stop.signal, listing)[Symbol.asyncIterator]()
   try {
-    // The first batch proves that the folder is there, before it is made at the target.
-    let batch = await batches.next()
+    // The first page proves that the folder is there, before it is made at the target.
+    let page = await pages.next()
     using beside = looksBeside(policy) ? await lookBeside(run, path, { turn }) : undefined
     const make = async () => {
       countLosses(counts, await makeTarget(run, region, folder, path))
@@ -143,12 +157,13 @@ async function scanFolder(
       sweep(run, path)
     }
     // A folder that is only on the way to what is included is made for the first that it holds.
-    let isMade = folder.path.length === 0 || isIncluded
-    if (isMade) await make()
+    let isMade = rest?.isMade ?? (folder.path.length === 0 || isIncluded)
+    if (isMade && rest === undefined) await make()
     await turn
-    for (let turnEndsMs = performance.now() + turnMs; batch.done !== true; batch = await batches.next()) {
+    for (let turnEndsMs = performance.now() + turnMs; page.done !== true; page = await pages.next()) {
       run.stop.check()
-      const entries = await withLinks(run, path, batch.value, found, (link) => isExcluded(judge(link)))
+      const { cursor } = page.value
+      const entries = await withLinks(run, path, page.value.entries, found, (link) => isExcluded(judge(link)))
       descent.count(entries.length)
       const there = await beside?.find(entries)
       let holdsFiles = false
@@ -174,6 +189,11 @@ async function scanFolder(
         isMade = true
         await make()
       }
+      if (cursor !== undefined && descent.isSpent) {
+        children.rest(folder.path, { cursor, isMade })
+        found.isHandedOn = true
+        return
+      }
       await children.sendFullBatch()
       if (performance.now() < turnEndsMs) continue
       await nextTurn()
@@ -181,7 +201,7 @@ async function scanFolder(
     }
     found.isLeftOut = !isMade
   } finally {
-    await batches.return?.()
+    await pages.return?.()
   }
 }
 

@@ -44,7 +44,7 @@ export async function lookBeside(
   using holding = new DisposableStack()
   const held = holding.use(budget.hold())
   try {
-    for await (const batch of run.target.list(targetPath(run, folder), signal)) {
+    for await (const { entries: batch } of run.target.list(targetPath(run, folder), signal)) {
       run.stop.check()
       if (entries.size + batch.length > limit) return new BesideInStore(run, folder)
       await held.take(batch.length, turn, signal)
@@ -126,9 +126,9 @@ class BesideInStore implements Beside {
   async *rest(): AsyncIterable<Entry[]> {
     const { source, target, stop } = this.#run
     const there = targetPath(this.#run, this.#folder)
-    for await (const batch of target.list(there, stop.signal)) {
+    for await (const { entries } of target.list(there, stop.signal)) {
       const only: Entry[] = []
-      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
+      await concurrently(entries, concurrencyOf(this.#run), async (entry) => {
         const path = joinPath(this.#folder, entry.name)
         if (takenAt(this.#run, joinPath(there, entry.name), path) !== undefined) return
         if ((await source.stat(path)) === undefined) only.push(entry)

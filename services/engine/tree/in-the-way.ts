@@ -20,8 +20,8 @@ export const mayReplace = (run: Run): MayRemove => {
     if (takenAt(run, path, origin) !== undefined) return false
     if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(at, entry)
     let holdsSome = false
-    for await (const batch of listThere(run, 'target', path)) {
-      for (const one of batch) {
+    for await (const { entries } of listThere(run, 'target', path)) {
+      for (const one of entries) {
         const { name } = one
         const below = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
         if (!isName(name) || !(await mayGo(below(), one))) return false

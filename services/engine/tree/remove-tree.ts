@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
-import { StoreError, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
+import { StoreError, type Entry, type Page, type StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { isOwn } from './live.ts'
@@ -172,8 +172,8 @@ function isLeftOut({ rules }: Pick<Run, 'rules'>, { origin }: Removed, entry: En
 /** What is left in it. */
 async function emptyFolder(run: RemovalRun, removal: Removal, { path, origin }: Removed): Promise<Left> {
   let left: Left = 'nothing'
-  for await (const batch of listThere(run, removal.side, path)) {
-    await concurrently(batch, concurrencyOf(run), async (entry) => {
+  for await (const { entries } of listThere(run, removal.side, path)) {
+    await concurrently(entries, concurrencyOf(run), async (entry) => {
       const { name } = entry
       const at = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
       const its = isName(name) ? await removeTree(run, removal, at(), entry) : 'kept'
@@ -184,12 +184,12 @@ async function emptyFolder(run: RemovalRun, removal: Removal, { path, origin }: 
   return left
 }
 
-/** The entries of a folder; none when it is not there. */
+/** The pages of a folder; none when it is not there. */
 export async function* listThere(
   run: Pick<Run, 'source' | 'target' | 'stop'>,
   side: Removal['side'],
   folder: StorePath,
-): AsyncGenerator<Entry[]> {
+): AsyncGenerator<Page> {
   try {
     yield* run[side].list(folder, run.stop.signal)
   } catch (error) {

@@ -83,6 +83,6 @@ export class Comparing {
 }
 
 async function isEmpty({ source, spec, stop }: Run): Promise<boolean> {
-  for await (const batch of source.list(spec.root, stop.signal)) if (batch.length > 0) return false
+  for await (const _ of source.list(spec.root, stop.signal, { limit: 1 })) return false
   return true
 }

@@ -1,4 +1,4 @@
-import { StoreError, type Entry, type StorePath } from '../../drivers/contract/driver.ts'
+import { StoreError, type Entry, type Page, type StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
 import { isTemporaryName } from '../../drivers/paths/temporary-names.ts'
 import { lookBeside } from '../tree/beside.ts'
@@ -61,16 +61,16 @@ export async function* pairsOf(run: Run, folder: WalkFolder): AsyncGenerator<Pai
         verdict: verdictOf(judge(entry)),
       }))
   if (folder.side === 'target') {
-    for await (const batch of listTarget(run, there))
+    for await (const { entries } of listTarget(run, there))
       yield onlyTarget(
-        batch.filter(({ name }) => takenAt(run, joinPath(there, name), joinPath(path, name)) === undefined),
+        entries.filter(({ name }) => takenAt(run, joinPath(there, name), joinPath(path, name)) === undefined),
       )
     return
   }
   using beside = folder.side === 'both' ? await lookBeside(run, path) : undefined
   if (folder.side === 'both' && beside === undefined)
     throw new StoreError('gone', 'the folder is no longer there', { side: 'target' })
-  for await (const batch of run.source.list(path, run.stop.signal)) {
+  for await (const { entries: batch } of run.source.list(path, run.stop.signal)) {
     // Asked for links too that are left out: what stands under their names is not only at the target.
     const found = (await beside?.find(batch)) ?? new Map<Entry, Entry>()
     const elsewhere = await findElsewhere(run, path, batch)
@@ -117,7 +117,7 @@ async function broughtFromGone(run: Run, path: StorePath): Promise<Pair[]> {
   return pairs
 }
 
-async function* listTarget(run: Run, there: StorePath): AsyncGenerator<Entry[]> {
+async function* listTarget(run: Run, there: StorePath): AsyncGenerator<Page> {
   try {
     yield* run.target.list(there, run.stop.signal)
   } catch (error) {

@@ -173,8 +173,8 @@ export class Planner implements Judge {
     const { target, pace, stop } = this.#run
     await pace.pay(0)
     let isEmptied = true
-    for await (const batch of target.list(there, stop.signal)) {
-      await concurrently(batch, concurrencyOf(this.#run), async (entry) => {
+    for await (const { entries } of target.list(there, stop.signal)) {
+      await concurrently(entries, concurrencyOf(this.#run), async (entry) => {
         stop.check()
         const [at, itsThere] = [joinPath(path, entry.name), joinPath(there, entry.name)]
         const goes = isName(entry.name) && (await this.#goes(entry, at, itsThere, found))

@@ -273,8 +273,8 @@ export class Roots implements Disposable {
     if (!isWithin(spec.root, origin)) return false
     const target = await openDriver(spec.target)
     try {
-      for await (const entries of target.list(targetPath({ spec }, origin), AbortSignal.timeout(answerMs)))
-        if (entries.length > 0) return true
+      const there = targetPath({ spec }, origin)
+      for await (const _ of target.list(there, AbortSignal.timeout(answerMs), { limit: 1 })) return true
       return false
     } catch (error) {
       if (storeError(error).failure === 'gone') return false

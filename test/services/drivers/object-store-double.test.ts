@@ -3,12 +3,14 @@ import { ObjectStoreDoubleDriver } from '../../support/object-store-double/drive
 import { ObjectStoreDouble } from '../../support/object-store-double/store.ts'
 
 /** What object stores have in common fits the interface, before there is a driver of a real one. */
-driverConformance('the double of an object store', async () => {
-  const store = new ObjectStoreDouble('conformance')
-  return {
-    openDriver: () => new ObjectStoreDoubleDriver({ store: store.name, bucket: 'conformance' }),
-    losesAnswers: true,
-    openMissing: () => new ObjectStoreDoubleDriver({ store: store.name, bucket: 'missing' }),
-    [Symbol.asyncDispose]: async () => store[Symbol.dispose](),
-  }
-})
+for (const parts of ['sequential', 'any'] as const)
+  driverConformance(`the double of an object store, parts ${parts}`, async () => {
+    const store = new ObjectStoreDouble('conformance')
+    const open = (bucket: string) => new ObjectStoreDoubleDriver({ store: store.name, bucket, parts })
+    return {
+      openDriver: () => open('conformance'),
+      losesAnswers: true,
+      openMissing: () => open('missing'),
+      [Symbol.asyncDispose]: async () => store[Symbol.dispose](),
+    }
+  })

@@ -10,8 +10,8 @@ import {
 import { describe, expect, test } from 'vitest'
 import {
   StoreError,
-  type Entry,
   type Losses,
+  type Page,
   type StorePath,
 } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
@@ -176,9 +176,9 @@ describe('through the drivers', () => {
     using folder = createFolder('from', 'to')
     mkdirSync(`${folder.from}/folder`)
     class Odd extends RemoteFolder {
-      override async *list(path: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+      override async *list(path: StorePath, signal: AbortSignal): AsyncIterable<Page> {
         yield* super.list(path, signal)
-        yield ['..', ''].map((name) => ({ name: bytes(name), type: 'other', sizeBytes: 0 }))
+        yield { entries: ['..', ''].map((name) => ({ name: bytes(name), type: 'other', sizeBytes: 0 })) }
       }
     }
     const { failures, counts } = await moveAll(createRun(new Odd(folder.from), new RemoteFolder(folder.to)))

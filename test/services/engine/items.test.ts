@@ -71,6 +71,13 @@ const item: fc.Arbitrary<Item> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('region' as const), ...head, start: path, groups: fc.constant([]) }),
   fc.record({
+    kind: fc.constant('region' as const),
+    ...head,
+    start: path,
+    rest: fc.record({ cursor: fc.string(), isMade: fc.boolean() }),
+    groups: fc.constant([]),
+  }),
+  fc.record({
     kind: fc.constant('reconcile' as const),
     ...head,
     groups: fc.array(
@@ -147,6 +154,10 @@ const refused = [
   [`{"kind":"transfer",${head1},"groups":[{"folder":"a","files":[""],"others":[]}]}`, 'name'],
   [`{"kind":"region",${head1},"groups":[{"parent":"a","names":["b","c"],"modes":[1]}]}`, 'modes'],
   [`{"kind":"region",${head1},"start":"/","groups":[]}`, 'no path'],
+  [`{"kind":"region",${head1},"rest":{"cursor":"a","isMade":true},"groups":[]}`, 'the rest of no folder'],
+  [`{"kind":"region",${head1},"start":"a","rest":{"cursor":"a","isMade":1},"groups":[]}`, 'isMade'],
+  [`{"kind":"region",${head1},"start":"a","rest":{"isMade":true,"cursor":1},"groups":[]}`, 'cursor'],
+  [`{"kind":"folders",${head1},"start":"a","rest":{"cursor":"a","isMade":true},"groups":[]}`, 'other fields'],
 ] as const
 
 test.each(refused)('%j is refused: %s', (text, problem) => {

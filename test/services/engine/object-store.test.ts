@@ -36,7 +36,9 @@ function createStores() {
     driver: open(new LocalDriver({ fsRoot })),
   })
   const bucket = (name: string) => {
-    const options = { store: store.name, bucket: name }
+    // Parts one after the other in the one, in any order and with receipts in the other.
+    const parts = name === 'one' ? 'sequential' : 'any'
+    const options = { store: store.name, bucket: name, parts } as const
     return { spec: doubleSpec(options), driver: open(new ObjectStoreDoubleDriver(options)) }
   }
   return {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Entry, StorePath } from '../../../services/drivers/contract/driver.ts'
+import type { Page, StorePath } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { mayRemoveOwn, removeTree } from '../../../services/engine/tree/remove-tree.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -9,11 +9,11 @@ import { createRun } from './runs.ts'
 
 /** Lists an entry that somebody removes before anything is done with it, and says as little of entries as stores may. */
 class WithVanishing extends RemoteFolder {
-  override async *list(path: StorePath): AsyncGenerator<Entry[]> {
-    for await (const batch of super.list(path, new AbortController().signal)) {
-      const bare = batch.map(({ name, type, sizeBytes }) => ({ name, type, sizeBytes }))
+  override async *list(path: StorePath): AsyncGenerator<Page> {
+    for await (const { entries } of super.list(path, new AbortController().signal)) {
+      const bare = entries.map(({ name, type, sizeBytes }) => ({ name, type, sizeBytes }))
       const [first] = bare
-      yield first === undefined ? bare : [...bare, { ...first, name: Buffer.from('vanished') }]
+      yield { entries: first === undefined ? bare : [...bare, { ...first, name: Buffer.from('vanished') }] }
     }
   }
 }

@@ -7,10 +7,14 @@ import {
   type Driver,
   type Entry,
   type FileAttributes,
+  type Listing,
   type Location,
   type Losses,
   type NewFile,
   nothingLost,
+  type Page,
+  type PartBody,
+  piecesOf,
   type SourceFile,
   StoreError,
   type StorePath,
@@ -26,12 +30,15 @@ import {
   type Request,
   send,
   type StoredObject,
+  type StoredPart,
 } from './store.ts'
 
 export interface DoubleOptions {
   /** `ObjectStoreDouble.name`. */
   readonly store: string
   readonly bucket: string
+  /** Order of the parts of an upload, each with a receipt where they come in any; default: sequential. */
+  readonly parts?: 'any' | 'sequential'
 }
 
 const KiB = 1024
@@ -62,21 +69,7 @@ const unsupported = (problem: string) => new StoreError('unsupported', problem)
 
 /** A driver of an `ObjectStoreDouble`, as one of a real object store is: a client of something elsewhere. */
 export class ObjectStoreDoubleDriver implements Driver {
-  readonly capabilities: Capabilities = {
-    storeName: 'the double of an object store',
-    folders: 'implied',
-    symlinks: false,
-    modes: true,
-    folderTimesMove: false,
-    maxPutBytes: partUnitBytes,
-    parts: {
-      order: 'sequential',
-      sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
-        Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
-    },
-    clock: { ownGrainMs: 1_000, tickMs: 2_000 },
-    concurrency: 4,
-  }
+  readonly capabilities: Capabilities
   readonly #store: string
   readonly #bucket: string
   readonly #requests: BroadcastChannel
@@ -86,9 +79,24 @@ export class ObjectStoreDoubleDriver implements Driver {
   #lastId = 0
   #aheadMs = 0
 
-  constructor({ store, bucket }: DoubleOptions) {
+  constructor({ store, bucket, parts = 'sequential' }: DoubleOptions) {
     this.#store = store
     this.#bucket = bucket
+    this.capabilities = {
+      storeName: 'the double of an object store',
+      folders: 'implied',
+      symlinks: false,
+      modes: true,
+      folderTimesMove: false,
+      maxPutBytes: partUnitBytes,
+      parts: {
+        order: parts,
+        sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
+          Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
+      },
+      clock: { ownGrainMs: 1_000, tickMs: 2_000 },
+      concurrency: 4,
+    }
     this.#requests = new BroadcastChannel(store)
     listen(this.#answers, (message) => {
       const answer = message as Answer
@@ -102,13 +110,13 @@ export class ObjectStoreDoubleDriver implements Driver {
     await this.#list('', undefined, 1)
   }
 
-  async *list(folder: StorePath, signal: AbortSignal): AsyncIterable<Entry[]> {
+  async *list(folder: StorePath, signal: AbortSignal, { after, limit }: Listing = {}): AsyncIterable<Page> {
     const prefix = folderKeyOf(folder)
-    let isThere = prefix === ''
-    let cursor: string | undefined
+    let isThere = prefix === '' || after !== undefined
+    let cursor = after
     do {
       signal.throwIfAborted()
-      const page = await this.#list(prefix, cursor, pageLength)
+      const page = await this.#list(prefix, cursor, Math.min(limit ?? pageLength, pageLength))
       isThere ||= page.objects.length + page.prefixes.length > 0
       const entries = [
         ...page.objects
@@ -118,8 +126,8 @@ export class ObjectStoreDoubleDriver implements Driver {
           this.#folderEntry(key.slice(prefix.length, -1), marker),
         ),
       ]
-      if (entries.length > 0) yield entries
       cursor = page.cursor
+      if (entries.length > 0) yield { entries, ...(cursor !== undefined && { cursor }) }
     } while (cursor !== undefined)
     if (!isThere) throw new StoreError('gone', 'there is no such folder')
   }
@@ -220,28 +228,51 @@ export class ObjectStoreDoubleDriver implements Driver {
     const id =
       continuation === undefined
         ? randomUUID()
-        : hash('sha256', [key, sizeBytes, tag, continuation.version].join('\n'))
+        : hash(
+            'sha256',
+            [key, sizeBytes, tag, continuation.version, continuation.shared?.generation].join('\n'),
+          )
     const session = { id, key, sizeBytes, attributes: kept(attributes) }
-    const { value: received } = await this.#do('begin', session)
-    const written = partsIn(received, sizeBytes, this.capabilities.parts.sizeFor(sizeBytes))
-    return { token: id, sizeBytes, ...(continuation && { written }) }
+    await this.#do('begin', session)
+    const upload = { token: id, sizeBytes }
+    if (continuation === undefined) return upload
+    const written = (await this.writtenParts(upload, this.capabilities.parts.sizeFor(sizeBytes))) ?? []
+    return { ...upload, written }
   }
 
-  async writePart({ token }: Upload, _index: number, offset: number, bytes: Buffer): Promise<void> {
-    await this.#do('append', token, offset, Uint8Array.from(bytes))
+  async writePart({ token }: Upload, _index: number, offset: number, body: PartBody): Promise<void> {
+    if (this.#isAnyOrder) {
+      // Nobody keeps the receipt: the store tells it to whoever puts the parts together.
+      await this.#do('part', token, offset, Uint8Array.from(await body.read(0, body.sizeBytes)))
+      return
+    }
+    let position = offset
+    for await (const piece of piecesOf(body, partUnitBytes)) {
+      await this.#do('append', token, position, Uint8Array.from(piece))
+      position += piece.length
+    }
   }
 
   async writtenParts(
     { token, sizeBytes }: Upload,
     partBytes: number,
   ): Promise<readonly number[] | undefined> {
+    if (this.#isAnyOrder) {
+      const { value: parts } = await this.#do('parts', token)
+      const isWhole = ({ offset, sizeBytes: its }: StoredPart) =>
+        its === Math.min(partBytes, sizeBytes - offset)
+      return parts?.filter(isWhole).map((part) => part.offset / partBytes)
+    }
     const { value: received } = await this.#do('received', token)
     return received === undefined ? undefined : partsIn(received, sizeBytes, partBytes)
   }
 
   /** The attributes were given at the beginning, and cannot be given now. */
   async commitUpload({ token }: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
-    await this.#do('finish', token)
+    if (this.#isAnyOrder) {
+      const { value: parts } = await this.#do('parts', token)
+      await this.#do('finish', token, parts?.map(({ receipt }) => receipt) ?? [])
+    } else await this.#do('finish', token)
     return lossesOf(attributes)
   }
 
@@ -256,6 +287,10 @@ export class ObjectStoreDoubleDriver implements Driver {
   async close(): Promise<void> {
     this.#requests.close()
     this.#answers.close()
+  }
+
+  get #isAnyOrder(): boolean {
+    return this.capabilities.parts.order === 'any'
   }
 
   #requireName(path: StorePath): void {

@@ -29,6 +29,14 @@ export interface Session {
   readonly attributes: FileAttributes
 }
 
+/** A part of an upload whose parts come in any order. */
+export interface StoredPart {
+  readonly offset: number
+  readonly sizeBytes: number
+  /** Another one each time that the part is written; all are wanted at the end. */
+  readonly receipt: string
+}
+
 /** What can be asked. Conditions are versions; plain data, and so are the answers. */
 export interface Operations {
   head(key: string): StoredObject | undefined
@@ -44,7 +52,12 @@ export interface Operations {
   /** Bytes come one after the other; those that are there already may come again. Returns how many there are. */
   append(id: string, offset: number, bytes: Uint8Array): number
   received(id: string): number | undefined
-  finish(id: string): void
+  /** Writes a part, in any order. Returns its receipt. */
+  part(id: string, offset: number, bytes: Uint8Array): string
+  /** Parts that are written, in the order of the file; undefined when the upload is over. */
+  parts(id: string): StoredPart[] | undefined
+  /** @param receipts of all parts in the order of the file, where they came in any order */
+  finish(id: string, receipts?: readonly string[]): void
   forget(id: string): void
 }
 
@@ -98,6 +111,7 @@ interface Stored extends StoredObject {
 
 interface Upload extends Session {
   readonly bytes: Buffer
+  readonly parts: Map<number, StoredPart>
   received: number
   isFinished: boolean
 }
@@ -160,6 +174,7 @@ class Bucket implements Operations {
     this.#sessions.set(session.id, {
       ...session,
       bytes: Buffer.alloc(session.sizeBytes),
+      parts: new Map(),
       received: 0,
       isFinished: false,
     })
@@ -181,10 +196,29 @@ class Bucket implements Operations {
     return upload?.isFinished === false ? upload.received : undefined
   }
 
-  finish(id: string): void {
+  part(id: string, offset: number, bytes: Uint8Array): string {
+    const upload = this.#session(id)
+    if (offset + bytes.length > upload.sizeBytes) throw new Refused('out-of-order')
+    upload.bytes.set(bytes, offset)
+    const receipt = randomUUID()
+    upload.parts.set(offset, { offset, sizeBytes: bytes.length, receipt })
+    return receipt
+  }
+
+  parts(id: string): StoredPart[] | undefined {
+    const upload = this.#sessions.get(id)
+    if (upload === undefined || upload.isFinished) return undefined
+    return upload.parts
+      .values()
+      .toArray()
+      .toSorted((a, b) => a.offset - b.offset)
+  }
+
+  finish(id: string, receipts?: readonly string[]): void {
     const upload = this.#session(id)
     if (upload.isFinished) return
-    if (upload.received !== upload.sizeBytes) throw new Refused('incomplete')
+    const written = receipts === undefined ? upload.received : this.#joined(id, receipts)
+    if (written !== upload.sizeBytes) throw new Refused('incomplete')
     // Put together from parts, it has no digest of the whole.
     this.#store(upload.key, upload.bytes, { attributes: upload.attributes, isFolder: false })
     upload.isFinished = true
@@ -192,6 +226,16 @@ class Bucket implements Operations {
 
   forget(id: string): void {
     if (this.#sessions.get(id)?.isFinished === false) this.#sessions.delete(id)
+  }
+
+  /** Bytes of parts without a gap from the beginning, the receipt of each being right. */
+  #joined(id: string, receipts: readonly string[]): number {
+    let end = 0
+    for (const [index, { offset, sizeBytes, receipt }] of (this.parts(id) ?? []).entries()) {
+      if (offset !== end || receipt !== receipts[index]) throw new Refused('incomplete')
+      end += sizeBytes
+    }
+    return end
   }
 
   #session(id: string): Upload {

@@ -11,7 +11,7 @@ import {
 } from '../../contract/driver.ts'
 import { dress, presentOf } from '../attributes.ts'
 import { isErrno } from '../errors.ts'
-import { createFile, openForRewriting, removeFile, writeVerified } from '../file.ts'
+import { createFile, openForRewriting, removeFile } from '../file.ts'
 import { beginParts, endParts, isShared, markPart, readParts, renameConstruction } from './parts.ts'
 import { permitted } from '../rights.ts'
 import { FolderPaths, type Pinned } from '../root.ts'
@@ -201,19 +201,10 @@ export function openUpload(temporary: Buffer): number {
 
 const lost = () => new StoreError('io', 'the file under construction is no longer there')
 
-export function writePart(
-  temporary: Buffer,
-  { index, offset }: { readonly index: number; readonly offset: number },
-  bytes: Buffer,
-): void {
-  const fd = openUpload(temporary)
-  try {
-    writeVerified(fd, bytes, offset)
-    if (isShared(temporary)) fdatasyncSync(fd)
-    markPart(temporary, index)
-  } finally {
-    closeSync(fd)
-  }
+/** All of a part is written and verified. @param fd of the file under construction */
+export function endPart(temporary: Buffer, fd: number, index: number): void {
+  if (isShared(temporary)) fdatasyncSync(fd)
+  markPart(temporary, index)
 }
 
 /** Parts of an upload that are written; undefined when it is over. */

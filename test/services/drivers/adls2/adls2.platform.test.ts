@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { StoreError } from '../../../../services/drivers/contract/driver.ts'
 import { maxBlobBytes } from '../../../../services/drivers/azure-blob/upload.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
-import { contentOf, failureOf, never } from '../../../conformance/driver-store.ts'
+import { bodyOf, contentOf, failureOf, never } from '../../../conformance/driver-store.ts'
 import { driverConformance } from '../../../conformance/driver.ts'
 import { azuriteOptions, openAzure } from '../../../support/azure-driver.ts'
 import { type Azurite, containerName, sharedAzurite } from '../../../support/azurite.ts'
@@ -154,7 +154,7 @@ test('one driver reads what another process wrote in parts of a chosen size', as
   const count = Math.ceil(content.length / 16_384)
   for (let index = count - 1; index >= 0; index--) {
     const offset = index * 16_384
-    await driver.writePart(upload, index, offset, content.subarray(offset, offset + 16_384))
+    await driver.writePart(upload, index, offset, bodyOf(content.subarray(offset, offset + 16_384)))
   }
   await driver.commitUpload(upload, count, {})
   expect((await contentOf(small, path)).equals(content)).toBe(true)

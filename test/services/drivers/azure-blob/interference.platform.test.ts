@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { beforeAll, expect, test } from 'vitest'
-import { failureOf, listAll } from '../../../conformance/driver-store.ts'
+import { bodyPieceBytes, StoreError } from '../../../../services/drivers/contract/driver.ts'
+import { bodyOf, contentOf, failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
 import { azuriteOptions, openAzure } from '../../../support/azure-driver.ts'
 import { type Azurite, containerName, sharedAzurite } from '../../../support/azurite.ts'
 import { type Interference, startInterferingProxy } from '../../../support/interfering-proxy.ts'
@@ -135,4 +136,60 @@ test('a new folder or file whose answer was lost is there', async () => {
   await using store = await between(loseFirst(({ method }) => method === 'PUT'))
   await store.driver.makeFolder(path('folder'), { mode: 0o755 })
   expect(await store.direct.stat(path('folder'))).toMatchObject({ type: 'folder', mode: 0o755 })
+})
+
+/** Answers each first try to write a block with something else. */
+function eachBlock(first: Interference) {
+  const tried = new Set<string>()
+  return ({ method, url = '' }: IncomingMessage): Interference => {
+    const id = new URL(url, 'http://host').searchParams.get('blockid')
+    if (method !== 'PUT' || id === null || tried.has(id)) return undefined
+    tried.add(id)
+    return first
+  }
+}
+
+const busy = { status: 503, headers: { 'x-ms-request-id': '1', 'x-ms-error-code': 'ServerBusy' } }
+
+test.each([
+  ['is lost', 'lost' as const],
+  ['is that it is busy', { instead: { ...busy, body: Buffer.alloc(0) } }],
+])('a part too large for memory is read in pieces, and once more when the answer %s', async (_, first) => {
+  await using store = await between(eachBlock(first))
+  const { driver } = store
+  const content = pattern(2 * bodyPieceBytes + 1_001)
+  const body = bodyOf(content)
+  const asked: number[] = []
+  const counted = {
+    ...body,
+    read: (offset: number, length: number) => {
+      asked.push(length)
+      return body.read(offset, length)
+    },
+  }
+  const file = { sizeBytes: content.length, tag: 'test-tag', attributes: {} }
+  const upload = await driver.beginUpload(path('large'), file)
+  await driver.writePart(upload, 0, 0, counted)
+  await driver.commitUpload(upload, 1, {})
+  expect((await contentOf(driver, path('large'))).equals(content)).toBe(true)
+  // For the digest, for the try that had no good answer, and for the one that had.
+  expect(asked).toHaveLength(9)
+  expect(Math.max(...asked)).toBe(bodyPieceBytes)
+})
+
+test('a part that cannot be read to its end while it is sent is not written, and nothing is tried again', async () => {
+  await using store = await between(() => undefined)
+  const { driver } = store
+  const content = pattern(2 * bodyPieceBytes)
+  const body = bodyOf(content)
+  const changed = new StoreError('changed', 'the file is another one')
+  let reads = 0
+  // The first two are for the digest.
+  const read = (offset: number, length: number) =>
+    ++reads <= 3 ? body.read(offset, length) : Promise.reject(changed)
+  const file = { sizeBytes: content.length, tag: 'test-tag', attributes: {} }
+  const upload = await driver.beginUpload(path('large'), file)
+  await expect(driver.writePart(upload, 0, 0, { ...body, read })).rejects.toBe(changed)
+  expect(reads).toBe(4)
+  expect(await driver.writtenParts(upload, content.length)).toEqual([])
 })

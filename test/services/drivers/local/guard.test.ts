@@ -21,8 +21,8 @@ const never = new AbortController().signal
 
 async function listed(driver: Awaited<ReturnType<typeof open>>, folder: string): Promise<string[]> {
   const names: string[] = []
-  for await (const batch of driver.list(bytes(folder), never)) {
-    names.push(...batch.map(({ name }) => name.toString()))
+  for await (const { entries } of driver.list(bytes(folder), never)) {
+    names.push(...entries.map(({ name }) => name.toString()))
   }
   return names
 }

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LocalDriver } from '../../../../services/drivers/local/local.ts'
-import { contentOf, failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
+import { bodyOf, contentOf, failureOf, listAll, pattern } from '../../../conformance/driver-store.ts'
 import { createFolder } from '../../../support/migrations.ts'
 import { mountMemory, whyNoMount } from '../../../support/mounts.ts'
 import { testUnless } from '../../../support/unless.ts'
@@ -42,7 +42,7 @@ testUnless(
       tag: 'tag',
       attributes: {},
     })
-    expect(await failureOf(driver.writePart(upload, 0, 0, pattern(1024 * KiB)))).toBe('full')
+    expect(await failureOf(driver.writePart(upload, 0, 0, bodyOf(pattern(1024 * KiB))))).toBe('full')
     await driver.abortUpload(upload)
     expect(readdirSync(mount.path)).toEqual(['file'])
 
@@ -181,7 +181,7 @@ test('an upload whose file was taken away can be begun again, and is not taken f
   const [temporary] = readdirSync(folder.store).filter((name) => name !== 'file')
   expect(temporary).toMatch(/^\.gantry~tag~/)
   await driver.abortUpload(upload)
-  expect(await failureOf(driver.writePart(upload, 0, 0, path('newer')))).toBe('io')
+  expect(await failureOf(driver.writePart(upload, 0, 0, bodyOf(path('newer'))))).toBe('io')
   expect(await failureOf(driver.commitUpload(upload, 1, now))).toBe('io')
   expect(readFileSync(join(folder.store, 'file'), 'utf8')).toBe('older')
 })

@@ -1,3 +1,4 @@
+import { bodyOf } from '../../../conformance/driver-store.ts'
 import {
   chmodSync,
   chownSync,
@@ -83,8 +84,8 @@ function createStore(entries: Readonly<Record<string, number>>) {
 
 async function namesIn(driver: LocalDriver, folder: string): Promise<string[]> {
   const names: string[] = []
-  for await (const batch of driver.list(bytes(folder), signal))
-    names.push(...batch.map(({ name }: Entry) => name.toString()))
+  for await (const { entries } of driver.list(bytes(folder), signal))
+    names.push(...entries.map(({ name }: Entry) => name.toString()))
   return names.toSorted()
 }
 
@@ -180,7 +181,7 @@ test('large files are begun, gone on with and committed in such folders, and not
         { version: '1', liveThreads: [] },
       )
     const upload = await begin()
-    await target.writePart(upload, 0, 0, bytes('new'))
+    await target.writePart(upload, 0, 0, bodyOf(bytes('new')))
     expect(await target.writtenParts(upload, 3)).toEqual([0])
     restoreModes()
     expect(await target.commitUpload(upload, 1, attributes)).toEqual([])

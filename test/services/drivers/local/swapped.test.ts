@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { expect, test } from 'vitest'
 import { LocalDriver } from '../../../../services/drivers/local/local.ts'
-import { contentOf, failureOf } from '../../../conformance/driver-store.ts'
+import { bodyOf, contentOf, failureOf } from '../../../conformance/driver-store.ts'
 import { createFolder } from '../../../support/migrations.ts'
 
 /**
@@ -82,7 +82,7 @@ test('parts of a large file, its account and its name stay in the folder that it
   const before = readdirSync(at.outside).map((name) => [name, readFileSync(`${at.outside}/${name}`, 'utf8')])
   await new Promise(setImmediate)
   at.swap()
-  expect(await failureOf(at.driver.writePart(upload, 0, 0, path('bytes')))).toBe('permission')
+  expect(await failureOf(at.driver.writePart(upload, 0, 0, bodyOf(path('bytes'))))).toBe('permission')
   expect(await failureOf(at.driver.writtenParts(upload, 5))).toBe('permission')
   expect(await failureOf(at.driver.commitUpload(upload, 1, now))).toBe('permission')
   await at.driver.abortUpload(upload)
