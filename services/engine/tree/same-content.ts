@@ -8,7 +8,7 @@ import {
   type SourceFile,
   type StorePath,
 } from '../../drivers/contract/driver.ts'
-import { isKnown } from '../run/known.ts'
+import { isKnown } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { atTarget, type Run } from '../run/run.ts'
 

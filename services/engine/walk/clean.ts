@@ -6,12 +6,14 @@ import {
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { temporaryName } from '../../drivers/paths/temporary-names.ts'
 import { csvLine } from '../../../subjects/kit/csv.ts'
+import { contentDiffersBy } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run/run.ts'
 import { compareContent, compareLinks } from './content.ts'
+import { sizesText, typesText } from './differences.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { Judge } from './walk.ts'
@@ -172,9 +174,9 @@ export class Cleaner implements Judge {
     // What a listing said may be of an older version, its digest too.
     const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
     if (source === undefined || target === undefined) return 'it has gone meanwhile'
-    if (source.type !== target.type) return `a ${source.type} at the source, a ${target.type} at the target`
-    if (source.sizeBytes !== target.sizeBytes)
-      return `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`
+    const differs = contentDiffersBy(source, target)
+    if (differs === 'type') return typesText(source, target)
+    if (differs === 'size') return sizesText(source, target)
     const { difference, bytesRead } =
       source.type === 'file'
         ? await compareContent(run, { source, target, at, there })

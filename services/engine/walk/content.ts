@@ -10,7 +10,7 @@ import {
 } from '../../drivers/contract/driver.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, type Run } from '../run/run.ts'
-import type { Both } from './compare-attributes.ts'
+import type { Both } from './differences.ts'
 
 /** Read at once from each store, where no limit is lower. */
 const chunkBytes = 1024 * 1024

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../subjects/migrations/model/plan-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
-import { isKnown } from '../run/known.ts'
+import { isKnown } from '../compare/entries.ts'
+import { isInTheWay } from '../tree/in-the-way.ts'
 import { targetPath } from '../run/mappings.ts'
 import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath, relativePath, textFromPath } from '../items/paths.ts'
@@ -78,8 +79,8 @@ export class Planner implements Judge {
     path: StorePath,
     found: Collected,
   ): Promise<Entry | undefined> {
-    const isInTheWay = source !== undefined && target !== undefined && areApart(source, target)
-    if (!isInTheWay || error !== undefined || source.type === 'other') return target
+    if (source === undefined || !isInTheWay(source, target)) return target
+    if (error !== undefined || source.type === 'other') return target
     const at = { path: there, origin: storePath(this.#run, path) }
     const left = await this.#comparing?.leftInTheWay(at, target, this.#witness(found))
     return left === undefined || left === 'kept' ? target : undefined
@@ -246,7 +247,7 @@ export class Planner implements Judge {
     if (error !== undefined) return error.message
     if (source === undefined) return undefined
     if (source.type === 'other') return 'it is neither a file nor a folder nor a symbolic link'
-    if (target !== undefined && areApart(source, target)) return `the target has a ${target.type} there`
+    if (isInTheWay(source, target)) return `the target has a ${target.type} there`
     // The root of a store is there, whatever its rules are.
     return path.length === 0 ? undefined : this.#run.target.refuses(there, source)
   }
@@ -262,9 +263,6 @@ export class Planner implements Judge {
 }
 
 const somethingStays = 'something in it stays'
-
-/** Whether one of them is a folder and the other is not. */
-const areApart = (one: Entry, other: Entry): boolean => (one.type === 'folder') !== (other.type === 'folder')
 
 const excludedText = (excludedBy: string | undefined): string =>
   excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`

@@ -35,8 +35,8 @@ function createStores() {
     spec: { kind: 'local', options: { fsRoot } } as const,
     driver: open(new LocalDriver({ fsRoot })),
   })
-  const bucket = (name: string) => {
-    const options = { store: store.name, bucket: name }
+  const bucket = (name: string, grainMs?: number) => {
+    const options = { store: store.name, bucket: name, ...(grainMs !== undefined && { grainMs }) }
     return { spec: doubleSpec(options), driver: open(new ObjectStoreDoubleDriver(options)) }
   }
   return {
@@ -45,6 +45,7 @@ function createStores() {
     to: local(folder.to),
     one: bucket('one'),
     two: bucket('two'),
+    coarse: bucket('one', 1_000),
     faults: store.faults,
     [Symbol.asyncDispose]: async () => {
       await opened.disposeAsync()
@@ -126,6 +127,19 @@ test('contents are compared by what digests the stores have, or else by reading'
   expect(row).toMatchObject({ sourcePath: '/file', detail: expect.stringMatching(/^SHA-256 /) })
   await two.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1 })
   expect(differences(await compare(from, two))).toContain('DIGEST_MISMATCH /file')
+})
+
+test('a verification misses no time that the target keeps less exactly than the source', async () => {
+  await using stores = createStores()
+  const { from, coarse } = stores
+  fill(stores.path)
+  const spec = localSpec(nowhere, between(from, coarse))
+  await drive(mover, spec)
+  for (const level of ['time', 'metadata'] as const)
+    expect(differences(await compareAll(mover, spec, { level })), level).toEqual([])
+  utimesSync(join(stores.path, 'file'), 1_500_000_000, 1_500_000_000)
+  const changed = await compareAll(mover, spec, { level: 'time' })
+  expect(differences(changed)).toEqual(['TIME_MISMATCH /file'])
 })
 
 test('a migration that recurs brings what has changed', async () => {

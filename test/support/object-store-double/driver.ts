@@ -32,6 +32,8 @@ export interface DoubleOptions {
   /** `ObjectStoreDouble.name`. */
   readonly store: string
   readonly bucket: string
+  /** Milliseconds that the times which it is given are rounded down to; default: none. */
+  readonly grainMs?: number
 }
 
 const KiB = 1024
@@ -60,23 +62,25 @@ const keyOf = (path: StorePath): string => path.toString('latin1')
 const folderKeyOf = (path: StorePath): string => (path.length === 0 ? '' : `${keyOf(path)}/`)
 const unsupported = (problem: string) => new StoreError('unsupported', problem)
 
+const capabilities: Capabilities = {
+  storeName: 'the double of an object store',
+  folders: 'implied',
+  symlinks: false,
+  modes: true,
+  folderTimesMove: false,
+  maxPutBytes: partUnitBytes,
+  parts: {
+    order: 'sequential',
+    sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
+      Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
+  },
+  clock: { ownGrainMs: 1_000, tickMs: 2_000 },
+  concurrency: 4,
+}
+
 /** A driver of an `ObjectStoreDouble`, as one of a real object store is: a client of something elsewhere. */
 export class ObjectStoreDoubleDriver implements Driver {
-  readonly capabilities: Capabilities = {
-    storeName: 'the double of an object store',
-    folders: 'implied',
-    symlinks: false,
-    modes: true,
-    folderTimesMove: false,
-    maxPutBytes: partUnitBytes,
-    parts: {
-      order: 'sequential',
-      sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
-        Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
-    },
-    clock: { ownGrainMs: 1_000, tickMs: 2_000 },
-    concurrency: 4,
-  }
+  readonly capabilities: Capabilities
   readonly #bucket: string
   readonly #requests: BroadcastChannel
   readonly #from = randomUUID()
@@ -85,7 +89,9 @@ export class ObjectStoreDoubleDriver implements Driver {
   #lastId = 0
   #aheadMs = 0
 
-  constructor({ store, bucket }: DoubleOptions) {
+  constructor({ store, bucket, grainMs }: DoubleOptions) {
+    const { clock } = capabilities
+    this.capabilities = { ...capabilities, clock: { ...clock, ...(grainMs !== undefined && { grainMs }) } }
     this.#bucket = bucket
     this.#requests = new BroadcastChannel(store)
     listen(this.#answers, (message) => {
@@ -349,7 +355,12 @@ export class ObjectStoreDoubleDriver implements Driver {
 
   /** A file of which nobody gave a time is as old as the store says. */
   #attributesOf({ createdMs }: StoredObject, attributes: FileAttributes): FileAttributes {
-    return { modifiedMs: createdMs - this.#aheadMs, ...attributes }
+    const { modifiedMs = createdMs - this.#aheadMs } = attributes
+    const { grainMs } = this.capabilities.clock
+    return {
+      ...attributes,
+      modifiedMs: grainMs === undefined ? modifiedMs : Math.floor(modifiedMs / grainMs) * grainMs,
+    }
   }
 
   async #do<O extends keyof Operations>(
