@@ -97,7 +97,7 @@ const allBits = 0o7777
  * Bits of a mode that a copy keeps: a store that has owners takes set-user-id and set-group-id with the owner that they
  * belong to alone, and of folders the sticky bit without.
  */
-export const keptModeBits = (type: Entry['type'], isOwned: boolean): number =>
+const keptModeBits = (type: Entry['type'], isOwned: boolean): number =>
   isOwned ? allBits : type === 'folder' ? permissionBits | stickyBit : permissionBits
 
 /** Undefined where a store does not tell. */

@@ -1,4 +1,5 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { isSameLink } from '../compare/content.ts'
 import { attributesDifferBy, contentDiffersBy, isSameTime } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { linksOf } from '../run/metadata.ts'
@@ -112,15 +113,13 @@ export const hasAttributes = (run: Run, source: Entry, target: Entry, isTold: bo
 /** Whether both sides have the same symbolic link at a path, with the same attributes. */
 export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
   const { source, target } = run
-  if (source.readLink === undefined || target.readLink === undefined) return false
   const there = targetPath(run, path)
   // Listings tell of links no more than their names: a scan, which copies them all the same, need not look at each.
   const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
   if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
   if (isSameTime(its, itsThere, grainMsOf(run)) === false) return false
   if (!hasAttributes(run, its, itsThere, isTold)) return false
-  const link = await source.readLink(path)
-  return link.equals(await atTarget(target.readLink(there)))
+  return isSameLink(run, path, there)
 }
 
 /**

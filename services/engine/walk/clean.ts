@@ -12,8 +12,7 @@ import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run/run.ts'
-import { compareContent, compareLinks } from './content.ts'
-import { sizesText, typesText } from './differences.ts'
+import { contentDifference, sizesText, typesText } from './differences.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { Judge } from './walk.ts'
@@ -177,10 +176,7 @@ export class Cleaner implements Judge {
     const differs = contentDiffersBy(source, target)
     if (differs === 'type') return typesText(source, target)
     if (differs === 'size') return sizesText(source, target)
-    const { difference, bytesRead } =
-      source.type === 'file'
-        ? await compareContent(run, { source, target, at, there })
-        : await compareLinks(run, { source, target, at, there })
+    const { difference, bytesRead } = await contentDifference(run, { source, target, at, there })
     found.count('bytesRead' satisfies CleanupCount, bytesRead)
     return difference
   }

@@ -7,12 +7,19 @@ import {
 } from '../../../subjects/migrations/model/verification-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
 import { csvLine } from '../../../subjects/kit/csv.ts'
+import type { Both } from '../compare/content.ts'
 import { contentDiffersBy } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { textFromPath } from '../items/paths.ts'
 import { grainMsOf, storePath, type Run } from '../run/run.ts'
-import { attributesDifference, type Both, momentsOf, sizesText, timesText, typesText } from './differences.ts'
-import { compareContent, compareLinks } from './content.ts'
+import {
+  attributesDifference,
+  contentDifference,
+  momentsOf,
+  sizesText,
+  timesText,
+  typesText,
+} from './differences.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import type { Judge } from './walk.ts'
@@ -139,8 +146,7 @@ export class Comparer implements Judge {
   async #contentVerdict(both: Both, found: Collected): Promise<Verdict> {
     const { type } = both.source
     if (type !== 'file' && type !== 'symlink') return match
-    const compare = type === 'file' ? compareContent : compareLinks
-    const { difference, bytesRead } = await compare(this.#run, both)
+    const { difference, bytesRead } = await contentDifference(this.#run, both)
     count(found, 'bytesRead', bytesRead)
     return difference === undefined ? match : { result: 'DIGEST_MISMATCH', detail: difference }
   }

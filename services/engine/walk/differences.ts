@@ -1,17 +1,22 @@
-import type { Entry, ExtendedAttribute, FileAttributes, StorePath } from '../../drivers/contract/driver.ts'
+import type { Entry, ExtendedAttribute, FileAttributes } from '../../drivers/contract/driver.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
+import { type Both, compareContent, type ContentComparison, isSameLink } from '../compare/content.ts'
 import { attributesDifferBy, isSameTime } from '../compare/entries.ts'
 import { linksOf, readOptions } from '../run/metadata.ts'
 import { atTarget, grainMsOf, type Run } from '../run/run.ts'
 
-/** What stands on both sides, of the same type. */
-export interface Both {
-  readonly source: Entry
-  readonly target: Entry
-  /** Path in the source. */
-  readonly at: StorePath
-  /** Path at the target. */
-  readonly there: StorePath
+/**
+ * Read at once from each store, where no limit is lower: a thread compares as many files as a network store wants in as many
+ * folders.
+ */
+const chunkBytes = 1024 * 1024
+
+/** Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors. */
+export async function contentDifference(run: Run, both: Both): Promise<ContentComparison> {
+  if (both.source.type === 'file') return compareContent(run, both, { chunkBytes })
+  await run.pace.pay(0)
+  const isSame = await isSameLink(run, both.at, both.there)
+  return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
 }
 
 type Timed = Pick<Entry, 'modifiedMs'>
