@@ -10,7 +10,7 @@ import { Copies } from './copies.ts'
 import { add, type ItemResult } from '../run/counts.ts'
 import { isFolder, makeFolder, makeParents, makeRealFolders } from '../tree/folders.ts'
 import type { ChangedFolder } from '../items/items.ts'
-import { mayReplace } from '../tree/in-the-way.ts'
+import { isInTheWay, mayReplace } from '../tree/in-the-way.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { withLinks } from '../tree/links.ts'
 import {
@@ -318,6 +318,3 @@ export class Applying {
     if (now?.type !== 'folder') this.#account.again(parentOf(made), nameOf(made))
   }
 }
-
-const isInTheWay = (entry: Entry, there: Entry | undefined): there is Entry =>
-  there !== undefined && (entry.type === 'folder') !== (there.type === 'folder')

@@ -13,7 +13,6 @@ import {
   targetError,
 } from '../../drivers/contract/driver.ts'
 import { type Item, localBounds, networkBounds, type ItemBounds } from '../items/items.ts'
-import { exactMs } from './known.ts'
 import { type EngineMapping, type SentMapping, targetPath } from './mappings.ts'
 import { carried, linksOf, type MetadataSettings, readOptions } from './metadata.ts'
 import type { Meter, MeterView } from './meter.ts'
@@ -172,6 +171,12 @@ export const boundsOf = (run: Run): ItemBounds =>
 /** What is done with files of an item that are at the target already. */
 export const policyOf = ({ spec }: Run, item: Pick<Item, 'policy'>): ActionPolicy =>
   item.policy ?? spec.policy
+
+/**
+ * A microsecond, as exact as times are kept, and what a double near today's milliseconds is off by. Stores with coarser
+ * times say so (`StoreClock.grainMs`).
+ */
+export const exactMs = 0.0015
 
 /** Milliseconds that times of a file may differ by and still be the same, as the coarser store keeps them. */
 export const grainMsOf = ({ source, target }: Run): number =>

@@ -11,7 +11,7 @@ import { Descent, groupsOf, type RegionFolder, usualBounds } from '../items/desc
 import { isFolder, makeFolder, makeParents } from '../tree/folders.ts'
 import type { Region } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
-import { isKnown } from '../run/known.ts'
+import { isKnown } from '../compare/entries.ts'
 import { isOwn, isWatched } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
 import { Outcome } from '../run/outcome.ts'

@@ -6,6 +6,10 @@ import { isName, joinPath } from '../items/paths.ts'
 import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
 import type { Run } from '../run/run.ts'
 
+/** Whether something of another type stands where an entry of the source belongs: one of the two is a folder. */
+export const isInTheWay = (source: Entry, target: Entry | undefined): target is Entry =>
+  target !== undefined && (source.type === 'folder') !== (target.type === 'folder')
+
 /**
  * Which entries of the target may make room for something of another type: what came there after the migration began. So
  * did the content of a folder that is older if all that is in it may, and something is; an older folder that is empty was

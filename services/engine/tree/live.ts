@@ -1,5 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
-import { isSameTime } from '../run/known.ts'
+import { isSameLink } from '../compare/content.ts'
+import { attributesDifferBy, contentDiffersBy, isSameTime } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { linksOf } from '../run/metadata.ts'
 import { atTarget, grainMsOf, type Run } from '../run/run.ts'
@@ -44,10 +45,6 @@ export const isYoung = (
   // A time to come was set by somebody, and says nothing about the last write.
   return modifiedMs !== undefined && modifiedMs + tick > atMs && modifiedMs <= Date.now()
 }
-
-/** Whether two entries have the same time, as far as the stores give one. */
-export const hasTime = (run: Run, source: Entry, target: Entry): boolean =>
-  isSameTime(source, target, grainMsOf(run)) !== false
 
 /**
  * Whether something about an entry of the source may have changed since the target's was made: a file that was replaced by
@@ -96,7 +93,8 @@ export function missingAt(
   target: Entry,
   isTold: boolean,
 ): 'nothing' | 'attributes' | 'copy' | 'unknown' {
-  if (source.sizeBytes !== target.sizeBytes || !hasTime(run, source, target)) return 'copy'
+  const differs = contentDiffersBy(source, target, grainMsOf(run))
+  if (differs !== undefined && differs !== 'untimed') return 'copy'
   // A write after the copy was begun, within one tick of the clock with the one before, left size and time as they were.
   const copiedMs = target.writtenMs ?? target.createdMs
   if (copiedMs !== undefined && isYoung(run, source, copiedMs)) return 'copy'
@@ -105,41 +103,23 @@ export function missingAt(
   return hasAttributes(run, source, target, isTold) && !(isTold && attributes) ? 'nothing' : 'attributes'
 }
 
-const permissionBits = 0o777
-/** Set-user-id, set-group-id and sticky, which a target may not hold, with the owner that they belong to. */
-const allBits = 0o7777
-
-/** Only who may give files away gets the owner right; others would try it in vain with each comparison. */
-const mayGive = process.getuid?.() === 0
-
-/** Whether the target's entry has mode and owner of the source's, as far as they are kept and can be compared. */
-export function hasAttributes(run: Run, source: Entry, target: Entry, isTold: boolean): boolean {
-  const { modes, owners } = run.spec.metadata ?? defaultMetadata
-  const bits = isTold || mayGive ? allBits : permissionBits
-  const [mode, itsMode] = [source.mode, target.mode]
-  const hasMode =
-    !modes ||
-    !run.target.capabilities.modes ||
-    mode === undefined ||
-    itsMode === undefined ||
-    (mode & bits) === (itsMode & bits)
-  return hasMode && (!owners || !(isTold || mayGive) || hasOwner(source, target))
-}
-
-const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean =>
-  owner === undefined || its === undefined || (owner.uid === its.uid && owner.gid === its.gid)
+/**
+ * Whether a comparison leaves the attributes of the target's entry as they are.
+ * @param isTold something about it has changed: what this process cannot give is tried as well
+ */
+export const hasAttributes = (run: Run, source: Entry, target: Entry, isTold: boolean): boolean =>
+  attributesDifferBy(run, source, target, isTold ? 'all' : 'givable') === undefined
 
 /** Whether both sides have the same symbolic link at a path, with the same attributes. */
 export async function hasSameLink(run: Run, path: StorePath, isTold: boolean): Promise<boolean> {
   const { source, target } = run
-  if (source.readLink === undefined || target.readLink === undefined) return false
   const there = targetPath(run, path)
   // Listings tell of links no more than their names: a scan, which copies them all the same, need not look at each.
   const [its, itsThere] = await Promise.all([source.stat(path), atTarget(target.stat(there))])
   if (its?.type !== 'symlink' || itsThere?.type !== 'symlink') return false
-  if (!hasTime(run, its, itsThere) || !hasAttributes(run, its, itsThere, isTold)) return false
-  const link = await source.readLink(path)
-  return link.equals(await atTarget(target.readLink(there)))
+  if (isSameTime(its, itsThere, grainMsOf(run)) === false) return false
+  if (!hasAttributes(run, its, itsThere, isTold)) return false
+  return isSameLink(run, path, there)
 }
 
 /**

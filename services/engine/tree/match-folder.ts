@@ -1,11 +1,12 @@
 import { StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { parentOf } from '../../drivers/paths/path-text.ts'
 import { type Counts, noCounts } from '../run/counts.ts'
-import { hasAttributes, hasTime, isWatched } from './live.ts'
+import { isSameTime } from '../compare/entries.ts'
+import { hasAttributes, isWatched } from './live.ts'
 import { targetPath } from '../run/mappings.ts'
 import { carried, countLosses, readOptions } from '../run/metadata.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
-import { atTarget, type Run } from '../run/run.ts'
+import { atTarget, grainMsOf, type Run } from '../run/run.ts'
 
 /** Gives what the target has of a path of the source the attributes that it has there. Throws StoreErrors. */
 export async function giveAttributes(run: Run, path: StorePath, counts: Counts): Promise<void> {
@@ -40,7 +41,8 @@ export async function matchFolder(
     const there = targetPath(run, path)
     const [entry, its] = [await source.stat(path), await atTarget(target.stat(there))]
     if (entry?.type !== 'folder' || its?.type !== 'folder') return undefined
-    if (hasTime(run, entry, its) && hasAttributes(run, entry, its, false)) return undefined
+    const hasTime = isSameTime(entry, its, grainMsOf(run)) !== false
+    if (hasTime && hasAttributes(run, entry, its, false)) return undefined
     await giveAttributes(run, path, counts)
     return undefined
   } catch (error) {

@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { StoreError, type Entry, type Page, type StorePath } from '../../drivers/contract/driver.ts'
 import { nameOf, parentOf } from '../../drivers/paths/path-text.ts'
+import { isTemporaryName } from '../../drivers/paths/temporary-names.ts'
 import { concurrently } from '../../../broker/common/concurrently.ts'
 import { isOwn } from './live.ts'
 import { takenAt, targetPath } from '../run/mappings.ts'
 import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath } from '../items/paths.ts'
+import type { Verdict } from '../run/rules.ts'
 import { RemovalBudgetView } from '../run/removal-budget.ts'
 import { atTarget, concurrencyOf, type Run } from '../run/run.ts'
 import { intoTrash } from './trash.ts'
@@ -45,6 +47,14 @@ export interface Removed {
   readonly origin: StorePath
 }
 
+/** What may be deleted by paths: no file under construction, and nothing that comes from elsewhere in the source. */
+export const mayDelete = (run: Run, at: Removed): Removable =>
+  !isTemporaryName(nameOf(at.path)) && mayRemoveAll(run)(at)
+
+/** What the rules say of an entry of the target that the source has not, as for its removal. */
+export const verdictThere = ({ rules }: Pick<Run, 'rules'>, { origin }: Removed, entry: Entry): Verdict =>
+  rules?.inFolder(parentOf(origin)).verdict({ ...entry, name: nameOf(origin) }) ?? 'taken'
+
 /** What comes from a path of the source. */
 export const comingFrom = (run: Run, origin: StorePath): Removed => ({
   path: targetPath(run, origin),
@@ -65,8 +75,18 @@ export interface Removal {
    * is to take none.
    */
   readonly budget?: Pick<RemovalBudgetView, 'charge' | 'isUnsettled' | 'settle'>
-  /** Called for each entry that waits for a larger budget. */
+  /** Called for each entry that waits for a larger budget; in a trial for each that would go. */
   readonly held?: (entry: Entry, at: Removed) => void
+  /** Nothing goes, and nothing is asked but listings. */
+  readonly trial?: RemovalTrial
+}
+
+/** Who is told what would stay. */
+export interface RemovalTrial {
+  /** What a rule leaves out, with the rule, and each folder that something stays in. */
+  readonly stays?: (at: Removed, rule?: Extract<Verdict, object>) => void
+  /** What could not be looked through stays. Throws what is worth another try; without this, all of it is thrown. */
+  readonly unreadable?: (at: Removed, error: StoreError) => void
 }
 
 /** How a migration removes at its target: within its budget, and into its trash, as far as it has them. */
@@ -87,7 +107,7 @@ export function removalAt({ spec: { live }, target }: Run): Pick<Removal, 'side'
 export type Left = 'nothing' | 'held' | 'kept'
 
 /** What a removal needs of a job. */
-export type RemovalRun = Pick<Run, 'source' | 'target' | 'rules' | 'stop'>
+export type RemovalRun = Pick<Run, 'source' | 'target' | 'rules' | 'stop'> & Partial<Pick<Run, 'pace'>>
 
 /**
  * Removes what stands at a path of a store, a folder with all that is in it. What may not go, or is left out by a rule,
@@ -99,23 +119,32 @@ export async function removeTree(
   at: Removed,
   entry: Entry,
 ): Promise<Left> {
-  const { mayRemove, takeAway, removed } = removal
+  const { mayRemove, takeAway, removed, trial } = removal
   const { path } = at
   run.stop.check()
-  const may = !isLeftOut(run, at, entry) && (await mayRemove(at, entry))
+  const verdict = verdictThere(run, at, entry)
+  if (typeof verdict === 'object') {
+    trial?.stays?.(at, verdict)
+    return 'kept'
+  }
+  const may = await mayRemove(at, entry)
   if (may === false) return 'kept'
   const isFolder = entry.type === 'folder'
   if (may === 'content') {
-    if (isFolder) await emptyFolder(run, removal, at)
+    if (isFolder) {
+      await emptyFolder(run, removal, at)
+      trial?.stays?.(at)
+    }
     return 'kept'
   }
   if (isFolder) {
-    if (await takeAway?.(path, entry)) {
+    if (trial === undefined && (await takeAway?.(path, entry))) {
       removed(entry, path)
       return 'nothing'
     }
     const left = await emptyFolder(run, removal, at)
     if (left === 'held') removal.held?.(entry, at)
+    else if (left === 'kept') trial?.stays?.(at)
     if (left !== 'nothing') return left
   }
   return removeEntry(run, removal, at, entry)
@@ -126,6 +155,10 @@ async function removeEntry(run: RemovalRun, removal: Removal, at: Removed, entry
   const { side, takeAway, removed, budget } = removal
   const { path } = at
   const isFolder = entry.type === 'folder'
+  if (removal.trial !== undefined) {
+    removal.held?.(entry, at)
+    return 'held'
+  }
   if (budget !== undefined && !(await isCharged(run, budget))) {
     // What two came upon at once, one of them has removed.
     if ((await run[side].stat(path)) === undefined) return 'nothing'
@@ -164,19 +197,27 @@ async function isCharged(
   return true
 }
 
-function isLeftOut({ rules }: Pick<Run, 'rules'>, { origin }: Removed, entry: Entry): boolean {
-  const verdict = rules?.inFolder(parentOf(origin)).verdict({ ...entry, name: nameOf(origin) })
-  return typeof verdict === 'object'
-}
-
-/** What is left in it. */
-async function emptyFolder(run: RemovalRun, removal: Removal, { path, origin }: Removed): Promise<Left> {
+/** Removes what is in a folder, as `removeTree` does. Returns what is left in it. */
+export async function emptyFolder(
+  run: RemovalRun,
+  removal: Removal,
+  { path, origin }: Removed,
+): Promise<Left> {
+  const { trial } = removal
+  if (trial !== undefined) await run.pace?.pay(0)
   let left: Left = 'nothing'
   for await (const { entries } of listThere(run, removal.side, path)) {
     await concurrently(entries, concurrencyOf(run), async (entry) => {
       const { name } = entry
       const at = () => ({ path: joinPath(path, name), origin: joinPath(origin, name) })
-      const its = isName(name) ? await removeTree(run, removal, at(), entry) : 'kept'
+      let its: Left = 'kept'
+      try {
+        if (isName(name)) its = await removeTree(run, removal, at(), entry)
+      } catch (error) {
+        run.stop.check()
+        if (trial?.unreadable === undefined) throw error
+        trial.unreadable(at(), storeError(error))
+      }
       if (its === 'kept' || left === 'nothing') left = its
     })
     await nextTurn()

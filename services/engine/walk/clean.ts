@@ -5,12 +5,13 @@ import {
 } from '../../../subjects/migrations/model/cleanup-terms.ts'
 import { type Entry, StoreError, type StorePath } from '../../drivers/contract/driver.ts'
 import { temporaryName } from '../../drivers/paths/temporary-names.ts'
+import { contentDiffersBy } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { storeError } from '../../drivers/contract/store-error.ts'
 import { joinPath, textFromPath } from '../items/paths.ts'
 import { type Removed, removeTree } from '../tree/remove-tree.ts'
 import { atTarget, storePath, type Run } from '../run/run.ts'
-import { compareContent, compareLinks } from './content.ts'
+import { contentDifference, sizesText, typesText } from './differences.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import { reportRows, typeNames } from './report-rows.ts'
@@ -170,13 +171,10 @@ export class Cleaner implements Judge {
     // What a listing said may be of an older version, its digest too.
     const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
     if (source === undefined || target === undefined) return 'it has gone meanwhile'
-    if (source.type !== target.type) return `a ${source.type} at the source, a ${target.type} at the target`
-    if (source.sizeBytes !== target.sizeBytes)
-      return `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`
-    const { difference, bytesRead } =
-      source.type === 'file'
-        ? await compareContent(run, { source, target, at, there })
-        : await compareLinks(run, { source, target, at, there })
+    const differs = contentDiffersBy(source, target)
+    if (differs === 'type') return typesText(source, target)
+    if (differs === 'size') return sizesText(source, target)
+    const { difference, bytesRead } = await contentDifference(run, { source, target, at, there })
     found.count('bytesRead' satisfies CleanupCount, bytesRead)
     return difference
   }

@@ -6,11 +6,19 @@ import {
   verificationReports,
 } from '../../../subjects/migrations/model/verification-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
+import type { Both } from '../compare/content.ts'
+import { contentDiffersBy } from '../compare/entries.ts'
 import { targetPath } from '../run/mappings.ts'
 import { textFromPath } from '../items/paths.ts'
-import { storePath, type Run } from '../run/run.ts'
-import { attributesDifference, type Both, momentsOf, timeDifference } from './compare-attributes.ts'
-import { compareContent, compareLinks } from './content.ts'
+import { grainMsOf, storePath, type Run } from '../run/run.ts'
+import {
+  attributesDifference,
+  contentDifference,
+  momentsOf,
+  sizesText,
+  timesText,
+  typesText,
+} from './differences.ts'
 import type { Collected } from './findings.ts'
 import type { Pair } from './pairs.ts'
 import { reportRows, typeNames } from './report-rows.ts'
@@ -55,9 +63,11 @@ const match: Verdict = { result: 'MATCH' }
 export class Comparer implements Judge {
   readonly #run: Run
   readonly #comparison: Comparison
+  readonly #grainMs: number
 
   constructor(run: Run, comparison: Comparison) {
     this.#run = run
+    this.#grainMs = grainMsOf(run)
     this.#comparison = comparison
   }
 
@@ -106,23 +116,21 @@ export class Comparer implements Judge {
     const { source, target } = pair
     if (target === undefined) return { result: 'MISSING_ON_TARGET' }
     if (source === undefined) return { result: 'MISSING_ON_SOURCE' }
-    if (source.type !== target.type)
-      return { result: 'TYPE_MISMATCH', detail: `${source.type} at the source, ${target.type} at the target` }
+    const differs = contentDiffersBy(source, target, this.#grainMs)
+    if (differs === 'type') return { result: 'TYPE_MISMATCH', detail: typesText(source, target) }
     const { level } = this.#comparison
     if (level === 'existence') return match
-    if (source.sizeBytes !== target.sizeBytes)
-      return {
-        result: 'SIZE_MISMATCH',
-        detail: `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`,
-      }
+    if (differs === 'size') return { result: 'SIZE_MISMATCH', detail: sizesText(source, target) }
     const both = { source, target, at: storePath(this.#run, path), there: pair.there }
+    // Times of folders and links are metadata like others: they tell nothing of content.
+    const isTimed = (level === 'time' || level === 'metadata') && source.type === 'file'
+    if (isTimed && differs === 'time') return { result: 'TIME_MISMATCH', detail: timesText(source, target) }
     switch (level) {
       case 'size':
-        return match
       case 'time':
-        return timeVerdict(both) ?? match
+        return match
       case 'metadata':
-        return timeVerdict(both) ?? (await this.#metadataVerdict(both, found))
+        return this.#metadataVerdict(both, found)
       case 'digest':
         return this.#contentVerdict(both, found)
     }
@@ -139,8 +147,7 @@ export class Comparer implements Judge {
   async #contentVerdict(both: Both, found: Collected): Promise<Verdict> {
     const { type } = both.source
     if (type !== 'file' && type !== 'symlink') return match
-    const compare = type === 'file' ? compareContent : compareLinks
-    const { difference, bytesRead } = await compare(this.#run, both)
+    const { difference, bytesRead } = await contentDifference(this.#run, both)
     count(found, 'bytesRead', bytesRead)
     return difference === undefined ? match : { result: 'DIGEST_MISMATCH', detail: difference }
   }
@@ -175,12 +182,6 @@ const isLater = (entry: Entry | undefined, ms: number): boolean =>
   entry?.modifiedMs !== undefined && entry.modifiedMs > ms
 
 const isFolder = (entry: Entry | undefined): boolean => entry?.type === 'folder'
-
-/** Those of folders and links are metadata like others: they tell nothing of content. */
-function timeVerdict({ source, target }: Both): Verdict | undefined {
-  const detail = source.type === 'file' ? timeDifference(source, target) : undefined
-  return detail === undefined ? undefined : { result: 'TIME_MISMATCH', detail }
-}
 
 const count = (found: Collected, name: VerificationCount, more = 1): void => found.count(name, more)
 

@@ -19,9 +19,6 @@ export interface Witness {
   readonly looked: () => void
 }
 
-/** A budget that allows nothing: all that would go is held. */
-const nothing = { charge: () => false, isUnsettled: false, settle: () => undefined }
-
 /** Says what a comparison of a live migration would do, by the functions that do it. */
 export class Comparing {
   readonly #run: Run
@@ -68,8 +65,8 @@ export class Comparing {
           return isTrash(its.path) ? false : may(its, one)
         },
         removed: () => undefined,
-        budget: nothing,
         held: goes,
+        trial: {},
       },
       at,
       entry,

@@ -8,11 +8,11 @@ import { isMapped, takenAt, targetPath } from '../run/mappings.ts'
 import { storeError, targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath, relativePath } from '../items/paths.ts'
 import { type Judgement, judgeFolder } from '../tree/judge.ts'
+import { verdictThere } from '../tree/remove-tree.ts'
 import { withLinks } from '../tree/links.ts'
 import { noCounts } from '../run/counts.ts'
 import type { Verdict } from '../run/rules.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run/run.ts'
-import { verdictThere } from './only-target.ts'
 import type { WalkFolder } from './walk-folder.ts'
 
 /** What stands under one name at both sides, or at one of them. */

@@ -1,18 +1,16 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlanAction, PlanCount } from '../../../subjects/migrations/model/plan-terms.ts'
 import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
-import { concurrently } from '../../../broker/common/concurrently.ts'
-import { isKnown } from '../run/known.ts'
+import { isKnown } from '../compare/entries.ts'
+import { isInTheWay } from '../tree/in-the-way.ts'
 import { targetPath } from '../run/mappings.ts'
-import { storeError, targetError } from '../../drivers/contract/store-error.ts'
-import { isName, joinPath, relativePath, textFromPath } from '../items/paths.ts'
+import { relativePath, textFromPath } from '../items/paths.ts'
 import { isOutage } from '../run/retry.ts'
-import { atTarget, concurrencyOf, grainMsOf, storePath, type Run } from '../run/run.ts'
+import { atTarget, grainMsOf, storePath, type Run } from '../run/run.ts'
 import { Comparing, type Witness } from './comparing.ts'
 import type { Collected } from './findings.ts'
-import { mayDelete, verdictThere } from './only-target.ts'
 import type { Pair } from './pairs.ts'
 import type { PlanBy } from './plan-by.ts'
+import { emptyFolder, mayDelete, type RemovalTrial, type Removed } from '../tree/remove-tree.ts'
 import { isTrash } from '../tree/trash.ts'
 import { type Judge, requireRoot } from './walk.ts'
 import { sideOf, type Side, type WalkFolder } from './walk-folder.ts'
@@ -78,8 +76,8 @@ export class Planner implements Judge {
     path: StorePath,
     found: Collected,
   ): Promise<Entry | undefined> {
-    const isInTheWay = source !== undefined && target !== undefined && areApart(source, target)
-    if (!isInTheWay || error !== undefined || source.type === 'other') return target
+    if (source === undefined || !isInTheWay(source, target)) return target
+    if (error !== undefined || source.type === 'other') return target
     const at = { path: there, origin: storePath(this.#run, path) }
     const left = await this.#comparing?.leftInTheWay(at, target, this.#witness(found))
     return left === undefined || left === 'kept' ? target : undefined
@@ -142,10 +140,36 @@ export class Planner implements Judge {
     found: Collected,
   ): Promise<void> {
     if (this.#comparing !== undefined) return this.#compared(this.#comparing, path, there, found)
-    const may = mayDelete(this.#run, { path: there, origin: storePath(this.#run, path) })
+    const run = this.#run
+    const at = { path: there, origin: storePath(run, path) }
+    const may = mayDelete(run, at)
     if (may === false) return
-    const goes = (await this.#isEmptied(path, there, found)) && may === true
-    this.#folderThere(goes, path, found)
+    const pathOf = ({ origin }: Removed) => relativePath(run.spec.root, origin)
+    const witness = this.#witness(found)
+    const mayRemove = (its: Removed) => {
+      const mayGo = mayDelete(run, its)
+      if (mayGo !== false) witness.looked()
+      return mayGo
+    }
+    const trial: RemovalTrial = {
+      stays: (its, rule) => {
+        if (rule === undefined) this.#keep(pathOf(its), found, somethingStays)
+        else if (mayRemove(its) !== false) this.#keep(pathOf(its), found, excludedText(rule.excludedBy))
+      },
+      unreadable: (its, error) => {
+        if (error.retryable || isOutage(error)) throw error
+        this.unreadable(pathOf(its), error, found)
+      },
+    }
+    const removal = {
+      side: 'target',
+      mayRemove,
+      removed: () => undefined,
+      held: witness.goes,
+      trial,
+    } as const
+    const left = await emptyFolder(run, removal, at)
+    this.#folderThere(left !== 'kept' && may === true, path, found)
   }
 
   async #compared(comparing: Comparing, path: StorePath, there: StorePath, found: Collected): Promise<void> {
@@ -165,53 +189,6 @@ export class Planner implements Judge {
         else this.#delete(entry, path, found)
       },
       looked: () => count(found, 'entriesAtTarget'),
-    }
-  }
-
-  /** Whether nothing of a folder of the target stays. Throws what is worth another try, and `gone`. */
-  async #isEmptied(path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const { target, pace, stop } = this.#run
-    await pace.pay(0)
-    let isEmptied = true
-    for await (const { entries } of target.list(there, stop.signal)) {
-      await concurrently(entries, concurrencyOf(this.#run), async (entry) => {
-        stop.check()
-        const [at, itsThere] = [joinPath(path, entry.name), joinPath(there, entry.name)]
-        const goes = isName(entry.name) && (await this.#goes(entry, at, itsThere, found))
-        isEmptied &&= goes
-      })
-      await nextTurn()
-    }
-    return isEmptied
-  }
-
-  async #goes(entry: Entry, path: StorePath, there: StorePath, found: Collected): Promise<boolean> {
-    const at = { path: there, origin: storePath(this.#run, path) }
-    const may = mayDelete(this.#run, at)
-    if (may === false) return false
-    const verdict = verdictThere(this.#run, at, entry)
-    count(found, 'entriesAtTarget')
-    if (typeof verdict === 'object') {
-      this.#keep(path, found, excludedText(verdict.excludedBy))
-      return false
-    }
-    if (entry.type !== 'folder') {
-      // A mapping leads below it, where nothing can be.
-      if (may === 'content') return false
-      this.#delete(entry, path, found)
-      return true
-    }
-    try {
-      const goes = (await this.#isEmptied(path, there, found)) && may === true
-      this.#folderThere(goes, path, found)
-      return goes
-    } catch (error) {
-      const known = storeError(error)
-      if (known.retryable || isOutage(known)) throw known
-      // Somebody else has removed it meanwhile.
-      if (known.failure === 'gone') return true
-      this.unreadable(path, targetError(known), found)
-      return false
     }
   }
 
@@ -246,7 +223,7 @@ export class Planner implements Judge {
     if (error !== undefined) return error.message
     if (source === undefined) return undefined
     if (source.type === 'other') return 'it is neither a file nor a folder nor a symbolic link'
-    if (target !== undefined && areApart(source, target)) return `the target has a ${target.type} there`
+    if (isInTheWay(source, target)) return `the target has a ${target.type} there`
     // The root of a store is there, whatever its rules are.
     return path.length === 0 ? undefined : this.#run.target.refuses(there, source)
   }
@@ -262,9 +239,6 @@ export class Planner implements Judge {
 }
 
 const somethingStays = 'something in it stays'
-
-/** Whether one of them is a folder and the other is not. */
-const areApart = (one: Entry, other: Entry): boolean => (one.type === 'folder') !== (other.type === 'folder')
 
 const excludedText = (excludedBy: string | undefined): string =>
   excludedBy === undefined ? 'no inclusion matches it' : `excluded by ${excludedBy}`

@@ -1,7 +1,7 @@
 import type { FilesystemLook, LookedType } from '../../../subjects/filesystems/internal.ts'
 import { isGantryError } from '../../../subjects/kit/errors.ts'
 import type { RuleType } from '../../../subjects/migrations/model/rules.ts'
-import { momentOf } from '../../engine/walk/compare-attributes.ts'
+import { momentOf } from '../../engine/walk/differences.ts'
 
 /** What somebody says of an entry. */
 export interface Given {

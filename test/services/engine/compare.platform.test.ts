@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newBucket, setRates } from '../../../services/engine/run/bucket.ts'
 import { packRules } from '../../../services/engine/run/rules.ts'
-import { momentOf, momentsOf } from '../../../services/engine/walk/compare-attributes.ts'
+import { momentOf, momentsOf } from '../../../services/engine/walk/differences.ts'
 import { azuriteOptions } from '../../support/azure-driver.ts'
 import { containerName, sharedAzurite } from '../../support/azurite.ts'
 import { listWithUser, setExtended, whyNoExtended } from '../../support/extended.ts'
@@ -133,6 +133,28 @@ test('times of folders and links are metadata, that of a store’s root is not',
   })
   const { rows } = await compareAll(move.mover, move.spec, { level: 'time' })
   expect(rows.filter(({ scanResult }) => scanResult !== 'MATCH')).toEqual([])
+})
+
+test('bits of a mode that were kept with the owner are compared as well', async () => {
+  await using move = createMove()
+  writeFileSync(join(move.from, 'program'), '')
+  chmodSync(join(move.from, 'program'), 0o4755)
+  mkdirSync(join(move.from, 'shared'))
+  chmodSync(join(move.from, 'shared'), 0o1777)
+  await move.run()
+  expect(await metadataDifferences(move)).toEqual({})
+  chmodSync(join(move.to, 'program'), 0o755)
+  chmodSync(join(move.to, 'shared'), 0o777)
+  const lost = {
+    '/program': 'mode 4755 at the source, 755 at the target',
+    '/shared': 'mode 1777 at the source, 777 at the target',
+  }
+  expect(await metadataDifferences(move)).toEqual(lost)
+  // Without owners a copy keeps the bit of the folder alone.
+  const metadata = { modes: true, owners: false, attributes: false }
+  expect(await metadataDifferences({ ...move, spec: { ...move.spec, metadata } })).toEqual({
+    '/shared': lost['/shared'],
+  })
 })
 
 testUnless(whyNoExtended(), 'extended attributes are compared where the migration keeps them', async () => {

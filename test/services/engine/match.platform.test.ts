@@ -9,14 +9,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
-import { type StorePath, StoreError } from '../../../services/drivers/contract/driver.ts'
+import { expect, test, vi } from 'vitest'
+import { type Entry, type StorePath, StoreError } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { Planned, planAll } from '../../../services/migrations/removals/plan-walk.ts'
 import { needsApproval } from '../../../services/migrations/removals/guard.ts'
 import { packRules, type RuleLists } from '../../../services/engine/run/rules.ts'
 import type { MoveSpec } from '../../../services/engine/mover.ts'
 import { Matcher, undeletedPaths } from '../../../services/engine/walk/match.ts'
+import { Planner, type PlannedPath, plannedPaths } from '../../../services/engine/walk/plan.ts'
 import type { PlanBy } from '../../../services/engine/walk/plan-by.ts'
 import { walk } from '../../../services/engine/walk/walk.ts'
 import { encodeFolder } from '../../../services/engine/walk/walk-folder.ts'
@@ -224,6 +225,37 @@ test('what cannot be deleted is listed with the class and the words of its cause
     },
   ])
   expect(pathsIn(folder.to)).toEqual(['locked'])
+})
+
+test('a plan lists what would go, asks of nothing by itself, and tells which folder could not be listed', async () => {
+  using folder = createFolder('from', 'to')
+  fill(folder.to, 'old/locked/file', 'old/beside/file', 'old/file')
+  class WithLocked extends RemoteFolder {
+    override async *list(path: StorePath, stop: AbortSignal): AsyncGenerator<Entry[]> {
+      if (path.equals(Buffer.from('old/locked'))) throw new StoreError('permission', 'not permitted')
+      yield* super.list(path, stop)
+    }
+  }
+  const target = new WithLocked(folder.to)
+  const stats = vi.spyOn(target, 'stat')
+  const run = createRun(new LocalDriver({ fsRoot: folder.from }), target)
+  const counts: Record<string, number> = {}
+  const lines: string[] = []
+  const old = encodeFolder({ path: Buffer.from('old'), side: 'target', there: Buffer.from('old') })
+  await walk(run, new Planner(run, { as: 'match' }), [old], async (found) => {
+    Object.assign(counts, found.counts)
+    lines.push(...(found.lines[plannedPaths] ?? '').split('\n').filter(Boolean))
+  })
+  const planned = lines.map((line) => JSON.parse(line) as PlannedPath)
+  expect(planned.map(({ action, path }) => `${action} ${path}`).toSorted()).toEqual([
+    'DELETE /old/beside',
+    'DELETE /old/beside/file',
+    'DELETE /old/file',
+    'KEEP /old',
+    'UNREADABLE /old/locked',
+  ])
+  expect(counts).toMatchObject({ entriesAtTarget: 4, filesToDelete: 2, foldersToDelete: 1, pathsKept: 1 })
+  expect(stats).not.toHaveBeenCalled()
 })
 
 test('what is deleted can be kept in the trash, each scan’s for itself, and the trash is no part of the target', async () => {

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { chmodSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import type { Driver, StorePath } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { joinPath } from '../../../services/drivers/paths/path-text.ts'
+import { sizeOfSame } from '../../../services/engine/tree/same-content.ts'
 import { Mover } from '../../../services/engine/mover.ts'
 import { contentOf, listAll, pattern } from '../../conformance/driver-store.ts'
 import { createFolder } from '../../support/migrations.ts'
@@ -15,6 +16,7 @@ import { compareAll, differences } from './compare-folder.ts'
 import { drive } from './drive.ts'
 import { liveSpec, localSpec } from './local-spec.ts'
 import { changed, reconcile } from './reconcile-folder.ts'
+import { createRun } from './runs.ts'
 
 /** The engine knows nothing of this store: its threads load its kind, and go by its capabilities. */
 const kinds = [new URL('../../support/object-store-double/kind.ts', import.meta.url).href]
@@ -35,10 +37,11 @@ function createStores() {
     spec: { kind: 'local', options: { fsRoot } } as const,
     driver: open(new LocalDriver({ fsRoot })),
   })
-  const bucket = (name: string) => {
+  const bucket = (name: string, grainMs?: number) => {
     // Parts one after the other in the one, in any order and with receipts in the other.
     const parts = name === 'one' ? 'sequential' : 'any'
-    const options = { store: store.name, bucket: name, parts } as const
+    const times = grainMs === undefined ? {} : { grainMs }
+    const options = { store: store.name, bucket: name, parts, ...times } as const
     return { spec: doubleSpec(options), driver: open(new ObjectStoreDoubleDriver(options)) }
   }
   return {
@@ -47,6 +50,7 @@ function createStores() {
     to: local(folder.to),
     one: bucket('one'),
     two: bucket('two'),
+    coarse: bucket('one', 1_000),
     faults: store.faults,
     [Symbol.asyncDispose]: async () => {
       await opened.disposeAsync()
@@ -128,6 +132,39 @@ test('contents are compared by what digests the stores have, or else by reading'
   expect(row).toMatchObject({ sourcePath: '/file', detail: expect.stringMatching(/^SHA-256 /) })
   await two.driver.setAttributes(Buffer.from('file'), { modifiedMs: 1 })
   expect(differences(await compare(from, two))).toContain('DIGEST_MISMATCH /file')
+})
+
+test('a policy that goes by content reads nothing where both stores keep a digest', async () => {
+  await using stores = createStores()
+  const { one, two, from } = stores
+  for (const { driver } of [one, two]) await driver.put(Buffer.from('file'), Buffer.from('content'), {})
+  writeFileSync(join(stores.path, 'file'), 'content')
+  const opens = [one, two, from].map(({ driver }) => vi.spyOn(driver, 'open'))
+  const opened = () => opens.map(({ mock }) => mock.calls.length)
+  const sizeOf = (source: Side, target: Side) =>
+    sizeOfSame(createRun(source.driver, target.driver), Buffer.from('file'))
+  expect(await sizeOf(one, two)).toBe(7)
+  await two.driver.put(Buffer.from('file'), Buffer.from('CONTENT'), {})
+  expect(await sizeOf(one, two)).toBeUndefined()
+  expect(opened()).toEqual([0, 0, 0])
+  // With one digest the other side alone is read.
+  await two.driver.put(Buffer.from('file'), Buffer.from('content'), {})
+  expect(await sizeOf(from, two)).toBe(7)
+  expect(await sizeOf(two, from)).toBe(7)
+  expect(opened()).toEqual([0, 0, 2])
+})
+
+test('a verification misses no time that the target keeps less exactly than the source', async () => {
+  await using stores = createStores()
+  const { from, coarse } = stores
+  fill(stores.path)
+  const spec = localSpec(nowhere, between(from, coarse))
+  await drive(mover, spec)
+  for (const level of ['time', 'metadata'] as const)
+    expect(differences(await compareAll(mover, spec, { level })), level).toEqual([])
+  utimesSync(join(stores.path, 'file'), 1_500_000_000, 1_500_000_000)
+  const changed = await compareAll(mover, spec, { level: 'time' })
+  expect(differences(changed)).toEqual(['TIME_MISMATCH /file'])
 })
 
 test('a migration that recurs brings what has changed', async () => {

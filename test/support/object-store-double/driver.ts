@@ -39,6 +39,8 @@ export interface DoubleOptions {
   readonly bucket: string
   /** Order of the parts of an upload, each with a receipt where they come in any; default: sequential. */
   readonly parts?: 'any' | 'sequential'
+  /** Milliseconds that the times which it is given are rounded down to; default: none. */
+  readonly grainMs?: number
 }
 
 const KiB = 1024
@@ -79,7 +81,7 @@ export class ObjectStoreDoubleDriver implements Driver {
   #lastId = 0
   #aheadMs = 0
 
-  constructor({ store, bucket, parts = 'sequential' }: DoubleOptions) {
+  constructor({ store, bucket, parts = 'sequential', grainMs }: DoubleOptions) {
     this.#store = store
     this.#bucket = bucket
     this.capabilities = {
@@ -94,7 +96,7 @@ export class ObjectStoreDoubleDriver implements Driver {
         sizeFor: (_, atMostBytes = 4 * partUnitBytes) =>
           Math.max(1, Math.floor(Math.min(atMostBytes, 4 * partUnitBytes) / partUnitBytes)) * partUnitBytes,
       },
-      clock: { ownGrainMs: 1_000, tickMs: 2_000 },
+      clock: { ownGrainMs: 1_000, tickMs: 2_000, ...(grainMs !== undefined && { grainMs }) },
       concurrency: 4,
     }
     this.#requests = new BroadcastChannel(store)
@@ -386,7 +388,12 @@ export class ObjectStoreDoubleDriver implements Driver {
 
   /** A file of which nobody gave a time is as old as the store says. */
   #attributesOf({ createdMs }: StoredObject, attributes: FileAttributes): FileAttributes {
-    return { modifiedMs: createdMs - this.#aheadMs, ...attributes }
+    const { modifiedMs = createdMs - this.#aheadMs } = attributes
+    const { grainMs } = this.capabilities.clock
+    return {
+      ...attributes,
+      modifiedMs: grainMs === undefined ? modifiedMs : Math.floor(modifiedMs / grainMs) * grainMs,
+    }
   }
 
   async #do<O extends keyof Operations>(

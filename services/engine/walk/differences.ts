@@ -1,33 +1,36 @@
-import type {
-  Entry,
-  ExtendedAttribute,
-  FileAttributes,
-  Owner,
-  StorePath,
-} from '../../drivers/contract/driver.ts'
+import type { Entry, ExtendedAttribute, FileAttributes } from '../../drivers/contract/driver.ts'
 import { defaultMetadata } from '../../../subjects/migrations/model/terms.ts'
-import { isSameTime } from '../run/known.ts'
+import { type Both, compareContent, type ContentComparison, isSameLink } from '../compare/content.ts'
+import { attributesDifferBy, isSameTime } from '../compare/entries.ts'
 import { linksOf, readOptions } from '../run/metadata.ts'
-import { atTarget, type Run } from '../run/run.ts'
+import { atTarget, grainMsOf, type Run } from '../run/run.ts'
 
-/** What stands on both sides, of the same type. */
-export interface Both {
-  readonly source: Entry
-  readonly target: Entry
-  /** Path in the source. */
-  readonly at: StorePath
-  /** Path at the target. */
-  readonly there: StorePath
+/**
+ * Read at once from each store, where no limit is lower: a thread compares as many files as a network store wants in as many
+ * folders.
+ */
+const chunkBytes = 1024 * 1024
+
+/** Compares the content of two files or links of the same size, and pays for what it asks. Throws StoreErrors. */
+export async function contentDifference(run: Run, both: Both): Promise<ContentComparison> {
+  if (both.source.type === 'file') return compareContent(run, both, { chunkBytes })
+  await run.pace.pay(0)
+  const isSame = await isSameLink(run, both.at, both.there)
+  return { difference: isSame ? undefined : 'the link leads elsewhere', bytesRead: 0 }
 }
 
 type Timed = Pick<Entry, 'modifiedMs'>
 
-/** Bits that a copy keeps. */
-const comparedModeBits = 0o777
+/** The types of two entries, for a person. */
+export const typesText = (source: Entry, target: Entry): string =>
+  `${source.type} at the source, ${target.type} at the target`
 
-/** Times of the last change of two files that differ, for a person; undefined when they do not, or a store gives none. */
-export const timeDifference = (source: Entry, target: Entry): string | undefined => {
-  if (isSameTime(source, target) !== false) return undefined
+/** The sizes of two files, for a person. */
+export const sizesText = (source: Entry, target: Entry): string =>
+  `${source.sizeBytes} bytes at the source, ${target.sizeBytes} at the target`
+
+/** When two entries were changed last, for a person. */
+export const timesText = (source: Entry, target: Entry): string => {
   const { source: one, target: other } = momentsOf(source, target)
   return `${one} at the source, ${other} at the target`
 }
@@ -69,14 +72,11 @@ export async function attributesDifference(run: Run, both: Both): Promise<string
   // The root of a store is its owner's, and is given nothing.
   if (both.at.length === 0 || both.there.length === 0) return undefined
   if (both.source.type === 'symlink') return linkDifference(run, both)
-  const { modes, owners, attributes } = run.spec.metadata ?? defaultMetadata
   const { source, target } = both
-  return (
-    (source.type === 'folder' && keepsFolderTimes(run) ? timeOf(source, target) : undefined) ??
-    (modes ? modeDifference(source, target) : undefined) ??
-    (owners ? ownerDifference(source, target) : undefined) ??
-    (attributes ? await extendedDifference(run, both) : undefined)
-  )
+  if (source.type === 'folder' && keepsFolderTimes(run) && isOtherTime(run, source, target))
+    return `time ${timesText(source, target)}`
+  const { attributes } = run.spec.metadata ?? defaultMetadata
+  return heldDifference(run, source, target) ?? (attributes ? extendedDifference(run, both) : undefined)
 }
 
 /** The time of a folder moves at the source with all that is made in it; a store where it does not is not told each time. */
@@ -89,29 +89,28 @@ async function linkDifference(run: Run, { at, there }: Both): Promise<string | u
   await run.pace.pay(0)
   const [source, target] = await Promise.all([run.source.stat(at), atTarget(run.target.stat(there))])
   if (source?.type !== 'symlink' || target?.type !== 'symlink') return 'it has changed meanwhile'
-  const { owners } = run.spec.metadata ?? defaultMetadata
-  return timeOf(source, target) ?? (owners ? ownerDifference(source, target) : undefined)
+  return isOtherTime(run, source, target)
+    ? `time ${timesText(source, target)}`
+    : heldDifference(run, source, target)
 }
 
-const timeOf = (source: Entry, target: Entry): string | undefined => {
-  const difference = timeDifference(source, target)
-  return difference === undefined ? undefined : `time ${difference}`
+const isOtherTime = (run: Run, source: Entry, target: Entry): boolean =>
+  isSameTime(source, target, grainMsOf(run)) === false
+
+function heldDifference(run: Run, source: Entry, target: Entry): string | undefined {
+  switch (attributesDifferBy(run, source, target)) {
+    case 'mode':
+      return `mode ${octal(source)} at the source, ${octal(target)} at the target`
+    case 'owner':
+      return `owner ${numbers(source)} at the source, ${numbers(target)} at the target`
+    case undefined:
+      return undefined
+  }
 }
 
-function modeDifference(source: Entry, target: Entry): string | undefined {
-  if (source.mode === undefined || target.mode === undefined) return undefined
-  const [one, other] = [source.mode & comparedModeBits, target.mode & comparedModeBits]
-  return one === other ? undefined : `mode ${octal(one)} at the source, ${octal(other)} at the target`
-}
+const octal = ({ mode = 0 }: Entry): string => mode.toString(8).padStart(3, '0')
 
-const octal = (mode: number): string => mode.toString(8).padStart(3, '0')
-
-function ownerDifference({ owner }: Entry, { owner: its }: Entry): string | undefined {
-  if (owner === undefined || its === undefined) return undefined
-  if (owner.uid === its.uid && owner.gid === its.gid) return undefined
-  const text = ({ uid, gid }: Owner) => `${uid}:${gid}`
-  return `owner ${text(owner)} at the source, ${text(its)} at the target`
-}
+const numbers = ({ owner }: Entry): string => `${owner?.uid}:${owner?.gid}`
 
 type Extended = NonNullable<FileAttributes['extended']>
 
