@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { platform as contracts } from '../../subjects/platform/platform.ts'
-import { startTestPlatform } from '../support/platform.ts'
+import { sharedPlatform } from '../support/platform.ts'
 
 test('one contract answers the same over NATS and REST', async () => {
-  await using platform = await startTestPlatform()
+  const platform = await sharedPlatform()
   const overNats = await platform.call(contracts.info, {})
   const overRest = await platform.rest('platform', 'GET', '/api/v1/gantryinfo', { headers: {} })
   expect(overRest.status).toBe(200)
