@@ -76,9 +76,15 @@ test('what is no limit is refused, and says why', async () => {
   await expect(set({ limit: 100 })).rejects.toThrow('unit is required')
   await expect(set({ limit: 9_000, unit: 'YiB' })).rejects.toThrow('limit must be less than 8 PiB')
   await expect(set({ name: 'x', limit: 1, unit: 'B' })).rejects.toThrow('name must be left out')
-  await expect(set({ scope: 'migration', limit: 1, unit: 'B' })).rejects.toThrow('name is required: which migration')
-  await expect(set({ scope: 'migration', name: 'none', limit: 1, unit: 'B' })).rejects.toThrow('there is no migration')
-  await expect(set({ scope: 'target', name: 'here', limit: 1, unit: 'B' })).rejects.toThrow('here is a source')
+  await expect(set({ scope: 'migration', limit: 1, unit: 'B' })).rejects.toThrow(
+    'name is required: which migration',
+  )
+  await expect(set({ scope: 'migration', name: 'none', limit: 1, unit: 'B' })).rejects.toThrow(
+    'there is no migration',
+  )
+  await expect(set({ scope: 'target', name: 'here', limit: 1, unit: 'B' })).rejects.toThrow(
+    'here is a source',
+  )
   const windows = [{ from: '08:00', to: '09:00', limitBytesPerSecond: 0 }]
   await expect(set({ schedule: { timeZone: 'UTC', windows } })).rejects.toThrow('windows[0]')
   await expect(set({ schedule: { timeZone: 'Mars/Olympus', windows: [] } })).rejects.toThrow('time zone')

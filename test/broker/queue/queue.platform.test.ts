@@ -318,12 +318,15 @@ test('items of a lane that the broker has dropped are known to be handed out to 
 test.each([
   ['the configuration of a lane', /WORK_jobs\/obs\/small\/meta\.inf$/, '"filter_subject', '"bilter_subject'],
   ['how far a lane is', /WORK_jobs\/obs\/small\/o\.dat$/, '\x16\x02', '\x17\x02'],
-])('a queue that the broker cannot read any more is gone, and a new one the next time: %s', async (_, ...damage) => {
-  await using broker = await damagedBroker(...damage)
-  const connection = await broker.connect()
-  await expect(open(connection)).rejects.toThrow(QueueGoneError)
-  const queue = await until('it can be made', () => open(connection).catch(() => undefined))
-  expect([queue.isNew, await queue.pending()]).toEqual([true, 0])
-  await put(queue, 'again')
-  expect(await queue.pending()).toBe(1)
-})
+])(
+  'a queue that the broker cannot read any more is gone, and a new one the next time: %s',
+  async (_, ...damage) => {
+    await using broker = await damagedBroker(...damage)
+    const connection = await broker.connect()
+    await expect(open(connection)).rejects.toThrow(QueueGoneError)
+    const queue = await until('it can be made', () => open(connection).catch(() => undefined))
+    expect([queue.isNew, await queue.pending()]).toEqual([true, 0])
+    await put(queue, 'again')
+    expect(await queue.pending()).toBe(1)
+  },
+)

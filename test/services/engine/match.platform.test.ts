@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { type Entry, type StorePath, StoreError } from '../../../services/drivers/contract/driver.ts'
+import { type Page, type StorePath, StoreError } from '../../../services/drivers/contract/driver.ts'
 import { LocalDriver } from '../../../services/drivers/local/local.ts'
 import { Planned, planAll } from '../../../services/migrations/removals/plan-walk.ts'
 import { needsApproval } from '../../../services/migrations/removals/guard.ts'
@@ -231,7 +231,7 @@ test('a plan lists what would go, asks of nothing by itself, and tells which fol
   using folder = createFolder('from', 'to')
   fill(folder.to, 'old/locked/file', 'old/beside/file', 'old/file')
   class WithLocked extends RemoteFolder {
-    override async *list(path: StorePath, stop: AbortSignal): AsyncGenerator<Entry[]> {
+    override async *list(path: StorePath, stop: AbortSignal): AsyncGenerator<Page> {
       if (path.equals(Buffer.from('old/locked'))) throw new StoreError('permission', 'not permitted')
       yield* super.list(path, stop)
     }
