@@ -8,6 +8,7 @@ import {
   type NotificationType,
   notificationTypes,
 } from '../../../subjects/observability/notifications.ts'
+import { WireRefusal } from '../errors.ts'
 import { type Fields, operation, type Wire } from '../operation.ts'
 
 const errors = { NOT_FOUND: { errorCode: 'NOTIFICATION_NOT_FOUND' } } as const
@@ -63,17 +64,27 @@ const ours = (names: Readonly<Record<string, string>>, given: unknown): unknown 
 
 const fields: Fields = {
   count: Type.Optional(
-    Type.Integer({ minimum: 1, description: `The newest so many; default and most ${maxPageLength}` }),
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: `The newest so many; default and most ${maxPageLength}`,
+    }),
   ),
   type: Type.Optional(Type.Enum([...wireTypes, ...Object.keys(notificationTypes)])),
   level: Type.Optional(Type.Enum([...wireLevels, ...notificationLevels])),
   excludeResolved: Type.Optional(Type.Boolean({ description: 'Only those that are not resolved' })),
 }
 
-function asked({ count, type, level, excludeResolved, ...wire }: Wire): Wire {
+function asked({ count = maxPageLength, type, level, excludeResolved, ...wire }: Wire): Wire {
+  if (!Number.isSafeInteger(count) || Number(count) < 1)
+    throw new WireRefusal(
+      'INVALID_INPUT',
+      { status: 400, errorCode: 'INVALID_REQUEST_PARAMETERS' },
+      'count must be an integer of at least 1',
+    )
   return {
     ...wire,
-    ...(typeof count === 'number' ? { limit: Math.min(count, maxPageLength) } : { limit: count }),
+    limit: Math.min(Number(count), maxPageLength),
     type: ours(types, type),
     level: ours(levels, level),
     // Without it, and with false, all are asked for; what is no boolean is refused by that name.
@@ -113,7 +124,9 @@ export const notificationOperations = [
     errors,
     fields: {
       notificationId: Type.String({
-        maxLength: 45,
+        // The rest is the UUID: no longer than one, whatever it is.
+        pattern: `^(?:${urn})?[^/]{1,36}$`,
+        maxLength: urn.length + 36,
         description: 'Id of the notification, with or without urn:uuid:',
       }),
     },

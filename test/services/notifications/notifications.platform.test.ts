@@ -79,6 +79,9 @@ test('the surface of the migrator has them by its own names', async () => {
   expect((await get('/notifications?excludeResolved=maybe')).status).toBe(400)
   expect((await get('/notifications?level=LOUD')).status).toBe(400)
   expect((await get('/notifications?count=0')).status).toBe(400)
+  expect((await get('/notifications?count=510832955471549152886784')).body).toMatchObject({
+    message: expect.stringContaining('count must be an integer'),
+  })
   expect((await get('/notifications?count=1')).body).toHaveLength(1)
   const soon = new Date(Date.now() + 60_000).toISOString().slice(0, 19)
   expect((await get(`/notifications?since=${soon}`)).body).toEqual([])
