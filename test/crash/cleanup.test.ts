@@ -16,8 +16,8 @@ import { migrateFolder } from './migrate-folder.ts'
 import { Victim } from './victim.ts'
 
 const files = 5_000
-/** So that a cleanup lasts until it was killed often enough; the limit goes then. */
-const requestsPerSecond = 800
+/** So that a cleanup lasts until it was killed often enough, on a fast machine too; the limit goes then. */
+const requestsPerSecond = 100
 const wantedKills = 12
 /** Of the files, how many are changed at the source after they were copied: one of so many. */
 const changedOne = 50
