@@ -17,7 +17,7 @@ export function bodyOf(message: Msg): unknown {
   }
   // UTF-8 has no other way to write half of a character; most bodies have no such escape, and are not written out again.
   const bytes = Buffer.from(message.data.buffer, message.data.byteOffset, message.data.byteLength)
-  if (bytes.includes('\\ud') || bytes.includes('\\uD')) textOf(input)
+  if (bytes.includes('\\u') && (bytes.includes('\\ud') || bytes.includes('\\uD'))) textOf(input)
   return input
 }
 
@@ -44,12 +44,10 @@ export function textOf(input: unknown): string {
   return text
 }
 
-/** nats-server takes hardly more from a client. @throws GantryError TOO_LARGE */
-export function requireFitting(body: string): void {
-  if (!fits(body, maxRequestBytes)) throw tooLarge()
-}
+/** nats-server takes hardly more from a client. */
+export const isTooLarge = (body: string): boolean => !fits(body, maxRequestBytes)
 
-const tooLarge = () =>
+export const tooLarge = () =>
   new GantryError('TOO_LARGE', `the request is larger than ${maxRequestBytes} bytes; send less at once`)
 
 /** The id that the caller gave the request, if it is fit to be logged; else a new one. */

@@ -9,7 +9,7 @@ import {
 } from '../../subjects/kit/trace-context.ts'
 import { clientAddressHeader, requestIdHeader } from '../messages/headers.ts'
 import { currentRequest } from '../messages/request-context.ts'
-import { requireFitting } from '../messages/request.ts'
+import { isTooLarge, tooLarge } from '../messages/request.ts'
 
 export { isError, replyError } from '../../client/call.ts'
 export { brokerError, invalidToken } from '../../client/errors.ts'
@@ -37,13 +37,13 @@ export async function call<C extends Contract>(
 }
 
 /** The same call with the body as text and the reply as it came: for the edge, which only passes both on. */
-export async function send(
+export function send(
   connection: NatsConnection,
   contract: Contract,
   body: string,
   { timeoutMs = callTimeoutMs(contract), ...options }: CallOptions = {},
 ): Promise<Msg> {
-  requireFitting(body)
+  if (isTooLarge(body)) return Promise.reject(tooLarge())
   const { subject, lasting: isLasting } = contract
   return request(connection, subject, body, { timeoutMs, headers: headersOf(options), isLasting })
 }

@@ -6,7 +6,7 @@ import { holdsText, jsonSchema } from '../../subjects/kit/json-schema.ts'
 import { product, roots, serviceQueue } from '../../subjects/kit/names.ts'
 import { unguessable } from '../../subjects/kit/unguessable.ts'
 import { check, problemsOf } from '../../subjects/kit/validate.ts'
-import { callerOf, userOf } from '../messages/caller.ts'
+import { callerOf } from '../messages/caller.ts'
 import { addressMarks, addressOf } from '../messages/client-address.ts'
 import { deadlineOf } from '../../client/call.ts'
 import { Announcer, EndpointStats, serviceMeters } from './discovery.ts'
@@ -111,7 +111,8 @@ export function serve<R extends Resource>(
       const parent = traceOf(message)
       const span = parent && beginSpan?.(parent, contract.subject, { 'gantry.request.id': call.requestId })
       call.trace = span?.context ?? parent
-      const user = userOf(message) ?? platformUser
+      const caller = callerOf(message, identity)
+      const user = caller === undefined ? nobody : caller.kind === 'key' ? caller.keyId : platformUser
       const isRoom = inFlight.add(user, concurrency)
       let recording: Recording | undefined
       try {
@@ -121,7 +122,6 @@ export function serve<R extends Resource>(
             `${contract.resource} works on ${concurrency} requests; try again`,
           )
         }
-        const caller = callerOf(message, identity)
         if (recorder !== undefined && contract.audit !== undefined) {
           recorder.requireRoom()
           recording = new Recording({ contract, message, requestId: call.requestId, recorder, marks, log })
@@ -198,6 +198,8 @@ const isMarked = ({ subject, output }: Contract): boolean =>
 
 /** Requests of the platform's own services count as those of one caller; no key has this name. */
 const platformUser = ''
+/** Those of whom the broker does not say who they are, which are refused; nor this one. */
+const nobody = '?'
 
 /** Requests that are being answered. */
 class RequestsInFlight {

@@ -53,9 +53,10 @@ export function limitSockets(
   })
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     const idle = idleWith.get(socket)
-    idle?.delete(socket)
+    if (idle === undefined) return
+    idle.delete(socket)
     response.once('close', () => {
-      if (!socket.destroyed) idle?.add(socket)
+      if (!socket.destroyed) idle.add(socket)
     })
   })
 }
@@ -68,11 +69,17 @@ export const maxUnderWay = 32
 
 /** Counts the requests of each socket that are being answered. @returns whether one that begins is one too many */
 export function pipelineLimit(): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const underWay = new WeakMap<Socket, number>()
+  const ofSocket = new WeakMap<Socket, { underWay: number }>()
   return ({ socket }, response) => {
-    const count = (underWay.get(socket) ?? 0) + 1
-    underWay.set(socket, count)
-    response.once('close', () => underWay.set(socket, underWay.get(socket)! - 1))
-    return count > maxUnderWay
+    let count = ofSocket.get(socket)
+    if (count === undefined) {
+      count = { underWay: 0 }
+      ofSocket.set(socket, count)
+    }
+    const { underWay } = count
+    count.underWay += 1
+    // It comes once; to say so costs each request a little more.
+    response.on('close', () => (count.underWay -= 1))
+    return underWay >= maxUnderWay
   }
 }
