@@ -24,7 +24,7 @@ export interface RequestOptions {
 export async function request(
   connection: NatsConnection,
   subject: string,
-  body: string,
+  body: string | Uint8Array,
   { timeoutMs = defaultRequestMs, headers, isLasting }: RequestOptions = {},
 ): Promise<Msg> {
   try {

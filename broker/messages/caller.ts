@@ -21,13 +21,14 @@ export function callerOf(message: Msg, identity: Pick<Identity, 'GANTRY' | 'AGEN
   }
   const text = requestInfo(message)
   if (text === undefined) return undefined
-  const info = JSON.parse(text) as { acc?: unknown; user?: unknown; issuer_key?: unknown }
   const isOfAgents = message.subject.startsWith(agentRoot)
   const { account, signing } = isOfAgents ? identity.AGENTS : identity.GANTRY
-  const issued = info.issuer_key === signing.getPublicKey() && info.acc === account.getPublicKey()
+  const keyId = fieldOf(text, 'user')
+  const issued =
+    fieldOf(text, 'issuer_key') === signing.getPublicKey() && fieldOf(text, 'acc') === account.getPublicKey()
   // An agent asks under its own key id alone.
-  if (isOfAgents && message.subject.slice(agentRoot.length).split('.')[0] !== info.user) return undefined
-  return issued && typeof info.user === 'string' ? { kind: 'key', keyId: info.user } : undefined
+  if (isOfAgents && message.subject.slice(agentRoot.length).split('.')[0] !== keyId) return undefined
+  return issued && keyId !== undefined ? { kind: 'key', keyId } : undefined
 }
 
 /** On which connection a request came that crossed from another account. */
@@ -42,18 +43,22 @@ export function connectionOf(message: Msg): ClientConnection | undefined {
 /** The server's word on the client of a request that crossed accounts. */
 export const requestInfo = (message: Msg): string | undefined => onlyLine(message, requestInfoHeader)
 
-const userField = '"user":"'
-
-/**
- * The user of a request that crossed accounts, by the server's word, without reading the rest. The text of a client cannot
- * be taken for it: quotes in it are escaped.
- */
+/** The user of a request that crossed accounts, by the server's word. */
 export function userOf(message: Msg): string | undefined {
   const text = requestInfo(message)
-  const at = text?.indexOf(userField) ?? -1
-  if (text === undefined || at < 0) return undefined
-  const from = at + userField.length
-  return text.slice(from, text.indexOf('"', from))
+  return text === undefined ? undefined : fieldOf(text, 'user')
+}
+
+/**
+ * A field of the server's word on a client, without reading the rest. The text of a client cannot be taken for it: quotes
+ * in it are escaped.
+ */
+function fieldOf(info: string, name: string): string | undefined {
+  const field = `"${name}":"`
+  const at = info.indexOf(field)
+  if (at < 0) return undefined
+  const from = at + field.length
+  return info.slice(from, info.indexOf('"', from))
 }
 
 /** The one line of a header. Were there another, nobody could tell which is whose. */

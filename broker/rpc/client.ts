@@ -45,7 +45,8 @@ export function send(
 ): Promise<Msg> {
   if (isTooLarge(body)) return Promise.reject(tooLarge())
   const { subject, lasting: isLasting } = contract
-  return request(connection, subject, body, { timeoutMs, headers: headersOf(options), isLasting })
+  // Faster than the client, which would make bytes of a text with a TextEncoder.
+  return request(connection, subject, Buffer.from(body), { timeoutMs, headers: headersOf(options), isLasting })
 }
 
 function headersOf({
