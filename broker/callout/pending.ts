@@ -13,6 +13,11 @@ export const maxHeldBytes = 256 * 2 ** 20
 const behindBytes = 8 * 2 ** 20
 /** While what it holds is more than this and grows, it is asked again soon: a flood brings hundreds of MB between two regular looks. */
 const flood = { heldBytes: maxHeldBytes / 8, everyMs: 20 }
+/**
+ * Processor time in which nats-server cannot take so much in, which would be a copy of gigabytes a second: as long as it has
+ * used no more since a look that found nothing, it is not asked. One that nobody uses takes some seconds for that.
+ */
+const quietMs = 30
 /** Connections in one answer of the server, those first for which it holds the most. */
 const listed = 256
 /** The server answers in a millisecond. */
@@ -43,6 +48,8 @@ export interface PendingOptions {
   readonly marks: AddressMarks
   /** Connections on which services are asked, by name. */
   readonly services: ReadonlySet<string>
+  /** Processor time of nats-server since its start, ms; undefined where nobody knows: then it is asked each time. */
+  readonly processorMs: () => number | undefined
   /** Whether more waits for a service than those who wait for answers can have asked. */
   readonly onBehind: (isBehind: boolean) => void
   readonly onSlowReader: (reader: SlowReader) => void
@@ -56,7 +63,7 @@ export interface PendingOptions {
  */
 export function watchPending(
   system: NatsConnection,
-  { identity, marks, services, onBehind, onSlowReader, log }: PendingOptions,
+  { identity, marks, services, processorMs, onBehind, onSlowReader, log }: PendingOptions,
 ): { stop(): void } {
   const ofKeys = new Set([identity.GANTRY, identity.AGENTS].map(({ account }) => account.getPublicKey()))
   const own = identity.PLATFORM.account.getPublicKey()
@@ -70,6 +77,8 @@ export function watchPending(
     return { connections, total }
   }
   const over = new AbortController()
+  /** Whether the last look found nothing to speak of. */
+  let isCalm = false
   const look = async (): Promise<number> => {
     const server = system.info?.server_id ?? ''
     // Nearly always that is all: whose connections they are makes the answer a hundred times as long.
@@ -77,7 +86,8 @@ export function watchPending(
       connections: [largest],
       total,
     } = await ask(server, { limit: 1 })
-    if (largest === undefined || largest.pending_bytes * total <= flood.heldBytes) {
+    isCalm = largest === undefined || largest.pending_bytes * total <= flood.heldBytes
+    if (isCalm) {
       onBehind(false)
       return 0
     }
@@ -119,10 +129,23 @@ export function watchPending(
       held = await look()
     }
   }
-  const task = every('broker.pending', () =>
-    // A broker that is away holds nothing.
-    lookUntilCalm().catch((err: unknown) => log.debug({ err }, 'The broker does not say what it holds.')),
-  )
+  /** What nats-server had used before the last look. */
+  let usedMs: number | undefined
+  const isQuiet = (nowMs: number | undefined): boolean =>
+    // One that was started again has used less.
+    nowMs !== undefined && usedMs !== undefined && nowMs >= usedMs && nowMs - usedMs < quietMs
+  const task = every('broker.pending', async () => {
+    const nowMs = processorMs()
+    if (isCalm && isQuiet(nowMs)) return
+    isCalm = false
+    usedMs = nowMs
+    try {
+      await lookUntilCalm()
+    } catch (err) {
+      // A broker that is away holds nothing.
+      log.debug({ err }, 'The broker does not say what it holds.')
+    }
+  })
   return {
     stop: () => {
       over.abort()

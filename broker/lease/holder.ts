@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { ConfigError } from '../../config/config-error.ts'
 import { readTextFile } from '../common/files.ts'
 import type { Log } from '../common/log.ts'
+import { processStat } from '../common/process-stat.ts'
 
 /** A process that runs the platform, so that others can tell whether it still does. */
 export const Holder = Type.Object({
@@ -89,14 +90,12 @@ export const inWords = ({ host, pid, since }: Holder): string => `process ${pid}
 
 /** Empty texts on systems without /proc, and the start of a process that is gone. */
 function kernelOf(pid: number) {
-  const stat = read(() => readTextFile(`/proc/${pid}/stat`))
-  // The name of the program, in parentheses, may have spaces; the start is field 22.
-  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const { 0: state, 19: start = '' } = processStat(pid)
   return {
     bootId: read(() => readTextFile('/proc/sys/kernel/random/boot_id')).trim(),
     namespace: read(() => readlinkSync('/proc/self/ns/pid')),
     // One that has ended and was not waited for by its parent still has a number.
-    processStart: state === 'Z' ? '' : (fields[18] ?? ''),
+    processStart: state === 'Z' ? '' : start,
   }
 }
 

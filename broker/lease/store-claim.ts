@@ -34,8 +34,9 @@ export class StoreClaim {
   /** The one before, which has ended. */
   readonly ended: Holder | undefined
   readonly #path: string
+  /** What is in the file while it is ours. */
+  readonly #text: string
   readonly #task: Task
-
   readonly #onLost: ClaimOptions['onLost']
 
   private constructor(
@@ -45,6 +46,7 @@ export class StoreClaim {
     { leaseMs, onLost }: ClaimOptions,
   ) {
     this.#path = path
+    this.#text = textOf(holder)
     this.#onLost = onLost
     this.holder = holder
     this.ended = ended
@@ -68,6 +70,7 @@ export class StoreClaim {
   /** Only while it is ours: another may have taken it while this process was paused. */
   #renew(): void {
     const { holder } = this
+    if (textIn(this.#path) === this.#text) return touch(this.#path)
     let there = holderIn(this.#path)
     // Nobody has it, and of several that see this only one can make it.
     if (there === undefined && !existsSync(this.#path))
@@ -111,7 +114,7 @@ async function takeOver(path: string, ended: Holder | undefined, holder: Holder,
 /** False when there is one. It is there with all its content or not at all: a part of it would be taken for a claim cut off. */
 function create(path: string, holder: Holder): boolean {
   const own = `${path}.${holder.id}`
-  const make = (at: string) => writeFileSync(at, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
+  const make = (at: string) => writeFileSync(at, textOf(holder), { flag: 'wx', mode: 0o600 })
   make(own)
   try {
     linkSync(own, path)
@@ -133,10 +136,21 @@ function create(path: string, holder: Holder): boolean {
 
 const isErrno = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
 
+const textOf = (holder: Holder): string => JSON.stringify(holder)
+
+/** Empty for a file that is not there, or cannot be read. */
+function textIn(path: string): string {
+  try {
+    return readTextFile(path) ?? ''
+  } catch {
+    return ''
+  }
+}
+
 /** Undefined for a file that is not there, or was cut off when the machine went down. */
 function holderIn(path: string): Holder | undefined {
   try {
-    return check(Holder, JSON.parse(readTextFile(path) ?? ''), path)
+    return check(Holder, JSON.parse(textIn(path)), path)
   } catch {
     return undefined
   }

@@ -46,7 +46,11 @@ export function send(
   if (isTooLarge(body)) return Promise.reject(tooLarge())
   const { subject, lasting: isLasting } = contract
   // Faster than the client, which would make bytes of a text with a TextEncoder.
-  return request(connection, subject, Buffer.from(body), { timeoutMs, headers: headersOf(options), isLasting })
+  return request(connection, subject, Buffer.from(body), {
+    timeoutMs,
+    headers: headersOf(options),
+    isLasting,
+  })
 }
 
 function headersOf({

@@ -54,10 +54,9 @@ export class LogTail {
 
   async #read(): Promise<void> {
     if (this.#file === undefined) return
-    await this.#readOn(this.#file)
-    if ((await stat(this.#path)).ino === (await this.#file.stat()).ino) return
-    // The last lines of the file before came while we looked.
-    await this.#readOn(this.#file)
+    const [own, there] = await Promise.all([this.#file.stat(), stat(this.#path)])
+    if (own.size !== this.#offset || own.ino !== there.ino) await this.#readOn(this.#file)
+    if (own.ino === there.ino) return
     await this.#file.close()
     this.#file = await open(this.#path)
     this.#offset = 0

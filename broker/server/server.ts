@@ -9,6 +9,7 @@ import { readTextFile, writeSecretFile } from '../common/files.ts'
 import type { Identity } from '../identity/identity.ts'
 import { loopback } from '../../subjects/kit/names.ts'
 import type { Log } from '../common/log.ts'
+import { processorMs } from '../common/process-stat.ts'
 import type { MessagingConfig } from '../../config/messaging.ts'
 import { awaitPredecessor, readPid } from './predecessor.ts'
 import { hostAndPort, serverConfig, serverName } from './configuration.ts'
@@ -46,6 +47,8 @@ export interface BrokerServer {
   readonly logFile: string
   /** Process id of nats-server itself, which changes when it was restarted. */
   pid(): number | undefined
+  /** Processor time that it has used since its start, ms; undefined while it is down, and where nobody knows. */
+  processorMs(): number | undefined
   /**
    * The platform is stopping, and still needs it: should it end now, by a signal that was for all processes at once, it is
    * not started again, and `onEnd` is called.
@@ -134,6 +137,10 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
     logFile,
     pid: () => readPid(pidFile),
+    processorMs: () => {
+      const pid = readPid(pidFile)
+      return pid === undefined ? undefined : processorMs(pid)
+    },
     expectEnd: (onEnd) => {
       whenEnded = onEnd
       if (ended) onEnd()

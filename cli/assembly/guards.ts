@@ -8,6 +8,7 @@ import type { Identity } from '../../broker/identity/identity.ts'
 import { FloodGuard } from '../../broker/limits/flood-guard.ts'
 import { addressMarks } from '../../broker/messages/client-address.ts'
 import type { NatsConnection } from '../../broker/rpc/connection.ts'
+import type { BrokerServer } from '../../broker/server/server.ts'
 import type { Notices } from '../../services/kit/notices.ts'
 import { part } from '../../services/kit/part.ts'
 import { contracts, internalContracts } from '../../subjects/index.ts'
@@ -18,6 +19,7 @@ const serviceNames: ReadonlySet<string> = new Set(
 )
 
 interface FloodNeeds {
+  readonly broker: Pick<BrokerServer, 'processorMs'>
   readonly connections: { readonly system: NatsConnection }
   readonly identity: Identity
   readonly notices: Notices
@@ -28,7 +30,7 @@ interface FloodNeeds {
 export const floodGuard = part({
   name: 'flood guard',
   tasks: ['broker.pending'],
-  start: ({ connections: { system }, identity, notices, log }: FloodNeeds) => {
+  start: ({ broker, connections: { system }, identity, notices, log }: FloodNeeds) => {
     const marks = addressMarks(identity)
     const floods = new FloodGuard({
       marks,
@@ -41,6 +43,7 @@ export const floodGuard = part({
       identity,
       marks,
       services: serviceNames,
+      processorMs: () => broker.processorMs(),
       onBehind: (isBehind) => (floods.isBehind = isBehind),
       onSlowReader: (reader) => notices.emit('slowReader', reader),
       log,

@@ -16,8 +16,15 @@ interface Connection {
   readonly pending_bytes: number
 }
 
-/** Looks once at a server with these connections of the account of keys. @returns the numbers of those that were closed */
-async function closedOf(connections: readonly Connection[]): Promise<number[]> {
+/**
+ * Looks at a server with these connections of the account of keys, until something holds.
+ * @param processorMs of the server @returns the numbers of the connections that were closed, and how often it was asked
+ */
+async function lookAt(
+  connections: readonly Connection[],
+  isOver: (looks: number) => boolean,
+  processorMs: () => number | undefined = () => undefined,
+) {
   const closed: number[] = []
   const account = identity.GANTRY.account.getPublicKey()
   const all = connections
@@ -37,14 +44,18 @@ async function closedOf(connections: readonly Connection[]): Promise<number[]> {
     identity,
     marks,
     services: new Set(),
+    processorMs,
     onBehind: () => undefined,
     onSlowReader: () => undefined,
     log: testLog,
   })
-  await until('it has looked twice', () => looks > 1)
+  await until('it has looked', () => isOver(looks))
   watch.stop()
-  return closed
+  return { closed, looks }
 }
+
+const closedOf = async (connections: readonly Connection[]) =>
+  (await lookAt(connections, (looks) => looks > 1)).closed
 
 const token = `gantry.${Buffer.from('{"i":"i","n":"n","h":"h"}').toString('base64url')}.kflooder.s`
 const reader = { authorized_user: 'kreader', pending_bytes: 0 }
@@ -59,4 +70,23 @@ test('nobody who reads is closed for what is held for the edge, but the connecti
 test('connections of the platform itself are never closed, and nobody is closed for what is held for them', async () => {
   const own = { cid: 1, ...ofPlatform, pending_bytes: 2 * maxHeldBytes }
   expect(await closedOf([own, { cid: 2, ...reader }])).toEqual([])
+})
+
+test('a server that has not worked since it held nothing is not asked again; one that has, or has begun again, is', async () => {
+  const spent = [1_000, 1_000, 1_020, 1_100, 1_110, 10, 20, 30]
+  let periods = 0
+  const processorMs = () => spent[periods++]
+  const { looks } = await lookAt([{ cid: 1, ...reader }], () => periods === spent.length, processorMs)
+  expect(looks).toBe(3)
+})
+
+test('a server that holds much is asked in each period, however little it works', async () => {
+  let periods = 0
+  const processorMs = () => {
+    periods += 1
+    return 1_000
+  }
+  const slow = { cid: 1, ...reader, pending_bytes: maxHeldBytes / 2 }
+  const { looks } = await lookAt([slow], () => periods === 3, processorMs)
+  expect(looks).toBeGreaterThan(1)
 })
