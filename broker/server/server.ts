@@ -93,6 +93,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
   let ended = false
   let whenEnded: (() => void) | undefined
   let child: ChildProcess
+  /** Of nats-server itself, while it runs. */
+  let serverPid: number | undefined
   const run = async (): Promise<void> => {
     child = spawn('/bin/sh', ['-c', watchdog, 'sh', options.binary, '-c', configFile], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -102,6 +104,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     })
     child.once('error', (err) => log.error({ err }, 'nats-server cannot be started.'))
     child.once('exit', (code, signal) => {
+      serverPid = undefined
       // The first start is reported to whoever asked for it, and not repeated.
       if (stopping || !started) return
       ended = true
@@ -109,6 +112,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
       setTimeout(() => void restart({ code, signal }), restartDelayMs)
     })
     await ready(child, { host, port, name: serverName(options.identity), logFile })
+    serverPid = readPid(pidFile)
   }
   const restart = async (end: { code: number | null; signal: NodeJS.Signals | null }): Promise<void> => {
     if (stopping || whenEnded !== undefined) return
@@ -137,10 +141,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerServer>
     websocketUrl: `ws://${hostAndPort(host, websocketPort)}`,
     logFile,
     pid: () => readPid(pidFile),
-    processorMs: () => {
-      const pid = readPid(pidFile)
-      return pid === undefined ? undefined : processorMs(pid)
-    },
+    processorMs: () => (serverPid === undefined ? undefined : processorMs(serverPid)),
     expectEnd: (onEnd) => {
       whenEnded = onEnd
       if (ended) onEnd()
