@@ -149,8 +149,7 @@ function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): GantryError | 
       // Most are told apart by their lengths.
       if (given.length === name.length && given.toLowerCase() === name) count += 1
     }
-    if (count > 1)
-      return new GantryError('INVALID_INPUT', `the header ${name} is there twice: send it once`)
+    if (count > 1) return new GantryError('INVALID_INPUT', `the header ${name} is there twice: send it once`)
   }
   return undefined
 }
