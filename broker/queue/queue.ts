@@ -166,7 +166,10 @@ export class Queue extends QueueWork {
     }
   }
 
-  /** Items that are not done and that the broker neither has handed out nor would: it cannot read them any more. */
+  /**
+   * Items that are not done and that the broker neither has handed out nor would: it cannot read them any more. To be asked
+   * of a queue that nothing comes to: a lane counts an item a moment after the stream has it.
+   */
   async unreadable(): Promise<number> {
     const { waiting } = await this.state()
     const counts = [...waiting].map(async ([lane, count]) => {
