@@ -198,7 +198,7 @@ const isMarked = ({ subject, output }: Contract): boolean =>
 
 /** Requests of the platform's own services count as those of one caller; no key has this name. */
 const platformUser = ''
-/** Those of whom the broker does not say who they are, which are refused; nor this one. */
+/** Those of whom the broker does not say who they are, which are refused; no key has this name either. */
 const nobody = '?'
 
 /** Requests that are being answered. */

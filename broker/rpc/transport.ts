@@ -45,7 +45,7 @@ const SecretReplies = withSecretReplies(MuxSubscription)
 
 /**
  * A request that waits for its reply. The client's own makes an error with its stack for each request that was answered, and
- * five promises: a sixth of the time of a short call (ADR 24).
+ * four promises more: a tenth of the time of a short call (ADR 24).
  */
 class PendingRequest {
   /** Set by those that it waits among. */
