@@ -55,6 +55,7 @@ export class LogTail {
   async #read(): Promise<void> {
     if (this.#file === undefined) return
     const [own, there] = await Promise.all([this.#file.stat(), stat(this.#path)])
+    // To a file that has another in its place nothing is added any more; its last lines may have come while we looked.
     if (own.size !== this.#offset || own.ino !== there.ino) await this.#readOn(this.#file)
     if (own.ino === there.ino) return
     await this.#file.close()

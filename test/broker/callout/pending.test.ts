@@ -88,5 +88,6 @@ test('a server that holds much is asked in each period, however little it works'
   }
   const slow = { cid: 1, ...reader, pending_bytes: maxHeldBytes / 2 }
   const { looks } = await lookAt([slow], () => periods === 3, processorMs)
-  expect(looks).toBeGreaterThan(1)
+  // Twice in the first period, as it may be growing.
+  expect(looks).toBeGreaterThan(2)
 })
