@@ -20,7 +20,9 @@ const steady = { perSecond: 500, seconds: 20 }
 const storm = { perSecond: 12_000, seconds: 5 }
 /** Writers begin a little each time: a timer is good for no more. */
 const tickMs = 10
-const idleMs = 20_000
+const idleMs = 60_000
+/** V8 collects what the start and the storm have left behind. */
+const restMs = 60_000
 const migrationId = 'live'
 
 const pathOf = (root: string, folder: number, name: string) =>
@@ -79,6 +81,7 @@ export async function benchLive(): Promise<void> {
     const input = { fileSystemId, role: role as 'source' | 'target', fsRoot }
     await call(connection, filesystems['create-local'], input)
   }
+  await delay(restMs)
   const shareWithout = await processorShare(platform.pid, idleMs)
   const options = { path: '/', source: 'source', target: 'target', scanOnlyMigration: false, autoStart: true }
   await call(connection, migrations.create, { migrationId, ...options })
@@ -92,6 +95,7 @@ export async function benchLive(): Promise<void> {
   })
   const seconds = await untilApplied(connection, migrationId)
   const differences = compareTrees(source, target)
+  await delay(restMs)
   const share = await processorShare(platform.pid, idleMs)
   await connection.close()
   rmSync(root, { recursive: true, force: true })

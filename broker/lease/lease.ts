@@ -10,16 +10,18 @@ import { removing } from '../state/books/stream-book.ts'
 import { every, type Task } from '../tasks/tasks.ts'
 
 /**
- * A lease ends so long after its last renewal. Renewals stop for up to 8 s while a cluster elects a leader, and two of them
- * may be lost.
+ * A lease ends so long after its last renewal. Renewals, which are 3 s apart, stop for up to 8 s while a cluster elects a
+ * leader, and one more of them may be lost.
  */
 export const defaultLeaseMs = 20_000
 /** The holder takes it for ended sooner: what it has begun must be over when another one takes it. */
 const holdShare = 0.75
-export const renewShare = 0.1
-const checkShare = 0.025
+export const renewShare = 0.15
+const checkShare = 0.05
 
 const bucket = 'lease'
+/** It changes with each renewal; who has it says whether it is right. */
+export const leaseStream = `KV_${bucket}`
 const key = 'platform'
 
 /** Grows with each holder. */
@@ -86,8 +88,9 @@ export class Lease {
         'The lease cannot be read, as the store was damaged; taking a new one.',
       )
       const manager = await jetstreamManager(connection)
-      const stream = `KV_${bucket}`
-      await removing(connection, { stream, messages: undefined }, () => manager.streams.delete(stream))
+      await removing(connection, { stream: leaseStream, messages: undefined }, () =>
+        manager.streams.delete(leaseStream),
+      )
       // Above all epochs of before, of which there is one for each start.
       return await Lease.#take(connection, options, Math.floor(Date.now() / 1_000))
     }

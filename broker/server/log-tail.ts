@@ -1,6 +1,13 @@
+import { type FSWatcher, watch } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { Log } from '../common/log.ts'
-import { every, type Task } from '../tasks/tasks.ts'
+import { type Task, whenDue } from '../tasks/tasks.ts'
+
+/** A key that is denied is seen soon enough for a person who watches, and many lines are read at once. */
+const soonMs = 500
+/** The kernel says when something was written; this is for what it does not say. */
+const unreportedMs = 5_000
 
 /** Of more that was written since the last look, the rest is passed over: a flood must not keep the platform busy. */
 const maxLookBytes = 2 ** 20
@@ -20,19 +27,55 @@ export class LogTail {
   #rest = ''
   #looking: Promise<void> = Promise.resolve()
   readonly #task: Task
+  /** Undefined where the kernel has no watch left. */
+  #watcher: FSWatcher | undefined
 
   private constructor(path: string, onLine: (line: string) => void, log: Log) {
     this.#path = path
     this.#onLine = onLine
     this.#log = log
-    this.#task = every('broker.log', () => this.look())
+    this.#task = whenDue('broker.log', () => this.#lookByItself())
   }
 
   static async open(path: string, onLine: (line: string) => void, log: Log): Promise<LogTail> {
     const tail = new LogTail(path, onLine, log)
     tail.#file = await open(path)
+    tail.#watch()
     tail.#offset = (await tail.#file.stat()).size
+    tail.#lookLater()
     return tail
+  }
+
+  /** The folder, not the file, which another one may replace. */
+  #watch(): void {
+    try {
+      this.#watcher = watch(dirname(this.#path), { persistent: false }, (_, name) => {
+        if (name === null || name === basename(this.#path)) this.#lookSoon()
+      })
+      this.#watcher.on('error', () => this.#unwatch())
+    } catch (err) {
+      this.#log.debug({ err, path: this.#path }, 'The log of nats-server cannot be watched; looking often.')
+    }
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+  }
+
+  #lookSoon(): void {
+    const { nextMs } = this.#task
+    if (nextMs === undefined || nextMs > Date.now() + soonMs) this.#task.due(soonMs)
+  }
+
+  #lookLater(): void {
+    this.#task.due(this.#watcher === undefined ? soonMs : unreportedMs)
+  }
+
+  async #lookByItself(): Promise<void> {
+    // Announced before the look: what is written meanwhile brings it forward.
+    this.#lookLater()
+    await this.look()
   }
 
   /** Resolves when all that was written before has been read. */
@@ -46,6 +89,7 @@ export class LogTail {
   }
 
   async stop(): Promise<void> {
+    this.#unwatch()
     this.#task.stop()
     await this.look()
     await this.#file?.close()

@@ -45,11 +45,9 @@ export const taskList = {
     summary: 'Applies the bandwidth limits of the time of day',
     everyMs: 1_000,
   },
-  // A key that is denied is seen soon enough for a person who watches.
   'broker.log': {
     owner: 'per-host',
     summary: 'Reads permission violations from the log of nats-server',
-    everyMs: 500,
   },
   // A flood brings some hundred MB in such a time; looking takes the server and us half a millisecond.
   'broker.pending': {

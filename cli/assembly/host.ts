@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Log } from '../../broker/common/log.ts'
 import { version } from '../../broker/common/version.ts'
 import { createSealer } from '../../broker/identity/seal.ts'
-import { Lease } from '../../broker/lease/lease.ts'
+import { Lease, leaseStream } from '../../broker/lease/lease.ts'
 import { StoreClaim } from '../../broker/lease/store-claim.ts'
 import { connectAs } from '../../broker/rpc/connection.ts'
 import { type BrokerServer, startBroker } from '../../broker/server/server.ts'
@@ -76,7 +76,7 @@ export async function openHost(options: HostOptions, shutdown: Shutdown) {
   const connection = connections.platform
 
   // Before anything is written.
-  const book = await StreamBook.open(connection, { journals, home, log })
+  const book = await StreamBook.open(connection, { journals, home, log, without: [leaseStream] })
   shutdown.push(() => book.close())
   // Before anything is swept or started.
   const { holder, ended } = claim

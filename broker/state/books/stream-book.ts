@@ -44,6 +44,8 @@ interface State {
 
 interface BookOptions {
   readonly journals: RecordJournals
+  /** Streams whose losses are found by whoever uses them. */
+  readonly without?: readonly string[]
   readonly home: string
   readonly log: Log
 }
@@ -88,6 +90,8 @@ export class StreamBook {
   #seen: ReadonlyMap<string, SeenStream> = new Map()
   /** Whether nothing was changed since the last look. */
   #wasStopped = false
+  /** What is in the file, but for when each stream was looked at: while nothing changes, an earlier moment is as true. */
+  #saved: string | undefined
   #looking: Promise<void> = Promise.resolve()
   #task: Task | undefined
   #forget: (() => void) | undefined
@@ -166,6 +170,8 @@ export class StreamBook {
       isDone: false,
     }
     this.#announced.add(announced)
+    // The file has a line more, which must not outlive the removal.
+    this.#saved = undefined
     try {
       appendFileSync(this.#path, line(removal), { mode: fileMode })
     } catch (err) {
@@ -218,13 +224,14 @@ export class StreamBook {
     this.#save(false)
   }
 
-  /** All streams on the disk, but work queues. */
+  /** All streams on the disk but work queues, which have a proof of their own, and those that are left out. */
   async #streams(): Promise<Map<string, StreamInfo>> {
     const manager = await jetstreamManager(this.#connection, { checkAPI: false })
     const streams = new Map<string, StreamInfo>()
     for await (const info of manager.streams.list()) {
       const { name, storage } = info.config
-      if (storage === fileStorage && !name.startsWith(queueStream(''))) streams.set(name, info)
+      const isOurs = !name.startsWith(queueStream('')) && this.#options.without?.includes(name) !== true
+      if (storage === fileStorage && isOurs) streams.set(name, info)
     }
     return streams
   }
@@ -246,9 +253,14 @@ export class StreamBook {
       line({ stream, messages, untilMs }),
     )
     const state: State = { streams: Object.fromEntries(this.#seen), wasStopped }
+    const content = JSON.stringify([state, removals], (key, value: unknown) =>
+      key === 'atMs' ? undefined : value,
+    )
+    if (content === this.#saved) return
     try {
       writeFileSync(`${this.#path}.new`, [line(state), ...removals].join(''), { mode: fileMode })
       renameSync(`${this.#path}.new`, this.#path)
+      this.#saved = content
     } catch (err) {
       log.error({ err, path: this.#path }, 'What the broker’s streams have stored cannot be written down.')
     }

@@ -7,6 +7,8 @@ import { LogTail } from '../../../broker/server/log-tail.ts'
 import { formatToken } from '../../../broker/identity/token.ts'
 import { violationOf } from '../../../broker/callout/violations.ts'
 import { recordingLog } from '../../support/log.ts'
+import { testLog } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
 
 const marks = addressMarks({ derive: () => Buffer.alloc(32) })
 const account = `A${'B'.repeat(55)}`
@@ -55,6 +57,20 @@ test.each<[string, string, object | undefined]>([
 
 const folder = mkdtempSync(join(tmpdir(), 'gantry-tail-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('a line is read soon after it was written, also when the file was replaced meanwhile', async () => {
+  const path = join(folder, 'watched')
+  writeFileSync(path, '')
+  const lines: string[] = []
+  const tail = await LogTail.open(path, (one) => lines.push(one), testLog)
+  appendFileSync(path, 'one\n')
+  await until('it was read', () => lines.length === 1)
+  renameSync(path, `${path}.1`)
+  writeFileSync(path, 'two\n')
+  await until('the new file was read', () => lines.length === 2)
+  await tail.stop()
+  expect(lines).toEqual(['one', 'two'])
+})
 
 test('lines are read from now on, each once, over a change of the file', async () => {
   const path = join(folder, 'log')

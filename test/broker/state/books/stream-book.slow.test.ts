@@ -1,5 +1,5 @@
 import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -10,7 +10,7 @@ import { createIdentity } from '../../../../broker/identity/create-identity.ts'
 import { fileStorage } from '../../../../broker/state/jetstream.ts'
 import { Ledger } from '../../../../broker/state/ledger.ts'
 import { RecordJournals } from '../../../../broker/state/books/record-journal.ts'
-import { StreamBook } from '../../../../broker/state/books/stream-book.ts'
+import { removing, StreamBook } from '../../../../broker/state/books/stream-book.ts'
 import { ValueStore } from '../../../../broker/state/value-store.ts'
 import { messagingIn, smallLimits, startTestBroker, type TestBroker } from '../../../support/broker.ts'
 import { blocksOf, crash, cutTail, damageAtRandom, flipBit } from '../../../support/damage.ts'
@@ -282,6 +282,37 @@ test('messages that are too young to expire are missed where others may have exp
   })
   await store.run(async ({ told }) => {
     expect(told()).toEqual(['PLAIN MESSAGES_LOST 10'])
+  })
+})
+
+test('a removal that has come to nothing excuses no loss of the next run', async () => {
+  using store = await createStore()
+  await store.run(async ({ connection, manager, book }) => {
+    await addStream(manager)
+    await publish(connection, 50)
+    await book.look()
+    await removing(connection, { stream: 'PLAIN', messages: 40 }, async () => undefined)
+    await book.look()
+  })
+  flipBit(store.blocks('PLAIN')[0]!, 0.5)
+  await store.run(async ({ told }) => {
+    expect(told()).toEqual([expect.stringMatching(/^PLAIN MESSAGES_LOST \d+$/)])
+  })
+})
+
+test('while nothing changes, the book is not written again', async () => {
+  using store = await createStore()
+  const version = () => statSync(store.path).ino
+  await store.run(async ({ connection, manager, book }) => {
+    await addStream(manager)
+    await publish(connection, 5)
+    await book.look()
+    const first = version()
+    await book.look()
+    expect(version()).toBe(first)
+    await publish(connection, 1)
+    await book.look()
+    expect(version()).not.toBe(first)
   })
 })
 
