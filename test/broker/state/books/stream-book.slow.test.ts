@@ -293,10 +293,11 @@ test('a removal that has come to nothing excuses no loss of the next run', async
     await book.look()
     await removing(connection, { stream: 'PLAIN', messages: 40 }, async () => undefined)
     await book.look()
+    // As a loss would: the book does not know of it.
+    await manager.streams.purge('PLAIN', { seq: 31 })
   })
-  flipBit(store.blocks('PLAIN')[0]!, 0.5)
   await store.run(async ({ told }) => {
-    expect(told()).toEqual([expect.stringMatching(/^PLAIN MESSAGES_LOST \d+$/)])
+    expect(told()).toEqual(['PLAIN MESSAGES_LOST 30'])
   })
 })
 
