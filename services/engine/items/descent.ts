@@ -1,5 +1,6 @@
 import type { StorePath } from '../../drivers/contract/driver.ts'
 import { joinPath } from './paths.ts'
+import { FoundBelow, usualBounds } from './found-below.ts'
 import { nameOf } from '../../drivers/paths/path-text.ts'
 import type { FolderGroup, Region, Rest } from './items.ts'
 
@@ -22,34 +23,17 @@ type OwnFolders = Pick<Region, 'start' | 'rest' | 'groups' | 'isDeep'>
 /** Makes an item of a folder, or a part of one. @param parent one object for all entries of a folder */
 type HandOn = (parent: StorePath, name: Buffer, mode: number | undefined) => void
 
-/** How far a deep item goes down by itself, a scan as a comparison. */
-export interface DescentBounds {
-  /** Entries that it finds: what a thread lists in a second or two, and lists once more after a kill. */
-  readonly entries: number
-  /** Folders that it has found and not listed yet, some 300 bytes each. */
-  readonly waiting: number
-}
-export const usualBounds: DescentBounds = { entries: 100_000, waiting: 10_000 }
-
-/**
- * The folders that an item lists: its own, and where it is deep those that it finds in them, the last one found first, so
- * that what waits are the siblings on the way down and not the breadth of the tree. What is beyond the bounds is handed on.
- * It depends on nothing but the item and the source: an item that comes again hands on the same.
- */
+/** The folders that an item lists: its own, and where it is deep those that it finds in them, which come first. */
 export class Descent {
   readonly #own: RegionFolder[]
-  readonly #found: RegionFolder[] = []
-  readonly #isDeep: boolean
+  readonly #found: FoundBelow<RegionFolder>
   readonly #handOn: HandOn
-  readonly #bounds: DescentBounds
-  #entries = 0
   #group: FolderGroup | undefined
 
   constructor(item: OwnFolders, handOn: HandOn, bounds = usualBounds) {
     this.#own = [...foldersOf(item)].toReversed()
-    this.#isDeep = item.isDeep === true
+    this.#found = new FoundBelow(item.isDeep === true, bounds)
     this.#handOn = handOn
-    this.#bounds = bounds
   }
 
   /**
@@ -62,21 +46,19 @@ export class Descent {
     work: (folder: RegionFolder, turn: Promise<void>) => Promise<void>,
   ): Promise<void> {
     // With several at a time it may be empty for a moment.
-    while (this.#own.length + this.#found.length > 0) await this.#some(limit, work)
+    while (this.#own.length > 0 || !this.#found.isEmpty) await this.#some(limit, work)
   }
 
   /** So many entries were found. */
   count(entries: number): void {
-    this.#entries += entries
+    this.#found.count(entries)
   }
 
   /** A folder was found in another. @param parent one object for all entries of a folder */
   found(parent: StorePath, name: Buffer, mode: number | undefined): void {
-    const { waiting } = this.#bounds
-    if (!this.#isDeep || this.isSpent || this.#found.length >= waiting)
-      return this.#handOn(parent, name, mode)
+    if (!this.#found.hasRoom) return this.#handOn(parent, name, mode)
     const group = this.#groupOf(parent, mode !== undefined)
-    this.#found.push({ path: joinPath(parent, name), group, mode, isFound: true })
+    this.#found.add({ path: joinPath(parent, name), group, mode, isFound: true })
   }
 
   /** Hands on one that was found; false for the item's own. */
@@ -87,7 +69,7 @@ export class Descent {
 
   /** Whether it has found as many entries as it may: what is left is for other items. */
   get isSpent(): boolean {
-    return this.#entries >= this.#bounds.entries
+    return this.#found.isSpent
   }
 
   async #some(
@@ -117,11 +99,8 @@ export class Descent {
   }
 
   #next(): RegionFolder | undefined {
-    for (;;) {
-      const found = this.#found.pop()
-      if (found === undefined || !this.isSpent) return found ?? this.#own.pop()
-      this.pass(found)
-    }
+    const [found] = this.#found.take(1, (one) => this.pass(one))
+    return found ?? this.#own.pop()
   }
 
   /** What those found in one folder have in common. A store may know the modes of some: those that others made. */
