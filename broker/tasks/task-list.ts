@@ -60,7 +60,7 @@ export const taskList = {
     owner: 'one-node',
     summary: 'Ends this process when its lease is over, for example after a pause',
   },
-  // One request. What a stream got after the last look is not missed when it is lost.
+  // One small request while nothing is stored. What a stream got after the last look is not missed when it is lost.
   'platform.streams': {
     owner: 'one-node',
     summary: 'Compares what each stream has stored with what it had',

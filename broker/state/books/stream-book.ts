@@ -23,6 +23,14 @@ const afterStartMs = 600_000
 /** nats-server reads so much within half a second. Larger streams are believed to have what their index says. */
 const maxReadBytes = 64 * 2 ** 20
 
+/**
+ * What the account has stored and for how many streams: one small answer instead of that of each stream. It does not show
+ * that a message took the place of one of the same size; those the next full look sees.
+ */
+type Usage = `${number} bytes, ${number} streams`
+/** Between two looks at each stream, however little seems to have happened. */
+const fullLookMs = 30_000
+
 /** What the platform removes from a stream by itself, announced before it does so. */
 interface Removal {
   readonly stream: string
@@ -93,6 +101,8 @@ export class StreamBook {
   /** What is in the file, but for when each stream was looked at: while nothing changes, an earlier moment is as true. */
   #saved: string | undefined
   #looking: Promise<void> = Promise.resolve()
+  /** At the last look, and when that was by a monotonic clock. */
+  #usage: { readonly text: Usage; readonly atMs: number } | undefined
   #task: Task | undefined
   #forget: (() => void) | undefined
 
@@ -125,9 +135,9 @@ export class StreamBook {
   static async open(connection: NatsConnection, options: BookOptions): Promise<StreamBook> {
     const book = new StreamBook(connection, options)
     book.#load()
-    await book.#tryLook((stream) => !options.journals.has(storeOf(stream)))
+    await book.#trying(() => book.#look((stream) => !options.journals.has(storeOf(stream))))
     books.set(connection, book)
-    book.#task = every('platform.streams', () => book.look())
+    book.#task = every('platform.streams', () => book.lookIfUsed())
     // A broker that was killed may have lost messages; what comes next must not hide that.
     book.#forget = onReconnect(connection, () => {
       book.look().catch((err: unknown) => options.log.error({ err }, 'The streams could not be compared.'))
@@ -137,10 +147,21 @@ export class StreamBook {
 
   /** Compares all streams with what they had, and remembers what they have now. */
   look(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#tryLook(() => true))
+    return this.#inTurn(() => this.#look(() => true))
+  }
+
+  #inTurn(look: () => Promise<void>): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#trying(look))
     const looked = this.#looking
     this.#looking = looked.catch(() => undefined)
     return looked
+  }
+
+  /** Looks at the streams unless nothing seems to have been stored or removed since. */
+  lookIfUsed(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (await this.#isUsed()) await this.#look(() => true)
+    })
   }
 
   /** Remembers what there is at the end of a run. */
@@ -191,17 +212,31 @@ export class StreamBook {
   }
 
   /** What a broker that is away cannot say, the next look finds. */
-  async #tryLook(isMeant: (stream: string) => boolean): Promise<void> {
+  async #trying(look: () => Promise<void>): Promise<void> {
     try {
-      await this.#look(isMeant)
+      await look()
     } catch (err) {
       if (!isTransient(err) && !this.#connection.isClosed()) throw err
       this.#options.log.debug({ err }, 'The streams could not be compared.')
     }
   }
 
+  async #isUsed(): Promise<boolean> {
+    const isDue = this.#usage === undefined || performance.now() - this.#usage.atMs > fullLookMs
+    // Without what is in the file, it has to be written.
+    return isDue || this.#saved === undefined || (await this.#usageNow()) !== this.#usage?.text
+  }
+
+  async #usageNow(): Promise<Usage> {
+    const manager = await jetstreamManager(this.#connection, { checkAPI: false })
+    const { storage, streams } = await manager.getAccountInfo()
+    return `${storage} bytes, ${streams} streams`
+  }
+
   async #look(isMeant: (stream: string) => boolean): Promise<void> {
     const nowMs = Date.now()
+    // Asked first: what is stored meanwhile is looked at again.
+    const usage = { text: await this.#usageNow(), atMs: performance.now() }
     const over = [...this.#announced].filter((one) => one.isDone && (one.untilMs ?? 0) < nowMs)
     const streams = await this.#streams()
     const removals = Map.groupBy(this.#announced, ({ stream }) => stream)
@@ -222,6 +257,7 @@ export class StreamBook {
     )
     this.#wasStopped = false
     this.#save(false)
+    this.#usage = usage
   }
 
   /** All streams on the disk but work queues, which have a proof of their own, and those that are left out. */

@@ -301,19 +301,27 @@ test('a removal that has come to nothing excuses no loss of the next run', async
   })
 })
 
-test('while nothing changes, the book is not written again', async () => {
+test('while nothing is stored, streams are not asked, and the book is not written', async () => {
   using store = await createStore()
   const version = () => statSync(store.path).ino
   await store.run(async ({ connection, manager, book }) => {
+    let asked = 0
+    connection.subscribe('$JS.API.STREAM.LIST', { callback: () => void asked++ })
+    const looks = async (look: () => Promise<void>) => {
+      const before = { asked, version: version() }
+      await look()
+      await connection.flush()
+      return { asked: asked - before.asked, isWritten: version() !== before.version }
+    }
     await addStream(manager)
     await publish(connection, 5)
-    await book.look()
-    const first = version()
-    await book.look()
-    expect(version()).toBe(first)
+    expect(await looks(() => book.lookIfUsed())).toEqual({ asked: 1, isWritten: true })
+    expect(await looks(() => book.lookIfUsed())).toEqual({ asked: 0, isWritten: false })
+    expect(await looks(() => book.look())).toEqual({ asked: 1, isWritten: false })
     await publish(connection, 1)
-    await book.look()
-    expect(version()).not.toBe(first)
+    expect(await looks(() => book.lookIfUsed())).toEqual({ asked: 1, isWritten: true })
+    await manager.streams.purge('PLAIN')
+    expect(await looks(() => book.lookIfUsed())).toEqual({ asked: 1, isWritten: true })
   })
 })
 
