@@ -11,6 +11,10 @@ import { type Info, isFollowing, type Rate, settledFiles } from './rate.ts'
 const minBar = 10
 const maxBar = 30
 
+/** A platform that is started again is back within seconds; after this it is not coming. */
+export const patienceMs = 60_000
+export const awayText = `The platform does not answer; trying again for ${patienceMs / 1_000} s.`
+
 /**
  * One line that fits in a terminal: bar, percent, files, bytes, rates, time left, failures; of one that follows its source,
  * or did when it was stopped, rates, failures, lag and state.

@@ -1,6 +1,14 @@
 import { printable, type Terminal } from '../output/terminal.ts'
 import type { Info, Rate } from './rate.ts'
-import { conditionLines, endLine, failuresLine, type FailuresTold, liveLine, plainLine } from './text.ts'
+import {
+  awayText,
+  conditionLines,
+  endLine,
+  failuresLine,
+  type FailuresTold,
+  liveLine,
+  plainLine,
+} from './text.ts'
 
 /** A migration that is watched, as it was seen last. */
 export interface Seen {
@@ -22,8 +30,6 @@ export interface WatchView {
 
 /** Between two lines about a migration in a log; a change of its state, or of what is in its way, is told at once. */
 const plainIntervalMs = 5_000
-
-const awayText = 'The platform does not answer; trying again.'
 
 /** The view for whoever reads: a program, a terminal, a log. */
 export function watchView(terminal: Terminal, { json }: { json: boolean }): WatchView {

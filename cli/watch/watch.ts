@@ -6,13 +6,11 @@ import type { Context, Globals } from '../context.ts'
 import { exitCodes, isUnreachable } from '../exit-codes.ts'
 import { AllStarted, ended, OneNamed } from './look.ts'
 import { type Info, RateMeter } from './rate.ts'
-import type { FailuresTold } from './text.ts'
+import { type FailuresTold, patienceMs } from './text.ts'
 import { type Seen, watchView } from './view.ts'
 
 /** Between two looks; an event is followed by a look at once. */
 const intervalMs = 1_000
-/** A platform that is started again is back within seconds; after this it is not coming. */
-const patienceMs = 60_000
 
 const subjectOf = ({ resource, event }: (typeof migrationEvents)[keyof typeof migrationEvents]) =>
   eventSubject(resource, event, '*')

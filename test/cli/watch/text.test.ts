@@ -182,7 +182,7 @@ test('on a terminal the lines are written over', () => {
   expect(terminal.written.out.split('\n')).toHaveLength(3)
   terminal.written.out = ''
   view.away()
-  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not answer; trying again.\n')
+  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not answer; trying again for 60 s.\n')
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
@@ -202,5 +202,5 @@ test('in a log a line comes with a new state, and not with each look', () => {
   expect(terminal.written.out.match(/RUNNING|STOPPING/g)).toEqual(['RUNNING', 'STOPPING'])
   view.away()
   view.away()
-  expect(terminal.written.err).toBe('The platform does not answer; trying again.\n')
+  expect(terminal.written.err).toBe('The platform does not answer; trying again for 60 s.\n')
 })
