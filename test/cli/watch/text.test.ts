@@ -182,7 +182,9 @@ test('on a terminal the lines are written over', () => {
   expect(terminal.written.out.split('\n')).toHaveLength(3)
   terminal.written.out = ''
   view.away()
-  expect(terminal.written.out).toBe('\u001b[2A\r\u001b[JThe platform does not answer; trying again for 60 s.\n')
+  expect(terminal.written.out).toBe(
+    '\u001b[2A\r\u001b[JThe platform does not answer; trying again for 60 s.\n',
+  )
   terminal.written.out = ''
   view.show(both.slice(1))
   expect(terminal.written.out.startsWith('\u001b[1A\r\u001b[Jtwo ')).toBe(true)
