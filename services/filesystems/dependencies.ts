@@ -4,6 +4,7 @@ import type { Owners } from '../../broker/rpc/owners.ts'
 import type { Sealer } from '../../broker/identity/seal.ts'
 import type { FilesystemRecord } from './record.ts'
 import type { Stores } from './stores.ts'
+import type { Place } from './while-unused.ts'
 
 export interface FilesystemDependencies {
   readonly owners: Owners
@@ -12,8 +13,8 @@ export interface FilesystemDependencies {
   readonly stores: Stores
   /** Names of the migrations that need a filesystem. */
   readonly usesOf: (fileSystemId: string) => Promise<string[]>
-  /** Migrations that work at a path of a filesystem, above or below it. */
-  readonly workingAt: (fileSystemId: string, path: string) => Promise<string[]>
+  /** Does work at a place while no migration works there. @throws PlaceInUse */
+  readonly whileUnused: <T>(place: Place, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   /** Forgets what other services keep of a target. */
   readonly forgetTarget: (fileSystemId: string) => Promise<void>
   readonly log: Log

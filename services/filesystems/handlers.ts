@@ -13,6 +13,7 @@ import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
 import type { Asker } from './stores.ts'
+import { PlaceInUse } from './while-unused.ts'
 
 type Health = Output<(typeof filesystems)['health']>
 
@@ -115,18 +116,22 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
       const record = await find(fileSystemId, role)
       const there = pathFromText(path)
       if (there.length === 0) throw notAccepted('path', 'is the root of the filesystem, which stays')
-      const working = await dependencies.workingAt(fileSystemId, path)
-      if (working.length > 0)
-        throw call.fail(
-          'IN_USE',
-          `${path} of ${fileSystemId} is used by the migrations ${working.join(', ')}; stop them first`,
-          { migrations: working },
-        )
       const spec = openSecrets(record.kind, record.options, dependencies.sealer)
       const asker = await askerOf(owners, call, record)
-      const { outcome, entries, bytes, error } = await dependencies.stores
-        .remove(spec, there, recursive, asker)
-        .catch((failure: unknown) => Promise.reject(storeFailure(failure, fileSystemId)))
+      const { outcome, entries, bytes, error } = await dependencies
+        .whileUnused({ fileSystemId, path }, (signal) =>
+          dependencies.stores.remove(spec, there, recursive, {
+            ...asker,
+            signal: AbortSignal.any([asker.signal, signal]),
+          }),
+        )
+        .catch((failure: unknown) => {
+          if (!(failure instanceof PlaceInUse)) throw storeFailure(failure, fileSystemId)
+          const { migrations } = failure
+          throw call.fail('IN_USE', inUse(failure, `${path} of ${fileSystemId}`), {
+            migrations: [...migrations],
+          })
+        })
       if (outcome === 'absent') throw call.fail('NOT_FOUND', `there is no ${path} in ${fileSystemId}`)
       if (outcome === 'filled')
         throw call.fail(
@@ -138,6 +143,11 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     },
   }
 }
+
+const inUse = ({ migrations, isBegun }: PlaceInUse, place: string): string =>
+  isBegun
+    ? `${place} is used by the migrations ${migrations.join(', ')}, which began meanwhile: the removal was stopped, and a part may be gone`
+    : `${place} is used by the migrations ${migrations.join(', ')}; stop them first`
 
 /** Why a removal broke off after something was gone: callers, and the audit log, are told how much. */
 function partlyRemoved(error: Error, fileSystemId: string, removed: number): unknown {

@@ -10,9 +10,11 @@ import { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
 import { migrationsInternal } from '../../subjects/migrations/internal.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { service } from '../kit/part.ts'
+import type { FilesystemDependencies } from './dependencies.ts'
 import { filesystemHandlers, filesystemInternalHandlers } from './handlers.ts'
 import { FilesystemRecord } from './record.ts'
 import { Stores } from './stores.ts'
+import { type Place, whileUnused } from './while-unused.ts'
 
 export interface FilesystemsNeeds {
   readonly journals: RecordJournals
@@ -31,7 +33,8 @@ export const filesystemsService = service({
   contracts: { filesystems, filesystemsInternal },
   start: async ({ connection, journals, sealer, bounds, kinds, log }: FilesystemsNeeds) => {
     const stores = new Stores({ bounds, kinds })
-    const dependencies = {
+    const workingAt = (place: Place) => call(connection, migrationsInternal['working-at'], place)
+    const dependencies: FilesystemDependencies = {
       filesystems: await Collection.open(connection, {
         bucket: 'filesystems',
         schema: FilesystemRecord,
@@ -42,10 +45,9 @@ export const filesystemsService = service({
       owners: new Owners(connection),
       sealer,
       stores,
-      usesOf: (fileSystemId: string) => call(connection, migrationsInternal.uses, { fileSystemId }),
-      workingAt: (fileSystemId: string, path: string) =>
-        call(connection, migrationsInternal['working-at'], { fileSystemId, path }),
-      forgetTarget: async (fileSystemId: string) => {
+      usesOf: (fileSystemId) => call(connection, migrationsInternal.uses, { fileSystemId }),
+      whileUnused: (place, work) => whileUnused({ connection, workingAt }, place, work),
+      forgetTarget: async (fileSystemId) => {
         await call(connection, migrationsInternal['forget-target'], { fileSystemId })
       },
       log,

@@ -225,7 +225,7 @@ export const filesystems = resource('filesystems', {
   },
   'delete-path': {
     summary: 'Remove a file or folder from a filesystem',
-    description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
+    description: `Refused for the root, and while a migration works at the path, above or below it: stop it first. One that begins meanwhile ends the removal (\`IN_USE\`). A stopped or completed migration does not copy again what was removed: reset it. Symbolic links are removed, and none is followed. After ${removalSeconds} seconds a large folder is left as far as it is, with \`complete\` false: ask again.`,
     input: strict({
       fileSystemId,
       role: Type.Optional(role),

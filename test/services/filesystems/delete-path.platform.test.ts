@@ -121,6 +121,31 @@ describe('where a migration works', () => {
   })
 })
 
+test('a migration that begins meanwhile ends a removal, and loses nothing of what it brings', async () => {
+  const files = 20_000
+  mkdirSync(at('many'))
+  for (let n = 0; n < files; n++) writeFileSync(at(`many/${n}`), '')
+  mkdirSync(join(folder.from, 'many'))
+  for (let n = 0; n < 50; n++) writeFileSync(join(folder.from, `many/new ${n}`), 'x')
+  const removing = remove('/many', { recursive: true })
+  removing.catch(() => undefined)
+  await until('some are gone', () => readdirSync(at('many')).length < files)
+  const migrationId = 'begins-meanwhile'
+  const place = { path: '/many', source: 'from', target: 'to' }
+  await platform.call(migrations.create, { migrationId, ...place, autoStart: true })
+  await expect(removing).rejects.toMatchObject({
+    code: 'IN_USE',
+    message: expect.stringContaining('begins-meanwhile, which began meanwhile') as string,
+  })
+  await until('the end of the migration', async () => {
+    const { state } = await platform.call(migrations.get, { migrationId })
+    return state === 'COMPLETED'
+  })
+  const there = readdirSync(at('many'))
+  expect(there.filter((name) => name.startsWith('new'))).toHaveLength(50)
+  expect(there.length).toBeGreaterThan(50)
+})
+
 test('the surface of the migrator: true, 404 for what is not there, its own error for the rest', async () => {
   expect(await onSurface('/nothing')).toMatchObject({ status: 404, body: { errorCode: 'FILE_NOT_FOUND' } })
   expect(await onSurface('/tree')).toMatchObject({ status: 409, body: { errorCode: 'FILE_IO_ERROR' } })
