@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { StoreError } from '../../services/drivers/contract/store-error.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
 import { verifications } from '../../subjects/migrations/verifications.ts'
@@ -45,15 +46,19 @@ async function createStores(name: string) {
   return {
     folder,
     faults: store.faults,
-    /** All files of a bucket, as text by path. */
+    /** All files of a bucket, as text by path; without what a migration removes meanwhile. */
     filesOf: async (bucket: Bucket): Promise<Record<string, string>> => {
       const driver = new ObjectStoreDoubleDriver({ store: store.name, bucket })
       const files: Record<string, string> = {}
       const visit = async (path: Buffer): Promise<void> => {
         for (const entry of await listAll(driver, path)) {
           const at = Buffer.concat([path, Buffer.from(path.length === 0 ? '' : '/'), entry.name])
-          if (entry.type === 'folder') await visit(at)
-          else files[at.toString()] = (await contentOf(driver, at)).toString()
+          try {
+            if (entry.type === 'folder') await visit(at)
+            else files[at.toString()] = (await contentOf(driver, at)).toString()
+          } catch (error) {
+            if (!(error instanceof StoreError && error.failure === 'gone')) throw error
+          }
         }
       }
       try {
