@@ -1,20 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { BlobEndpoint } from './endpoint.ts'
-import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
-import {
-  type BlobAnswer,
-  answerError,
-  foreignAnswer,
-  isOfService,
-  networkError,
-  noEndpoint,
-} from './errors.ts'
+import { type BlobAnswer, blobService } from './errors.ts'
 import { encodeBlobName } from './names.ts'
 import { SharedKeySigner } from './signing.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
-import { Transport, type TransportLimits, isStaleConnection, UnreadableBody } from './transport.ts'
-import type { PartBody } from '../contract/driver.ts'
+import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
+import { Transport, type TransportLimits } from '../http/transport.ts'
+import { type PartBody, piecesOf } from '../contract/driver.ts'
 
 /**
  * Version of the Blob service's protocol. Blocks of 4,000 MiB came with 2019-12-12, names in listings that XML cannot
@@ -22,16 +14,8 @@ import type { PartBody } from '../contract/driver.ts'
  */
 const protocolVersion = '2021-12-02'
 
-export interface RetryLimits {
-  readonly retries: number
-  readonly minBackoffMs: number
-  readonly maxBackoffMs: number
-}
-
-export interface BlobRequest {
+export interface BlobRequest extends Asked {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
-  /** Operation and object for messages, made only when they are needed. */
-  readonly what: () => string
   /** The blob's name; without it the request is for the container. */
   readonly blob?: string
   /** Parameters, not percent-encoded. */
@@ -48,14 +32,7 @@ export interface BlobRequest {
    * container is missing.
    */
   readonly accept?: readonly (number | string)[]
-  readonly retries?: number
-  /** The endpoint is one that nobody has spoken to: what is there if it is no Blob service, is not told. */
-  readonly isProbe?: boolean
-  readonly signal?: AbortSignal
 }
-
-/** Statuses after which the same request may succeed: "Retry policies" of the service's guidance. */
-const retryable = new Set([408, 429, 500, 502, 503, 504])
 
 /** Requests to one container: signed, retried, errors classified. */
 export class BlobClient {
@@ -64,6 +41,7 @@ export class BlobClient {
   readonly #host: string
   readonly #containerPath: string
   readonly #retry: RetryLimits
+  readonly #service: Service<BlobAnswer>
   readonly #clock = new StoreClock()
 
   constructor(
@@ -78,42 +56,13 @@ export class BlobClient {
       endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
     this.#containerPath = endpoint.containerPath
     this.#retry = limits
+    this.#service = blobService(this.#host)
   }
 
-  /**
-   * The answer of the service, if its status is 2xx or accepted. Throws a StoreError otherwise, after the retries that the kind of
-   * failure is worth; the signal's reason when aborted. All requests of this driver are harmless when repeated; the answer
-   * to one that was says so, as the service may have done it already at an earlier try whose answer was lost.
-   */
-  async request(request: BlobRequest): Promise<BlobAnswer & { readonly isRepeated: boolean }> {
-    const { signal, accept, what, retries = this.#retry.retries, isProbe = false } = request
-    const { maxBackoffMs } = this.#retry
-    let isRepeated = false
-    for (let attempt = 0; ; isRepeated = true) {
-      const outcome = await this.#exchange(request).catch((error: Error) => error)
-      signal?.throwIfAborted()
-      if (outcome instanceof UnreadableBody) throw outcome.cause
-      if (isStaleConnection(outcome)) continue
-      const answered = !(outcome instanceof Error)
-      const isOurs = answered && isOfService(outcome)
-      const accepted = answered && isAccepted(outcome, accept)
-      if (isOurs && accepted) return { ...outcome, isRepeated }
-      const problem = !answered
-        ? networkError(what(), outcome)
-        : accepted
-          ? foreignAnswer(what(), outcome)
-          : answerError(what(), outcome)
-      const askedMs = problem.retryAfterMs ?? 0
-      const isFinal = answered
-        ? !accepted && !retryable.has(outcome.status)
-        : !isProbe && outcome instanceof InnerAddressError
-      if (attempt >= retries || askedMs > maxBackoffMs || isFinal)
-        throw isProbe && !isOurs ? noEndpoint(what(), this.#host, problem) : problem
-      const waitMs = Math.max(askedMs, this.#backoffMs(attempt++))
-      await delay(waitMs, undefined, signal === undefined ? {} : { signal }).catch(() =>
-        signal?.throwIfAborted(),
-      )
-    }
+  /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. All requests of this driver are harmless when repeated. */
+  request(asked: BlobRequest): Promise<BlobAnswer & { readonly isRepeated: boolean }> {
+    const isWanted = (answer: BlobAnswer) => isAccepted(answer, asked.accept)
+    return request(this.#service, this.#retry, asked, () => this.#exchange(asked), isWanted)
   }
 
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
@@ -125,18 +74,12 @@ export class BlobClient {
     this.#transport.close()
   }
 
-  /** Doubles, up to the limit; half of it is random, so that workers that were refused together do not return together. */
-  #backoffMs(attempt: number): number {
-    const { minBackoffMs, maxBackoffMs } = this.#retry
-    return Math.min(minBackoffMs * 2 ** attempt, maxBackoffMs) * (0.5 + Math.random() / 2)
-  }
-
-  async #exchange(request: BlobRequest): Promise<BlobAnswer> {
-    const { method, blob, body, contentMd5, ifMatch, ifNoneMatch, into, signal } = request
+  async #exchange(asked: BlobRequest): Promise<BlobAnswer> {
+    const { method, blob, body, contentMd5, ifMatch, ifNoneMatch, into, signal } = asked
     const path = blob === undefined ? this.#containerPath : `${this.#containerPath}/${encodeBlobName(blob)}`
-    const query = request.query === undefined ? [] : sorted(request.query)
+    const query = asked.query === undefined ? [] : sorted(asked.query)
     const storeHeaders = sorted({
-      ...request.store,
+      ...asked.store,
       'x-ms-date': httpDate(),
       'x-ms-version': protocolVersion,
     })
@@ -164,9 +107,11 @@ export class BlobClient {
     for (const [name, value] of query)
       target += `${target === path ? '?' : '&'}${name}=${encodeURIComponent(value)}`
     const askedMs = Date.now()
-    const answer = await this.#transport.exchange({ method, target, headers, body, into, signal })
+    const sent = body === undefined || Buffer.isBuffer(body) ? body : piecesOf(body)
+    const answer = await this.#transport.exchange({ method, target, headers, body: sent, into, signal })
     this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
-    return answer
+    const code = answer.headers['x-ms-error-code']
+    return { ...answer, code: typeof code === 'string' ? code : undefined }
   }
 }
 

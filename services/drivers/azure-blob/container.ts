@@ -18,7 +18,7 @@ import {
   readBlockList,
   readListPage,
   writeBlockList,
-} from '../http/xml.ts'
+} from './xml.ts'
 import {
   type FileAttributes,
   maxPageEntries,

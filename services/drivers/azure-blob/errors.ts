@@ -1,14 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { setStoreHosts } from '../../../broker/common/inner-hosts.ts'
 import { type FailureClass, StoreError } from '../contract/driver.ts'
+import { retryAfterMs, type Service } from '../http/requests.ts'
+import type { StoreAnswer } from '../http/transport.ts'
 
-/** An answer of the Blob service, read to its end. */
-export interface BlobAnswer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
+/** An answer of the Blob service. */
+export interface BlobAnswer extends StoreAnswer {
   /** The service's own error code (`BlobNotFound`), undefined on success and from proxies. */
   readonly code: string | undefined
-  readonly body: Buffer
 }
 
 /**
@@ -84,12 +82,10 @@ export function answerError(what: string, answer: BlobAnswer): StoreError {
   return failed(failure, what, said + missing, { retryAfterMs: retryAfterMs(answer) })
 }
 
-/** Whether an answer comes from a Blob service: a redirection, a proxy or any other server does not say so. */
-export const isOfService = ({ headers, code }: BlobAnswer): boolean =>
+const isOfService = ({ headers, code }: BlobAnswer): boolean =>
   code !== undefined || headers['x-ms-request-id'] !== undefined || headers['x-ms-version'] !== undefined
 
-/** The error of an answer that would be right, if the Blob service had given it. */
-export const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError =>
+const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError =>
   failed('unreachable', what, `${status} without the headers of a Blob service`)
 
 /**
@@ -97,7 +93,7 @@ export const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError 
  * whether anything is: else whoever may add filesystems could find out what runs in inner networks.
  * @param found for the log
  */
-export function noEndpoint(what: string, host: string, found: StoreError): StoreError {
+function noEndpoint(what: string, host: string, found: StoreError): StoreError {
   const said = `${host} is no Blob endpoint that can be reached`
   const inner = `in an inner network it must be in the setting storeHosts ("${setStoreHosts}")`
   return new StoreError('unreachable', `${what}: ${said}; ${fixes.unreachable}; ${inner}`, {
@@ -107,7 +103,7 @@ export function noEndpoint(what: string, host: string, found: StoreError): Store
 }
 
 /** The error of a request that got no answer. */
-export function networkError(what: string, error: NodeJS.ErrnoException): StoreError {
+function networkError(what: string, error: NodeJS.ErrnoException): StoreError {
   const { code, message } = error
   const said = code === undefined || message.includes(code) ? message : `${message} (${code})`
   return failed('unreachable', what, said, { cause: error })
@@ -128,8 +124,11 @@ export function failed(
   })
 }
 
-/** The service gives whole seconds; a date, which the protocol also allows, is not used by it. */
-export function retryAfterMs({ headers }: BlobAnswer): number | undefined {
-  const seconds = Number(headers['retry-after'] ?? NaN)
-  return seconds >= 0 ? seconds * 1_000 : undefined
-}
+/** The Blob service at a host. */
+export const blobService = (host: string): Service<BlobAnswer> => ({
+  isOfService,
+  answerError,
+  foreignAnswer,
+  networkError,
+  noEndpoint: (what, found) => noEndpoint(what, host, found),
+})

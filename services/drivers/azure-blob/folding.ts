@@ -1,5 +1,5 @@
 import { isFolderMarker, readAttributes, storeTimes, type StoreTimes } from './attributes.ts'
-import type { ListPage, ListedBlob } from '../http/xml.ts'
+import type { ListPage, ListedBlob } from './xml.ts'
 import type { Entry, FileAttributes } from '../contract/driver.ts'
 
 /**

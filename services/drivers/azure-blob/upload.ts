@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { failed } from './errors.ts'
-import type { ListedBlock } from '../http/xml.ts'
+import type { ListedBlock } from './xml.ts'
 import { StoreError, type StorePath, type Upload } from '../contract/driver.ts'
 
 /** "Scalability targets for Blob storage": blocks in a blob, and size of one (protocol 2019-12-12 and later). */

@@ -1,10 +1,22 @@
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import * as https from 'node:https'
 import { http } from '../../../broker/common/http.ts'
-import type { BlobEndpoint } from './endpoint.ts'
-import type { BlobAnswer } from './errors.ts'
-import { type PartBody, piecesOf } from '../contract/driver.ts'
-import type { StoreAddress } from '../http/store-address.ts'
+import type { StoreAddress } from './store-address.ts'
+
+/** Where a store is. */
+export interface StoreEndpoint {
+  readonly secure: boolean
+  /** Without brackets or port. */
+  readonly host: string
+  readonly port: number
+}
+
+/** An answer of a store, read to its end. */
+export interface StoreAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
 
 export interface TransportLimits {
   readonly connectTimeoutMs: number
@@ -20,7 +32,7 @@ export interface WireRequest {
   /** Names and values by turns, Host included; sent as they are. */
   readonly headers: readonly string[]
   /** A buffer is sent at once, anything else piece by piece as the connection takes it. */
-  readonly body?: Buffer | PartBody | undefined
+  readonly body?: Buffer | AsyncIterable<Buffer> | undefined
   readonly signal?: AbortSignal | undefined
   /** Receives the body of a 2xx answer if it is exactly as long; saves a copy of large reads. */
   readonly into?: Buffer | undefined
@@ -41,7 +53,7 @@ export class UnreadableBody extends Error {}
 
 /** HTTP to one host over kept-alive connections, one request on each at a time. */
 export class Transport {
-  readonly #endpoint: BlobEndpoint
+  readonly #endpoint: StoreEndpoint
   readonly #limits: TransportLimits
   readonly #agent: Agent
   readonly #address: StoreAddress | undefined
@@ -49,7 +61,7 @@ export class Transport {
   readonly #request: typeof http.request
 
   /** @param address where connections may go; without it anywhere */
-  constructor(endpoint: BlobEndpoint, limits: TransportLimits, address?: StoreAddress) {
+  constructor(endpoint: StoreEndpoint, limits: TransportLimits, address?: StoreAddress) {
     this.#address = address
     this.#version = address?.version
     this.#endpoint = endpoint
@@ -63,8 +75,8 @@ export class Transport {
    * One exchange, whatever the status. Rejects with the signal's reason when aborted, with InnerAddressError where the
    * endpoint may not be, with UnreadableBody, else with the network's error (`code` as Node gives it, `ETIMEDOUT` for our own limits).
    */
-  exchange(wire: WireRequest): Promise<BlobAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<BlobAnswer>()
+  exchange(wire: WireRequest): Promise<StoreAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<StoreAnswer>()
     const { signal } = wire
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     try {
@@ -101,7 +113,7 @@ export class Transport {
       const clear = () => clearTimeout(timer)
       socket.once(this.#endpoint.secure ? 'secureConnect' : 'connect', clear).once('close', clear)
     })
-    const answered = (answer: BlobAnswer) => {
+    const answered = (answer: StoreAnswer) => {
       resolve(answer)
       // It was answered before all of it was sent: nobody wants the rest.
       if (!request.writableEnded) request.destroy()
@@ -134,8 +146,8 @@ export class Transport {
 }
 
 /** Sends a body, its next piece once the one before has left; until the request is over. Throws what reading it throws. */
-async function sendPieces(request: ClientRequest, body: PartBody): Promise<void> {
-  for await (const piece of piecesOf(body)) if (!(await hasLeft(request, piece))) return
+async function sendPieces(request: ClientRequest, body: AsyncIterable<Buffer>): Promise<void> {
+  for await (const piece of body) if (!(await hasLeft(request, piece))) return
   request.end()
 }
 
@@ -155,7 +167,7 @@ function hasLeft(request: ClientRequest, piece: Buffer): Promise<boolean> {
 function collect(
   response: IncomingMessage,
   into: Buffer | undefined,
-  resolve: (answer: BlobAnswer) => void,
+  resolve: (answer: StoreAnswer) => void,
   reject: (error: Error) => void,
 ): void {
   const { headers } = response
@@ -173,10 +185,9 @@ function collect(
   })
   response.on('error', reject)
   response.on('end', () => {
-    const code = headers['x-ms-error-code']
     const body =
       target ?? (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
-    resolve({ status, headers, code: typeof code === 'string' ? code : undefined, body })
+    resolve({ status, headers, body })
   })
 }
 
