@@ -19,10 +19,10 @@ export class ProgramError extends Error {
 export function runProgram(
   file: string,
   args: string[],
-  { timeoutMs, cwd }: { timeoutMs: number; cwd?: string },
+  { timeoutMs, cwd, env: more }: { timeoutMs: number; cwd?: string; env?: Record<string, string> },
 ): Promise<string> {
   // Messages are read by us (`stderr`) and must not depend on the user's language.
-  const env = { ...process.env, LC_ALL: 'C' }
+  const env = { ...process.env, ...more, LC_ALL: 'C' }
   return new Promise((resolve, reject) => {
     execFile(file, args, { env, cwd, timeout: timeoutMs, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout)

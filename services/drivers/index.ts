@@ -4,6 +4,7 @@ import type { StoreBounds } from './contract/bounds.ts'
 import type { Driver } from './contract/driver.ts'
 import type { Side, StoreKind } from './contract/kind.ts'
 import { local } from './local/index.ts'
+import { s3a } from './s3a/index.ts'
 
 export type { Side, StoreKind } from './contract/kind.ts'
 export * from './contract/driver.ts'
@@ -20,6 +21,7 @@ export {
 export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {
   local,
   'adls2-shared-key': adls2,
+  s3a,
 }
 
 /** By name: those of the list, and those that were added to this thread. */

@@ -1,3 +1,5 @@
+import type { Properties } from './properties.ts'
+
 const KiB = 1024
 const MiB = 1024 * KiB
 
@@ -5,7 +7,7 @@ const MiB = 1024 * KiB
  * The free-form properties that the driver honours, with the names that Hadoop's ABFS connector gave them and whole
  * numbers as text. Any other is refused by name: a setting that does nothing is worse than none. Bounds are inclusive.
  */
-export const honouredProperties = {
+export const azureProperties = {
   'fs.azure.io.retry.max.retries': {
     meaning: 'How often a request is repeated after throttling, a server error or a network error',
     unit: 'retries',
@@ -71,4 +73,4 @@ export const honouredProperties = {
     min: 1,
     max: 256,
   },
-} as const
+} as const satisfies Properties

@@ -1,30 +1,33 @@
 import { Type } from 'typebox'
-import { honouredProperties } from './azure-properties.ts'
+import { azureProperties } from './azure-properties.ts'
+import { propertiesOption } from './properties.ts'
+import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
 import { form } from '../kit/forms.ts'
 import { GivenPath, strict } from '../kit/schemas.ts'
 
 /** 1 to 65535. */
 const portPattern = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
 
-const names = Object.keys(honouredProperties)
+/** Kinds of services that speak S3's protocol; `services/drivers/s3a/providers.ts` says what is special about each. */
+export const s3Types = [
+  'AWS',
+  'CEPH',
+  'GCS',
+  'IBM_COS',
+  'MINIO',
+  'ORACLE',
+  'OSS',
+  'R2',
+  'WASABI',
+  'S3_COMPATIBLE',
+] as const
 
-/** By the names that the driver honours: one that does nothing is worse than none. */
-const azureProperties = Type.Optional(
-  Type.Record(
-    Type.String(
-      form(
-        `^(?:${names.map((name) => name.replaceAll('.', '\\.')).join('|')})$`,
-        `one that is honoured: ${names.join(', ')}`,
-      ),
-    ),
-    Type.String(form('^\\d{1,15}$', 'a whole number as text')),
-    {
-      maxProperties: names.length,
-      additionalProperties: false,
-      description: 'Further properties by name: whole numbers',
-    },
-  ),
-)
+/** By the names of Hadoop's classes. */
+export const s3CredentialsProviders = [
+  'SimpleAWSCredentialsProvider',
+  'TemporaryAWSCredentialsProvider',
+  'AnonymousAWSCredentialsProvider',
+] as const
 
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
@@ -85,9 +88,78 @@ export const filesystemKinds = {
         }),
       ),
       insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-      additionalProperties: azureProperties,
+      additionalProperties: propertiesOption(azureProperties),
     },
     secrets: ['sharedKey'],
+  },
+  s3a: {
+    path: 's3a',
+    fsType: 's3a',
+    summary: 'a bucket of Amazon S3, or of a store that speaks its protocol',
+    example: '--bucket-name data --access-key AKIA… --secret-key …',
+    options: {
+      bucketName: Type.String({
+        ...form(
+          '^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$',
+          '3 to 63 letters, digits, dots, hyphens and underscores',
+        ),
+        description: 'Bucket name',
+      }),
+      endpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://minio.example:9000',
+          ),
+          description: 'Endpoint of the service; default: that of Amazon S3 in the region of the bucket',
+        }),
+      ),
+      s3type: Type.Optional(
+        Type.Enum(s3Types, {
+          description:
+            'What the service is, where that cannot be told by the endpoint: how buckets are addressed, and what is not asked of it',
+        }),
+      ),
+      credentialsProvider: Type.Optional(
+        Type.String({
+          ...form(
+            `^(?:org\\.apache\\.hadoop\\.fs\\.s3a\\.)?(?:${s3CredentialsProviders.join('|')})$`,
+            `one of ${s3CredentialsProviders.join(', ')}`,
+          ),
+          description:
+            'Where credentials are from: accessKey and secretKey, with sessionToken if they are temporary, or nowhere (public buckets). Default: the first if accessKey is given',
+        }),
+      ),
+      accessKey: Type.Optional(
+        Type.String({
+          ...form('^[!-.0-~]{3,128}$', '3 to 128 characters without blanks and slashes'),
+          description: 'Access key id',
+        }),
+      ),
+      secretKey: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{3,256}$', '3 to 256 characters without blanks'),
+          description: 'Secret access key',
+        }),
+      ),
+      sessionToken: Type.Optional(
+        Type.String({
+          ...form('^[!-~]{1,4096}$', 'up to 4,096 characters without blanks'),
+          description: 'Session token of temporary credentials',
+        }),
+      ),
+      customerKey: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
+          description:
+            'Key of objects that are encrypted with a key of yours (fs.s3a.encryption.algorithm SSE-C)',
+        }),
+      ),
+      additionalProperties: propertiesOption(s3Properties, s3IneffectiveProperties),
+    },
+    secrets: ['secretKey', 'sessionToken', 'customerKey'],
   },
 } as const
 
@@ -96,6 +168,7 @@ export type FilesystemKind = keyof typeof filesystemKinds
 const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
+  s3a: strict(filesystemKinds.s3a.options),
 }
 
 /** The options of a kind, secrets in the clear. */

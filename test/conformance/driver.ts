@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
+import { testUnless } from '../support/unless.ts'
 import type { Driver } from '../../services/drivers/contract/driver.ts'
 import { attributesAreKept } from './driver-attributes.ts'
 import { linksAreKept } from './driver-links.ts'
@@ -23,8 +24,14 @@ export interface StoreUnderTest extends AsyncDisposable {
 /**
  * What `services/drivers/contract/driver.ts` promises of every driver, on a real store. A driver's own test file calls this and
  * then tests what is special about its store.
+ * @param missingHere why there is no such store on this machine
  */
-export function driverConformance(name: string, startStore: () => Promise<StoreUnderTest>): void {
+export function driverConformance(
+  name: string,
+  startStore: () => Promise<StoreUnderTest>,
+  missingHere?: string,
+): void {
+  if (missingHere !== undefined) return testUnless(missingHere, `${name} is a driver`, () => undefined)
   describe(`${name} is a driver`, () => {
     let store: StoreUnderTest
     let driver: Driver

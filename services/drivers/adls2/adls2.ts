@@ -1,13 +1,13 @@
 import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
+import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { fileMetadata, folderMetadata, lossesOf, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
 import { blobEndpoint } from '../azure-blob/endpoint.ts'
 import { failed } from '../azure-blob/errors.ts'
-import { blobName, refuseName, unlistableIn, writable } from '../azure-blob/names.ts'
-import { type PropertyValues, readProperties } from '../azure-blob/properties.ts'
+import { blobName, refuseName, writable } from '../azure-blob/names.ts'
 import { removeBlob } from '../azure-blob/remove.ts'
 import { BlobFile } from '../azure-blob/source-file.ts'
 import {
@@ -20,7 +20,9 @@ import {
   writtenParts,
 } from '../azure-blob/upload.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
+import { type PropertyValues, readProperties } from '../contract/properties.ts'
 import { StoreAddress } from '../http/store-address.ts'
+import { refuseUnlistable } from '../http/xml.ts'
 import { textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
@@ -63,7 +65,7 @@ export class Adls2Driver implements Driver {
   readonly #address: StoreAddress | undefined
   readonly #client: BlobClient
   readonly #container: Container
-  readonly #property: PropertyValues
+  readonly #property: PropertyValues<typeof azureProperties>
   /** For messages. */
   readonly #place: string
 
@@ -72,7 +74,7 @@ export class Adls2Driver implements Driver {
    * @param bounds where stores may be; without them anywhere
    */
   constructor(options: FilesystemOptions<'adls2-shared-key'>, bounds?: StoreBounds) {
-    const property = readProperties(options.additionalProperties)
+    const property = readProperties(azureProperties, options.additionalProperties)
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
@@ -92,6 +94,7 @@ export class Adls2Driver implements Driver {
     this.capabilities = {
       storeName: this.#place,
       folders: 'implied',
+      listsAttributes: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,
@@ -337,7 +340,7 @@ export class Adls2Driver implements Driver {
   }
 
   async #hasChildren(blob: string, what: What): Promise<boolean> {
-    if (unlistableIn(blob) !== undefined) return false
+    if (refuseUnlistable(blob) !== undefined) return false
     for await (const { blobs, prefixes } of this.#container.pages(
       { prefix: `${blob}/`, maxResults: 1 },
       what,

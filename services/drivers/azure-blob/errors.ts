@@ -1,5 +1,5 @@
-import { setStoreHosts } from '../../../broker/common/inner-hosts.ts'
-import { type FailureClass, StoreError } from '../contract/driver.ts'
+import type { FailureClass, StoreError } from '../contract/driver.ts'
+import { failuresWith, type Fixes } from '../http/failures.ts'
 import { retryAfterMs, type Service } from '../http/requests.ts'
 import type { StoreAnswer } from '../http/transport.ts'
 
@@ -51,7 +51,7 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
 }
 
 /** What the reader of a message can do about it. */
-const fixes: Partial<Record<FailureClass, string>> = {
+const fixes: Fixes = {
   refused: "check accountName, sharedKey, the account's network rules and this machine's clock",
   permission: 'another program holds it, or the account protects it: release it or skip it',
   unreachable: 'check endpoint, network and the state of the service',
@@ -88,41 +88,8 @@ const isOfService = ({ headers, code }: BlobAnswer): boolean =>
 const foreignAnswer = (what: string, { status }: BlobAnswer): StoreError =>
   failed('unreachable', what, `${status} without the headers of a Blob service`)
 
-/**
- * The error for an endpoint that is no Blob service, or none that may be reached. It is the same whatever is there, and
- * whether anything is: else whoever may add filesystems could find out what runs in inner networks.
- * @param found for the log
- */
-function noEndpoint(what: string, host: string, found: StoreError): StoreError {
-  const said = `${host} is no Blob endpoint that can be reached`
-  const inner = `in an inner network it must be in the setting storeHosts ("${setStoreHosts}")`
-  return new StoreError('unreachable', `${what}: ${said}; ${fixes.unreachable}; ${inner}`, {
-    cause: found,
-    detail: found.message,
-  })
-}
-
-/** The error of a request that got no answer. */
-function networkError(what: string, error: NodeJS.ErrnoException): StoreError {
-  const { code, message } = error
-  const said = code === undefined || message.includes(code) ? message : `${message} (${code})`
-  return failed('unreachable', what, said, { cause: error })
-}
-
-/** A StoreError of the form `<what>: <said>; <fix>`. */
-export function failed(
-  failure: FailureClass,
-  what: string,
-  said: string,
-  options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
-): StoreError {
-  const fix = fixes[failure]
-  const { cause, retryAfterMs } = options
-  return new StoreError(failure, `${what}: ${said}${fix === undefined ? '' : `; ${fix}`}`, {
-    ...(cause === undefined ? {} : { cause }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  })
-}
+const { failed, networkError, noEndpoint } = failuresWith(fixes)
+export { failed }
 
 /** The Blob service at a host. */
 export const blobService = (host: string): Service<BlobAnswer> => ({
@@ -130,5 +97,5 @@ export const blobService = (host: string): Service<BlobAnswer> => ({
   answerError,
   foreignAnswer,
   networkError,
-  noEndpoint: (what, found) => noEndpoint(what, host, found),
+  noEndpoint: (what, found) => noEndpoint(what, host, 'Blob', found),
 })

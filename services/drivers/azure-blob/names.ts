@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { failed } from './errors.ts'
 import type { StorePath } from '../contract/driver.ts'
+import { refuseUnlistable } from '../http/xml.ts'
 
 /**
  * Rules for blob names: "Naming and referencing containers, blobs, and metadata" in the Blob service's REST reference.
@@ -28,18 +29,12 @@ export function refuseName(path: StorePath): string | undefined {
   const reason = impossible(path)
   if (reason !== undefined) return reason
   const name = path.toString('utf8')
-  const unlistable = unlistableIn(name)
-  if (unlistable !== undefined) {
-    const code = unlistable.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-    return `the name has the character U+${code}, which a listing cannot carry`
-  }
+  const unlistable = refuseUnlistable(name)
+  if (unlistable !== undefined) return unlistable
   if (/\.(?:\/|$)/.test(name))
     return 'a segment of the path ends with a dot, which Azure advises against and may cut off'
   return undefined
 }
-
-/** The first character of a name that no listing can carry: a request to list below it fails as a whole. */
-export const unlistableIn = (name: string): string | undefined => notXml.exec(name)?.[0]
 
 function impossible(path: StorePath): string | undefined {
   if (!isUtf8(path)) return 'the name is not UTF-8, and Azure keeps names as Unicode text'
@@ -52,13 +47,6 @@ function impossible(path: StorePath): string | undefined {
   if (name.includes('\\')) return 'the name has a backslash, which Azure turns into a slash'
   return undefined
 }
-
-/**
- * Characters outside of XML 1.0. Azure refuses control characters or marks the name as encoded; Azurite takes them and
- * then answers 500 to every listing of the folder (tried: all of these; tab, line feed and carriage return come back).
- */
-// oxlint-disable-next-line no-control-regex
-const notXml = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
 
 /** The name for a write. Throws `name` where `refuseName` gives a reason. */
 export function writable(path: StorePath, what: () => string): string {

@@ -7,6 +7,11 @@ export interface Capabilities {
    * (`implied`): that comes with the first and goes with the last of them.
    */
   readonly folders: 'real' | 'implied'
+  /**
+   * Whether a listing tells of an entry what `stat` tells. Where it does not, it has types, sizes, and when the store made
+   * something (`createdMs`); times, modes, owners and digests are to be asked for by `stat`.
+   */
+  readonly listsAttributes: boolean
   /** Symbolic links can be kept as links. */
   readonly symlinks: boolean
   /** Permission bits can be kept. */

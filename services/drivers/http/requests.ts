@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
-import type { StoreError } from '../contract/driver.ts'
+import { StoreError } from '../contract/driver.ts'
 import { isStaleConnection, type StoreAnswer, UnreadableBody } from './transport.ts'
 
 export interface RetryLimits {
@@ -54,6 +54,8 @@ export async function request<A extends StoreAnswer>(
     const outcome = await exchange().catch((error: Error) => error)
     signal?.throwIfAborted()
     if (outcome instanceof UnreadableBody) throw outcome.cause
+    // What a try found out beyond the answer.
+    if (outcome instanceof StoreError) throw outcome
     if (isStaleConnection(outcome)) continue
     const answered = !(outcome instanceof Error)
     const isOurs = answered && service.isOfService(outcome)

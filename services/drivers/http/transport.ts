@@ -53,7 +53,7 @@ export class UnreadableBody extends Error {}
 
 /** HTTP to one host over kept-alive connections, one request on each at a time. */
 export class Transport {
-  readonly #endpoint: StoreEndpoint
+  #endpoint: StoreEndpoint
   readonly #limits: TransportLimits
   readonly #agent: Agent
   readonly #address: StoreAddress | undefined
@@ -127,6 +127,11 @@ export class Transport {
         request.destroy()
       })
     return promise
+  }
+
+  /** Goes to another host from now on, with the same security. */
+  moveTo(endpoint: StoreEndpoint): void {
+    this.#endpoint = endpoint
   }
 
   /** Connections that were made before what is allowed was changed are not used any more. */

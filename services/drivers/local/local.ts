@@ -118,6 +118,7 @@ export class LocalDriver implements Driver {
         : new LocalGuard(this.#root.folder, bounds)
     this.capabilities = {
       folders: 'real',
+      listsAttributes: true,
       symlinks: true,
       modes: true,
       folderTimesMove: true,

@@ -87,6 +87,7 @@ export class ObjectStoreDoubleDriver implements Driver {
     this.capabilities = {
       storeName: 'the double of an object store',
       folders: 'implied',
+      listsAttributes: true,
       symlinks: false,
       modes: true,
       folderTimesMove: false,

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { readProperties } from '../../../../services/drivers/azure-blob/properties.ts'
-import { honouredProperties } from '../../../../subjects/filesystems/azure-properties.ts'
+import { readProperties } from '../../../../services/drivers/contract/properties.ts'
+import { azureProperties } from '../../../../subjects/filesystems/azure-properties.ts'
 import { GantryError } from '../../../../subjects/kit/errors.ts'
 
-const entries = Object.entries(honouredProperties)
+const entries = Object.entries(azureProperties)
 
 const problemsOf = (given: Record<string, string>): unknown => {
   try {
-    readProperties(given)
+    readProperties(azureProperties, given)
   } catch (error) {
     if (error instanceof GantryError && error.code === 'NOT_ACCEPTED') return error.details
     throw error
@@ -40,9 +40,13 @@ test.each(entries)(
 )
 
 test('defaults hold where nothing is given', () => {
-  const property = readProperties()
+  const property = readProperties(azureProperties)
   expect(property('fs.azure.io.retry.max.retries')).toBe(4)
-  expect(readProperties({ 'fs.azure.io.retry.max.retries': '007' })('fs.azure.io.retry.max.retries')).toBe(7)
+  expect(
+    readProperties(azureProperties, { 'fs.azure.io.retry.max.retries': '007' })(
+      'fs.azure.io.retry.max.retries',
+    ),
+  ).toBe(7)
 })
 
 test('every property that is wrong is named', () => {

@@ -1,0 +1,354 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Digests, PartBody } from '../contract/driver.ts'
+import type { S3Client, S3Request } from './client.ts'
+import { answerError, failed } from './errors.ts'
+import { encodeKey } from './signing.ts'
+import {
+  type ListedPart,
+  type ListedUpload,
+  type ListPage,
+  readFields,
+  readListPage,
+  readParts,
+  readUploads,
+  writeParts,
+} from './xml.ts'
+
+/** Names operation and object for a message. */
+export type What = () => string
+
+/** An object as its headers tell it. */
+export interface ObjectProperties {
+  readonly sizeBytes: number
+  readonly headers: IncomingHttpHeaders
+  readonly etag: string
+  /** Equal for equal versions; the entity tag alone may be that of an earlier one of the same content. */
+  readonly version: string
+}
+
+/** Headers that say how objects are written and read in this bucket. */
+export interface BucketHeaders {
+  /** Of whatever makes an object: encryption, storage class, ACL. */
+  readonly making: Readonly<Record<string, string>>
+  /** Of whatever sends or asks for content: the key of SSE-C. */
+  readonly content: Readonly<Record<string, string>>
+  /** The same of the object that is copied. */
+  readonly copied: Readonly<Record<string, string>>
+}
+
+/** Parts in an answer at most. */
+const partsPage = 1_000
+
+/** The calls to one bucket that the driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
+export class Bucket {
+  readonly #client: S3Client
+  readonly #headers: BucketHeaders
+  readonly #deletesIfMatch: boolean
+
+  constructor(client: S3Client, headers: BucketHeaders, deletesIfMatch: boolean) {
+    this.#client = client
+    this.#headers = headers
+    this.#deletesIfMatch = deletesIfMatch
+  }
+
+  get aheadMs(): number {
+    return this.#client.aheadMs
+  }
+
+  /** Resolves when the bucket is there and the key is taken: by a listing, which any use of it needs. */
+  async check(what: What, options: Pick<S3Request, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
+    const query = { 'list-type': '2', 'max-keys': '1' }
+    await this.#client.request({ method: 'GET', query, what, ...options })
+  }
+
+  /** What stands under the very key, undefined when nothing does. */
+  async properties(key: string, what: What): Promise<ObjectProperties | undefined> {
+    const headers = { ...this.#headers.content, 'x-amz-checksum-mode': 'ENABLED' }
+    const { status, headers: its } = await this.#client.request({
+      method: 'HEAD',
+      key,
+      headers,
+      what,
+      accept: [404],
+    })
+    // Nothing says whether it is the bucket that is missing: HEAD has no body.
+    if (status === 404) return undefined
+    return propertiesOf(its, Number(its['content-length'] ?? 0))
+  }
+
+  /** Like `properties`, with the first bytes of the content, at most `bytes`. */
+  async readHead(
+    key: string,
+    bytes: number,
+    what: What,
+  ): Promise<(ObjectProperties & { readonly head: Buffer }) | undefined> {
+    const headers = { ...this.#headers.content, range: `bytes=0-${bytes - 1}` }
+    const answer = await this.#client.request({ method: 'GET', key, headers, what, accept: [404, 416] })
+    if (answer.status === 404) return undefined
+    // No range of an empty object can be read.
+    if (answer.status === 416) {
+      const there = await this.properties(key, what)
+      return there && { ...there, head: Buffer.alloc(0) }
+    }
+    const total = /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
+    const sizeBytes = total === undefined ? answer.body.length : Number(total)
+    return { ...propertiesOf(answer.headers, sizeBytes), head: answer.body }
+  }
+
+  /** Fills a buffer with what is at an offset of this version. Throws `changed` for another version. */
+  async readRange(key: string, etag: string, offset: number, into: Buffer, what: What): Promise<number> {
+    const range = `bytes=${offset}-${offset + into.length - 1}`
+    const headers = { ...this.#headers.content, range, 'if-match': etag }
+    const { status, body } = await this.#client.request({
+      method: 'GET',
+      key,
+      headers,
+      into,
+      what,
+      accept: [404, 412, 416],
+    })
+    if (status !== 206 && status !== 200) throw failed('changed', what(), `answered ${status}`)
+    if (body !== into) body.copy(into)
+    return body.length
+  }
+
+  /** One page of what stands below a prefix, up to the next slash of each key. */
+  async listPage(
+    {
+      prefix,
+      maxKeys,
+      token,
+      startAfter,
+      delimiter = '/',
+    }: {
+      readonly prefix: string
+      readonly maxKeys: number
+      readonly token?: string | undefined
+      readonly startAfter?: string
+      readonly delimiter?: string
+    },
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<ListPage> {
+    const query = {
+      'list-type': '2',
+      'encoding-type': 'url',
+      'max-keys': String(maxKeys),
+      ...(prefix !== '' && { prefix }),
+      ...(delimiter !== '' && { delimiter }),
+      ...(token !== undefined && { 'continuation-token': token }),
+      ...(startAfter !== undefined && { 'start-after': startAfter }),
+    }
+    const { body } = await this.#client.request({ method: 'GET', query, what, ...(signal && { signal }) })
+    return parsed(body, readListPage, what)
+  }
+
+  /** Whether anything stands below a prefix, the marker of the folder among it. */
+  async hasAny(prefix: string, what: What): Promise<boolean> {
+    const { objects, prefixes } = await this.listPage({ prefix, maxKeys: 1, delimiter: '' }, what)
+    return objects.length + prefixes.length > 0
+  }
+
+  /** Writes a whole object, its content checked by the service. */
+  async put(
+    key: string,
+    body: Buffer,
+    metadata: Readonly<Record<string, string>>,
+    what: What,
+  ): Promise<void> {
+    const headers = {
+      'content-type': 'application/octet-stream',
+      ...this.#headers.making,
+      ...this.#headers.content,
+      ...metadata,
+    }
+    await this.#client.request({ method: 'PUT', key, body, headers, isChecked: true, what })
+  }
+
+  /** Deletes the object of this entity tag; where the service cannot make sure of that, whatever is there. Throws `changed`. */
+  async delete(key: string, etag: string, what: What): Promise<void> {
+    const headers: Record<string, string> = this.#deletesIfMatch ? { 'if-match': etag } : {}
+    const answer = await this.#client.request({ method: 'DELETE', key, headers, what, accept: [404, 412] })
+    if (answer.status !== 412) return
+    // An earlier try of ours may have deleted it.
+    if (answer.isRepeated && (await this.properties(key, what)) === undefined) return
+    throw answerError(what(), answer)
+  }
+
+  /** Gives the object of this entity tag other metadata, by a copy at the service. Throws `gone`, `changed`. */
+  async replaceMetadata(
+    key: string,
+    there: ObjectProperties,
+    metadata: Readonly<Record<string, string>>,
+    what: What,
+  ): Promise<void> {
+    const headers = {
+      ...keptHeaders(there.headers),
+      ...this.#headers.making,
+      ...this.#headers.content,
+      ...this.#copySource(key, there.etag),
+      ...metadata,
+      'x-amz-metadata-directive': 'REPLACE',
+    }
+    await this.#client.request({ method: 'PUT', key, headers, what })
+  }
+
+  /** Begins an upload in parts. */
+  async createUpload(key: string, metadata: Readonly<Record<string, string>>, what: What): Promise<string> {
+    const headers = {
+      'content-type': 'application/octet-stream',
+      ...this.#headers.making,
+      ...this.#headers.content,
+      ...metadata,
+      'x-amz-checksum-algorithm': 'SHA256',
+    }
+    const query = { uploads: '' }
+    const { body } = await this.#client.request({ method: 'POST', key, query, headers, what })
+    const id = parsed(body, readFields, what)['UploadId']
+    if (id === undefined || id === '') throw failed('io', what(), 'the service gave no id of an upload')
+    return id
+  }
+
+  /** Writes a part, its content checked by the service. */
+  async putPart(
+    key: string,
+    { id, number }: { readonly id: string; readonly number: number },
+    body: Buffer | PartBody,
+    what: What,
+  ): Promise<void> {
+    const query = { partNumber: String(number), uploadId: id }
+    const headers = this.#headers.content
+    await this.#client.request({ method: 'PUT', key, query, body, headers, isChecked: true, what })
+  }
+
+  /** Copies a range of an object of this entity tag into a part. Throws `changed`. */
+  async copyPart(
+    key: string,
+    { id, number }: { readonly id: string; readonly number: number },
+    from: { readonly key: string; readonly etag: string; readonly offset: number; readonly length: number },
+    what: What,
+  ): Promise<void> {
+    const query = { partNumber: String(number), uploadId: id }
+    const headers = {
+      ...this.#headers.content,
+      ...this.#copySource(from.key, from.etag),
+      'x-amz-copy-source-range': `bytes=${from.offset}-${from.offset + from.length - 1}`,
+    }
+    await this.#client.request({ method: 'PUT', key, query, headers, what })
+  }
+
+  /** The parts of an upload in their order, from a number on; undefined when there is no such upload. */
+  async parts(key: string, id: string, what: What, after = 0): Promise<ListedPart[] | undefined> {
+    const all: ListedPart[] = []
+    let marker: string | undefined = after === 0 ? undefined : String(after)
+    do {
+      const query = {
+        uploadId: id,
+        'max-parts': String(partsPage),
+        ...(marker !== undefined && { 'part-number-marker': marker }),
+      }
+      const { status, body } = await this.#client.request({ method: 'GET', key, query, what, accept: [404] })
+      if (status === 404) return undefined
+      const page = parsed(body, readParts, what)
+      all.push(...page.parts)
+      marker = page.parts.length === 0 ? undefined : page.nextMarker
+    } while (marker !== undefined)
+    return all
+  }
+
+  /** False when there is no such upload. */
+  async completeUpload(key: string, id: string, parts: readonly ListedPart[], what: What): Promise<boolean> {
+    const answer = await this.#client.request({
+      method: 'POST',
+      key,
+      query: { uploadId: id },
+      body: writeParts(parts),
+      headers: { 'content-type': 'application/xml', ...this.#headers.content },
+      what,
+      accept: [404],
+    })
+    return answer.status !== 404
+  }
+
+  async abortUpload(key: string, id: string, what: What): Promise<void> {
+    await this.#client.request({ method: 'DELETE', key, query: { uploadId: id }, what, accept: [404] })
+  }
+
+  /** Uploads to a key that are neither complete nor aborted. */
+  async uploads(key: string, what: What): Promise<ListedUpload[]> {
+    const all: ListedUpload[] = []
+    let next: { readonly key: string; readonly id: string } | undefined
+    do {
+      const query = {
+        uploads: '',
+        'encoding-type': 'url',
+        prefix: key,
+        ...(next && { 'key-marker': next.key, 'upload-id-marker': next.id }),
+      }
+      const { body } = await this.#client.request({ method: 'GET', query, what })
+      const page = parsed(body, readUploads, what)
+      all.push(...page.uploads.filter((upload) => upload.key === key))
+      // Others whose keys begin with this one come after it.
+      next = page.uploads.at(-1)?.key === key ? page.next : undefined
+    } while (next !== undefined)
+    return all
+  }
+
+  #copySource(key: string, etag: string): Record<string, string> {
+    return {
+      ...this.#headers.copied,
+      'x-amz-copy-source': `${this.#client.bucketName}/${encodeKey(key)}`,
+      'x-amz-copy-source-if-match': etag,
+    }
+  }
+}
+
+/** What of an object's headers a copy of it that gets other metadata is given again. */
+function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const name of [
+    'content-type',
+    'content-encoding',
+    'content-language',
+    'content-disposition',
+    'cache-control',
+    'expires',
+  ]) {
+    const value = headers[name]
+    if (typeof value === 'string' && value !== '') kept[name] = value
+  }
+  for (const [name, value] of Object.entries(headers))
+    if (name.startsWith('x-amz-meta-') && typeof value === 'string') kept[name] = value
+  const storageClass = headers['x-amz-storage-class']
+  if (typeof storageClass === 'string') kept['x-amz-storage-class'] = storageClass
+  return kept
+}
+
+function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): ObjectProperties {
+  const { etag = '' } = headers
+  const id = headers['x-amz-version-id']
+  const version = [etag, headers['last-modified'] ?? '', ...(typeof id === 'string' ? [id] : [])].join(' ')
+  return { sizeBytes, headers, etag, version }
+}
+
+/** The digests of the whole content that headers tell. */
+export function digestsOf(headers: IncomingHttpHeaders): { readonly digests?: Digests } {
+  const stored = headers['x-amz-checksum-sha256']
+  const sha256 = typeof stored === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(stored) ? stored : undefined
+  const isPlain =
+    !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:') &&
+    headers['x-amz-server-side-encryption-customer-algorithm'] === undefined
+  // Of an object in parts it is no digest of the content, and of one that is encrypted by a key not that of the content.
+  const [, hex] = (isPlain ? /^"([\da-f]{32})"$/.exec(headers.etag ?? '') : null) ?? []
+  const md5 = hex === undefined ? undefined : Buffer.from(hex, 'hex').toString('base64')
+  if (sha256 === undefined && md5 === undefined) return {}
+  return { digests: { ...(sha256 !== undefined && { sha256 }), ...(md5 !== undefined && { md5 }) } }
+}
+
+function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {
+  try {
+    return read(body)
+  } catch (error) {
+    throw failed('io', what(), 'the answer is not the XML that an S3 service sends', { cause: error })
+  }
+}

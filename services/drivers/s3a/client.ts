@@ -1,0 +1,275 @@
+import { createHash, hash } from 'node:crypto'
+import { type PartBody, piecesOf } from '../contract/driver.ts'
+import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
+import type { StoreAddress } from '../http/store-address.ts'
+import { StoreClock } from '../http/store-clock.ts'
+import { Transport, type TransportLimits, UnreadableBody } from '../http/transport.ts'
+import type { BucketEndpoint } from './endpoint.ts'
+import { failed, type S3Answer, s3Service } from './errors.ts'
+import {
+  emptyHash,
+  encodeKey,
+  encodeS3,
+  type S3Credentials,
+  S3Signer,
+  signingTime,
+  streamedPayload,
+} from './signing.ts'
+import { readFields } from './xml.ts'
+
+export interface S3Request extends Asked {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** The object's key; without it the request is for the bucket. */
+  readonly key?: string
+  /** Parameters, not percent-encoded. */
+  readonly query?: Readonly<Record<string, string>>
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Buffer | PartBody
+  /** Whether the service is to check the body against a digest, and to keep that. */
+  readonly isChecked?: boolean
+  readonly into?: Buffer
+  /** Statuses that are answers to the caller and no errors, besides 2xx; not where the bucket is missing. */
+  readonly accept?: readonly number[]
+}
+
+/** Requests to one bucket: signed, retried, sent to the region that the bucket is in, errors classified. */
+export class S3Client {
+  readonly #transport: Transport
+  readonly #signer: S3Signer | undefined
+  readonly #retry: RetryLimits
+  readonly #service: Service<S3Answer>
+  readonly #always: Readonly<Record<string, string>>
+  readonly #clock = new StoreClock()
+  #endpoint: BucketEndpoint
+
+  /** @param always headers that each request has @param credentials undefined for requests that nobody signs */
+  constructor(
+    endpoint: BucketEndpoint,
+    credentials: S3Credentials | undefined,
+    limits: TransportLimits & RetryLimits,
+    always: Readonly<Record<string, string>>,
+    address?: StoreAddress,
+  ) {
+    this.#endpoint = endpoint
+    this.#signer = credentials && new S3Signer(credentials, endpoint.region)
+    this.#transport = new Transport(endpoint, limits, address)
+    this.#retry = limits
+    this.#service = s3Service(endpoint.host)
+    this.#always = always
+  }
+
+  /**
+   * See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. Throws `corrupt` when the service
+   * tells another digest than that of the body.
+   */
+  async request(asked: S3Request): Promise<S3Answer & { readonly isRepeated: boolean }> {
+    const accept = ({ status, code }: S3Answer) =>
+      (status >= 200 && status < 300) || (asked.accept?.includes(status) === true && code !== 'NoSuchBucket')
+    return request(this.#service, this.#retry, asked, () => this.#exchange(asked), accept)
+  }
+
+  get bucketName(): string {
+    return this.#endpoint.bucketName
+  }
+
+  /** How much the service's clock is ahead of this host's, as far as its answers have told. */
+  get aheadMs(): number {
+    return this.#clock.aheadMs
+  }
+
+  close(): void {
+    this.#transport.close()
+  }
+
+  /** One try, and one more where the service says what was wrong with it: the region, or our clock. */
+  async #exchange(asked: S3Request): Promise<S3Answer> {
+    const answer = await this.#send(asked)
+    const { region, code } = answer
+    if (answer.status < 300 || this.#signer === undefined) return answer
+    if (region !== undefined && region !== this.#signer.region && answer.status !== 404) {
+      this.#signer.region = region
+      this.#endpoint = this.#endpoint.in(region)
+      this.#transport.moveTo(this.#endpoint)
+      return this.#send(asked)
+    }
+    return code === 'RequestTimeTooSkewed' ? this.#send(asked) : answer
+  }
+
+  async #send(asked: S3Request): Promise<S3Answer> {
+    const { method, key, body, into, signal, isChecked = false } = asked
+    const { bucketPath, host, port, secure, provider } = this.#endpoint
+    const path = key === undefined ? bucketPath || '/' : `${bucketPath}/${encodeKey(key)}`
+    const query = Object.entries(asked.query ?? {})
+      .toSorted(byName)
+      .map(([name, value]) => `${encodeS3(name)}=${encodeS3(value)}`)
+      .join('&')
+    const time = signingTime(Date.now() + this.#clock.aheadMs)
+    const headers: Record<string, string> = {
+      ...this.#always,
+      ...asked.headers,
+      host: port === (secure ? 443 : 80) ? host : `${host}:${port}`,
+      'x-amz-date': time,
+    }
+    const isStreamed = body !== undefined && !Buffer.isBuffer(body)
+    let payload = emptyHash
+    let sha256: string | undefined
+    if (Buffer.isBuffer(body)) {
+      const digest = hash('sha256', body, 'buffer')
+      payload = digest.toString('hex')
+      if (isChecked && provider.checksums === 'sha256') sha256 = digest.toString('base64')
+      if (isChecked && provider.checksums === 'md5') headers['content-md5'] = hash('md5', body, 'base64')
+    } else if (isStreamed && provider.checksums === 'md5') {
+      headers['content-md5'] = await md5Of(body)
+      payload = 'UNSIGNED-PAYLOAD'
+    } else if (isStreamed && this.#signer !== undefined) {
+      payload = streamedPayload
+      headers['content-encoding'] = 'aws-chunked'
+      headers['x-amz-decoded-content-length'] = String(body.sizeBytes)
+      headers['x-amz-trailer'] = checksumHeader
+    }
+    if (sha256 !== undefined) headers[checksumHeader] = sha256
+    headers['x-amz-content-sha256'] = payload
+    const token = this.#signer?.sessionToken
+    if (token !== undefined) headers['x-amz-security-token'] = token
+    const signed = Object.entries(headers).toSorted(byName)
+    const signature = this.#signer?.sign({ method, path, query, headers: signed, payload, time })
+    const sent = signed.flat()
+    if (signature !== undefined) sent.push('authorization', signature.authorization)
+    sent.push('user-agent', 'gantry')
+    const stream = this.#streamOf(body, payload, time, signature?.signature)
+    if (method === 'PUT' || method === 'POST') sent.push('content-length', String(stream.sizeBytes))
+    const askedMs = Date.now()
+    const answer = await this.#transport.exchange({
+      method,
+      target: query === '' ? path : `${path}?${query}`,
+      headers: sent,
+      body: stream.body,
+      into,
+      signal,
+    })
+    this.#clock.told(answer.headers.date ?? '', askedMs, Date.now())
+    const echoed = answer.headers[checksumHeader]
+    const wanted = sha256 ?? stream.sha256?.()
+    if (answer.status < 300 && wanted !== undefined && typeof echoed === 'string' && !isOf(echoed, wanted))
+      throw failed('corrupt', asked.what(), `the service has content of SHA-256 ${echoed}, not ${wanted}`)
+    return withError(answer, method)
+  }
+
+  /** The body as it goes over the wire, its length, and what its digest came to once it is sent. */
+  #streamOf(
+    body: Buffer | PartBody | undefined,
+    payload: string,
+    time: string,
+    signature: string | undefined,
+  ): {
+    readonly body: Buffer | AsyncIterable<Buffer> | undefined
+    readonly sizeBytes: number
+    readonly sha256?: () => string | undefined
+  } {
+    if (body === undefined) return { body, sizeBytes: 0 }
+    if (Buffer.isBuffer(body)) return { body, sizeBytes: body.length }
+    if (payload !== streamedPayload || this.#signer === undefined)
+      return { body: piecesOf(body), sizeBytes: body.sizeBytes }
+    let digest: string | undefined
+    const told = (sha256: string) => (digest = sha256)
+    return {
+      body: signedChunks(this.#signer, body, { time, signature: signature ?? '' }, told),
+      sizeBytes: signedLength(body.sizeBytes),
+      sha256: () => digest,
+    }
+  }
+}
+
+const checksumHeader = 'x-amz-checksum-sha256'
+
+/** Of a part of an upload the service may say the digest of the digests, with their number. */
+const isOf = (echoed: string, wanted: string): boolean => echoed === wanted || echoed.includes('-')
+
+const byName = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1)
+
+async function md5Of(body: PartBody): Promise<string> {
+  const digest = createHash('md5')
+  try {
+    for await (const piece of piecesOf(body)) digest.update(piece)
+  } catch (cause) {
+    throw new UnreadableBody('what is to be sent cannot be read', { cause })
+  }
+  return digest.digest('base64')
+}
+
+/** Bytes of a signed chunk: more would only delay the first. */
+const chunkBytes = 1024 * 1024
+const signatureHead = ';chunk-signature='
+const signatureLength = 64
+const trailerOf = (sha256: string) => `${checksumHeader}:${sha256}`
+const sha256Length = 44
+
+/** Length of a body in signed chunks, their frames and the digest after them. */
+function signedLength(sizeBytes: number): number {
+  const frame = (length: number) => length.toString(16).length + signatureHead.length + signatureLength + 4
+  const whole = Math.floor(sizeBytes / chunkBytes)
+  const rest = sizeBytes - whole * chunkBytes
+  const ends =
+    frame(0) -
+    2 +
+    trailerOf('').length +
+    sha256Length +
+    2 +
+    'x-amz-trailer-signature:'.length +
+    signatureLength +
+    4
+  return sizeBytes + whole * frame(chunkBytes) + (rest === 0 ? 0 : frame(rest)) + ends
+}
+
+/** A body in chunks, each signed together with the one before, and the digest of all after the last. */
+async function* signedChunks(
+  signer: S3Signer,
+  body: PartBody,
+  { time, signature }: { readonly time: string; readonly signature: string },
+  told: (sha256: string) => void,
+): AsyncGenerator<Buffer> {
+  const digest = createHash('sha256')
+  let before = signature
+  const head = (chunk: Buffer) => {
+    before = signer.signChunk(time, before, chunk)
+    return `${chunk.length.toString(16)}${signatureHead}${before}\r\n`
+  }
+  for await (const chunk of piecesOf(body, chunkBytes)) {
+    digest.update(chunk)
+    yield Buffer.concat([Buffer.from(head(chunk)), chunk, lineEnd])
+  }
+  const sha256 = digest.digest('base64')
+  told(sha256)
+  const last = head(Buffer.alloc(0))
+  const trailer = trailerOf(sha256)
+  const ofTrailer = signer.signTrailer(time, before, `${trailer}\n`)
+  yield Buffer.from(`${last}${trailer}\r\nx-amz-trailer-signature:${ofTrailer}\r\n\r\n`)
+}
+
+const lineEnd = Buffer.from('\r\n')
+
+/**
+ * The answer with the service's own error code. Some operations begin to answer 200 before they know, and then have an
+ * error for a body.
+ */
+function withError(answer: Omit<S3Answer, 'code' | 'region'>, method: string): S3Answer {
+  const { status, headers, body } = answer
+  const named = headers['x-amz-bucket-region']
+  const region = typeof named === 'string' ? named : undefined
+  const mayFailLate = status === 200 && method !== 'GET' && body.includes('<Error')
+  if ((status < 300 && !mayFailLate) || body.length === 0 || body.length > maxErrorBytes)
+    return { ...answer, code: undefined, region }
+  let fields: Readonly<Record<string, string>> = {}
+  try {
+    fields = readFields(body)
+  } catch {
+    // A proxy answers in other languages.
+  }
+  const { Code: code, Region: its } = fields
+  const late = code === 'SlowDown' ? 503 : 500
+  return { ...answer, status: mayFailLate && code !== undefined ? late : status, code, region: region ?? its }
+}
+
+/** An error is a few lines. */
+const maxErrorBytes = 64 * 1024

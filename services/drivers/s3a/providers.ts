@@ -1,0 +1,58 @@
+import type { s3Types } from '../../../subjects/filesystems/kinds.ts'
+
+export type S3Type = (typeof s3Types)[number]
+
+/** What is special about a service that speaks S3's protocol. */
+export interface Provider {
+  /** Hosts of its own, where it has such. */
+  readonly hosts?: RegExp
+  /** The bucket goes into the host name, unless that cannot have it. */
+  readonly isVirtualHost: boolean
+  /** Digests that it checks and keeps beside MD5; others have to be content with Content-MD5. */
+  readonly checksums: 'sha256' | 'md5'
+  /** Whether a delete may depend on the version that is there; where it may not, only the look before it says so. */
+  readonly deletesIfMatch: boolean
+}
+
+const compatible: Provider = { isVirtualHost: false, checksums: 'sha256', deletesIfMatch: true }
+
+/** From the documentation of each service; those that can be had for tests were tried (docs/S3.md). */
+export const providers: { readonly [T in S3Type]: Provider } = {
+  AWS: { ...compatible, hosts: /(?:^|\.)amazonaws\.com(?:\.cn)?$/, isVirtualHost: true },
+  CEPH: { ...compatible, deletesIfMatch: false },
+  GCS: {
+    hosts: /^storage\.googleapis\.com$/,
+    isVirtualHost: true,
+    checksums: 'md5',
+    deletesIfMatch: false,
+  },
+  IBM_COS: {
+    hosts: /\.cloud-object-storage\.appdomain\.cloud$/,
+    isVirtualHost: true,
+    checksums: 'md5',
+    deletesIfMatch: false,
+  },
+  MINIO: { ...compatible, deletesIfMatch: false },
+  ORACLE: {
+    hosts: /\.oraclecloud\.com$/,
+    isVirtualHost: false,
+    checksums: 'md5',
+    deletesIfMatch: false,
+  },
+  OSS: { hosts: /\.aliyuncs\.com$/, isVirtualHost: true, checksums: 'md5', deletesIfMatch: false },
+  R2: { ...compatible, hosts: /\.r2\.cloudflarestorage\.com$/, deletesIfMatch: false },
+  WASABI: {
+    ...compatible,
+    hosts: /\.wasabisys\.com$/,
+    isVirtualHost: true,
+    checksums: 'md5',
+    deletesIfMatch: false,
+  },
+  S3_COMPATIBLE: compatible,
+}
+
+/** The provider that was named, else the one that a host is of. */
+export function providerOf(type: S3Type | undefined, host: string): Provider {
+  if (type !== undefined) return providers[type]
+  return Object.values(providers).find(({ hosts }) => hosts?.test(host)) ?? compatible
+}

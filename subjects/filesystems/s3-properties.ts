@@ -1,0 +1,148 @@
+import type { Properties } from './properties.ts'
+
+const MiB = 1024 * 1024
+
+const flag = (meaning: string, byDefault: boolean) => ({
+  meaning,
+  values: ['true', 'false'],
+  default: String(byDefault),
+})
+
+/** The properties of buckets that are honoured, with the names that Hadoop's S3A connector gave them. */
+export const s3Properties = {
+  'fs.s3a.endpoint.region': {
+    meaning: 'Region that requests are signed for; without it that of the endpoint, or what the service says',
+    pattern: '^[a-z0-9-]{1,50}$',
+    means: 'a region such as eu-west-1',
+    default: '',
+  },
+  'fs.s3a.path.style.access': {
+    meaning:
+      'Whether the bucket is in the path of requests instead of the host name; auto: only where the host name cannot have it, and at endpoints that are not known to have it there',
+    values: ['auto', 'true', 'false'],
+    default: 'auto',
+  },
+  'fs.s3a.connection.ssl.enabled': flag('TLS; the scheme of an endpoint that has one goes before', true),
+  'fs.s3a.connection.maximum': {
+    meaning: 'Requests that one thread has under way at once, and connections that it keeps',
+    unit: 'requests',
+    default: 24,
+    min: 1,
+    max: 256,
+  },
+  'fs.s3a.connection.establish.timeout': {
+    meaning: 'Longest time for a connection to be made',
+    unit: 'ms',
+    default: 10_000,
+    min: 100,
+    max: 300_000,
+  },
+  'fs.s3a.connection.timeout': {
+    meaning: 'Longest time without a byte sent or received on a connection that has a request under way',
+    unit: 'ms',
+    default: 60_000,
+    min: 100,
+    max: 600_000,
+  },
+  'fs.s3a.attempts.maximum': {
+    meaning: 'How often a request is repeated after throttling, a server error or a network error',
+    unit: 'retries',
+    default: 5,
+    min: 0,
+    max: 30,
+  },
+  'fs.s3a.retry.interval': {
+    meaning:
+      'Wait before the first retry; doubled for each further one up to 20 seconds, and shortened by up to half at random',
+    unit: 'ms',
+    default: 250,
+    min: 1,
+    max: 20_000,
+  },
+  'fs.s3a.multipart.size': {
+    meaning:
+      'Largest file written with one request, and size of the parts of larger files where their number allows it',
+    unit: 'bytes',
+    default: 16 * MiB,
+    min: 5 * MiB,
+    max: 512 * MiB,
+  },
+  'fs.s3a.readahead.range': {
+    meaning: 'Bytes that are read when a file is opened: smaller files need no second request',
+    unit: 'bytes',
+    default: MiB / 8,
+    min: 1,
+    max: 16 * MiB,
+  },
+  'fs.s3a.paging.maximum': {
+    meaning: 'Entries in one page of a listing',
+    unit: 'entries',
+    default: 1_000,
+    min: 1,
+    max: 1_000,
+  },
+  'fs.s3a.requester.pays.enabled': flag('Whether the requester pays for requests to the bucket', false),
+  'fs.s3a.encryption.algorithm': {
+    meaning: 'Encryption at the service; without it what the bucket is set to',
+    values: ['', 'AES256', 'SSE-KMS', 'DSSE-KMS', 'SSE-C'],
+    default: '',
+  },
+  'fs.s3a.encryption.key': {
+    meaning:
+      'ARN or id of the KMS key; without it the default key of the account. The key of SSE-C is customerKey',
+    pattern: '^[A-Za-z0-9:/_+=,.@-]{1,512}$',
+    means: 'the ARN or id of a KMS key',
+    default: '',
+  },
+  'fs.s3a.create.storage.class': {
+    meaning: 'Storage class of what is written; without it that of the service',
+    pattern: '^[A-Za-z0-9_]{1,40}$',
+    means: 'a storage class such as standard_ia',
+    default: '',
+  },
+  'fs.s3a.acl.default': {
+    meaning: 'Canned ACL of what is written; without it none is sent, as buckets without ACLs want it',
+    values: [
+      '',
+      'Private',
+      'PublicRead',
+      'PublicReadWrite',
+      'AuthenticatedRead',
+      'BucketOwnerRead',
+      'BucketOwnerFullControl',
+    ],
+    default: '',
+  },
+} as const satisfies Properties
+
+/** Properties that configurations of Hadoop have, and that change nothing here: they are accepted and kept. */
+export const s3IneffectiveProperties = [
+  'fs.s3a.impl',
+  'fs.s3a.impl.disable.cache',
+  'fs.AbstractFileSystem.s3a.impl',
+  'fs.s3a.threads.max',
+  'fs.s3a.threads.core',
+  'fs.s3a.threads.keepalivetime',
+  'fs.s3a.max.total.tasks',
+  'fs.s3a.executor.capacity',
+  'fs.s3a.fast.upload',
+  'fs.s3a.fast.upload.buffer',
+  'fs.s3a.fast.upload.active.blocks',
+  'fs.s3a.multipart.threshold',
+  'fs.s3a.multipart.purge',
+  'fs.s3a.multipart.purge.age',
+  'fs.s3a.block.size',
+  'fs.s3a.buffer.dir',
+  'fs.s3a.list.version',
+  'fs.s3a.directory.marker.retention',
+  'fs.s3a.change.detection.mode',
+  'fs.s3a.change.detection.source',
+  'fs.s3a.committer.name',
+  'fs.s3a.experimental.input.fadvise',
+  'fs.s3a.input.fadvise',
+  'fs.s3a.metadatastore.impl',
+  'fs.s3a.socket.send.buffer',
+  'fs.s3a.socket.recv.buffer',
+  'fs.s3a.ssl.channel.mode',
+  'fs.s3a.user.agent.prefix',
+] as const
