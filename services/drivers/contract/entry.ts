@@ -32,6 +32,12 @@ export interface Entry {
   readonly changedMs?: number
 }
 
+/** When an entry was changed, as rules mean it: where a listing does not tell, when the store made it. */
+export const timeOf = ({
+  modifiedMs,
+  createdMs,
+}: Pick<Entry, 'modifiedMs' | 'createdMs'>): number | undefined => modifiedMs ?? createdMs
+
 /** An extended attribute: the bytes of its name as Latin-1 text, and its value. */
 export interface ExtendedAttribute {
   readonly name: string

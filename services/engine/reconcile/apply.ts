@@ -27,6 +27,7 @@ import {
   quietMs,
 } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
+import { stated } from '../compare/stated.ts'
 import { changedBy, giveAttributes, matchFolder } from '../tree/match-folder.ts'
 import { countLosses, linksOf } from '../run/metadata.ts'
 import { joinPath } from '../items/paths.ts'
@@ -271,14 +272,18 @@ export class Applying {
       const now = isWatched(run) ? await run.source.stat(path) : entry
       if (now?.type !== entry.type || !hasAttributes(run, now, entry, true))
         this.#account.again(place.folder, entry.name)
-    } else if (
-      isTold ||
-      !hasAttributes(run, entry, there, isTold) ||
-      isChangedSince(run, entry, there, isTold)
-    )
+    } else if (isTold || (await this.#hasOther(path, entry, there)))
       await giveAttributes(run, path, this.#account.counts)
     // What is new here may be full.
     if (isTree || there === undefined) this.#below(place, entry, how)
+  }
+
+  /** Whether the target's folder may have other attributes than that of the source. */
+  async #hasOther(path: StorePath, entry: Entry, itsThere: Entry): Promise<boolean> {
+    const run = this.#run
+    const both = { source: entry, target: itsThere, at: path, there: targetPath(run, path) }
+    const { source, target } = await stated(run, both)
+    return !hasAttributes(run, source, target, false) || isChangedSince(run, source, target, false)
   }
 
   #below(place: Place, entry: Entry, { isReplaced }: How): void {
@@ -286,11 +291,13 @@ export class Applying {
   }
 
   /** Whether the entry is to be copied over what the target has; its attributes alone are set here. */
-  async #isToCopy(place: Place, entry: Entry, there: Entry, { isTold, isReplaced }: How): Promise<boolean> {
+  async #isToCopy(place: Place, its: Entry, itsThere: Entry, { isTold, isReplaced }: How): Promise<boolean> {
     const run = this.#run
-    if (entry.type !== there.type || entry.type === 'other') return true
-    const path = joinPath(place.path, entry.name)
-    if (entry.type === 'symlink') return !(await hasSameLink(run, path, isTold))
+    if (its.type !== itsThere.type || its.type === 'other') return true
+    const path = joinPath(place.path, its.name)
+    if (its.type === 'symlink') return !(await hasSameLink(run, path, isTold))
+    const both = { source: its, target: itsThere, at: path, there: targetPath(run, path) }
+    const { source: entry, target: there } = await stated(run, both)
     if (!isTold && isSkipped(run, entry, there)) return false
     const missing = missingAt(run, entry, there, isTold)
     if (isTold && missing !== 'nothing' && mayHaveOthers(run, entry)) this.#account.hasOtherNames = true

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { RE2Set } from 're2js'
 import { ageUnits, bytesOf, type Rule } from '../../../subjects/migrations/model/rules.ts'
-import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { type Entry, type StorePath, timeOf } from '../../drivers/contract/driver.ts'
 import { leadingFolders } from '../patterns/glob.ts'
 import { translate } from '../patterns/pattern.ts'
 import { textFromPath } from '../items/paths.ts'
@@ -36,7 +36,7 @@ export function packRules(lists: RuleLists): PackedRules | undefined {
  */
 export type Verdict = 'taken' | 'walked' | { readonly excludedBy: string | undefined }
 
-type Judged = Pick<Entry, 'type' | 'sizeBytes' | 'modifiedMs'>
+type Judged = Pick<Entry, 'type' | 'sizeBytes' | 'modifiedMs' | 'createdMs'>
 
 /** What the rules look at of an entry of a folder. */
 export type NamedEntry = Judged & Pick<Entry, 'name'>
@@ -177,7 +177,7 @@ class Matcher {
         const beforeMs = Date.parse(rule.beforeIsoDateTime)
         this.#ofFiles.push({
           rule: index,
-          matches: ({ modifiedMs }) => modifiedMs !== undefined && modifiedMs < beforeMs,
+          matches: (entry) => (timeOf(entry) ?? beforeMs) < beforeMs,
         })
         break
       }
@@ -185,7 +185,7 @@ class Matcher {
         const ageMs = rule.timeValue * ageUnits[rule.timeUnit]
         this.#ofFiles.push({
           rule: index,
-          matches: ({ modifiedMs }) => modifiedMs !== undefined && Date.now() - modifiedMs < ageMs,
+          matches: (entry) => Date.now() - (timeOf(entry) ?? -Infinity) < ageMs,
         })
       }
     }

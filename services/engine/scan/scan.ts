@@ -13,6 +13,7 @@ import { isFolder, makeFolder, makeParents } from '../tree/folders.ts'
 import type { Region } from '../items/items.ts'
 import { isExcluded, judgeFolder } from '../tree/judge.ts'
 import { isKnown } from '../compare/entries.ts'
+import { statedPairs } from '../compare/stated.ts'
 import { isOwn, isWatched } from '../tree/live.ts'
 import { isMapped, targetPath } from '../run/mappings.ts'
 import { Outcome } from '../run/outcome.ts'
@@ -167,6 +168,11 @@ async function scanFolder(
       const entries = await withLinks(run, path, page.value.entries, found, (link) => isExcluded(judge(link)))
       descent.count(entries.length)
       const there = await beside?.find(entries)
+      // What goes by size alone needs no more than the listings.
+      const known =
+        there === undefined || policy !== 'SkipIfSizeAndTimeMatch'
+          ? undefined
+          : await statedPairs(run, path, there)
       let holdsFiles = false
       for (const entry of entries) {
         // Patterns of people may take their time.
@@ -182,7 +188,8 @@ async function scanFolder(
         }
         const error = typeof judgement === 'object' ? judgement.error : undefined
         if (error !== undefined) refused.push({ name: entry.name, error })
-        const isHere = error === undefined && isKnown(policy, entry, there?.get(entry), grainMs) === true
+        const { source, target } = known?.get(entry) ?? { source: entry, target: there?.get(entry) }
+        const isHere = error === undefined && isKnown(policy, source, target, grainMs) === true
         const isNeeded = take(entry, isHere, error === undefined ? taken : undefined, counts)
         holdsFiles = isNeeded || holdsFiles
       }

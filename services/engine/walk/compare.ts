@@ -5,9 +5,10 @@ import {
   type VerificationLevel,
   verificationReports,
 } from '../../../subjects/migrations/model/verification-terms.ts'
-import type { Entry, StoreError, StorePath } from '../../drivers/contract/driver.ts'
+import { type Entry, type StoreError, type StorePath, timeOf } from '../../drivers/contract/driver.ts'
 import type { Both } from '../compare/content.ts'
 import { contentDiffersBy } from '../compare/entries.ts'
+import { stated } from '../compare/stated.ts'
 import { targetPath } from '../run/mappings.ts'
 import { textFromPath } from '../items/paths.ts'
 import { grainMsOf, storePath, type Run } from '../run/run.ts'
@@ -113,15 +114,22 @@ export class Comparer implements Judge {
   }
 
   async #verdict(pair: Pair, path: StorePath, found: Collected): Promise<Verdict> {
-    const { source, target } = pair
-    if (target === undefined) return { result: 'MISSING_ON_TARGET' }
-    if (source === undefined) return { result: 'MISSING_ON_SOURCE' }
+    if (pair.target === undefined) return { result: 'MISSING_ON_TARGET' }
+    if (pair.source === undefined) return { result: 'MISSING_ON_SOURCE' }
+    const { level } = this.#comparison
+    const listed = {
+      source: pair.source,
+      target: pair.target,
+      at: storePath(this.#run, path),
+      there: pair.there,
+    }
+    const needsMore = level === 'time' || level === 'metadata' || level === 'digest'
+    const both = { ...listed, ...(needsMore && (await stated(this.#run, listed))) }
+    const { source, target } = both
     const differs = contentDiffersBy(source, target, this.#grainMs)
     if (differs === 'type') return { result: 'TYPE_MISMATCH', detail: typesText(source, target) }
-    const { level } = this.#comparison
     if (level === 'existence') return match
     if (differs === 'size') return { result: 'SIZE_MISMATCH', detail: sizesText(source, target) }
-    const both = { source, target, at: storePath(this.#run, path), there: pair.there }
     // Times of folders and links are metadata like others: they tell nothing of content.
     const isTimed = (level === 'time' || level === 'metadata') && source.type === 'file'
     if (isTimed && differs === 'time') return { result: 'TIME_MISMATCH', detail: timesText(source, target) }
@@ -179,7 +187,7 @@ export class Comparer implements Judge {
 }
 
 const isLater = (entry: Entry | undefined, ms: number): boolean =>
-  entry?.modifiedMs !== undefined && entry.modifiedMs > ms
+  entry !== undefined && (timeOf(entry) ?? ms) > ms
 
 const isFolder = (entry: Entry | undefined): boolean => entry?.type === 'folder'
 

@@ -1,4 +1,6 @@
 import type { Entry, StorePath } from '../../drivers/contract/driver.ts'
+import { stated } from '../compare/stated.ts'
+import { targetPath } from '../run/mappings.ts'
 import { mayReplace } from '../tree/in-the-way.ts'
 import { hasSameLink, isOwn, isSkipped, missingAt } from '../tree/live.ts'
 import {
@@ -35,11 +37,13 @@ export class Comparing {
    * What the target's entry of a file or link lacks; see `missingAt`.
    * @param path relative to the migration's path
    */
-  async missing(path: StorePath, source: Entry, target: Entry): Promise<ReturnType<typeof missingAt>> {
+  async missing(path: StorePath, its: Entry, itsThere: Entry): Promise<ReturnType<typeof missingAt>> {
     const run = this.#run
-    if (source.type !== target.type || source.type === 'other') return 'copy'
-    if (source.type === 'symlink')
-      return (await hasSameLink(run, storePath(run, path), false)) ? 'nothing' : 'copy'
+    if (its.type !== itsThere.type || its.type === 'other') return 'copy'
+    const at = storePath(run, path)
+    if (its.type === 'symlink') return (await hasSameLink(run, at, false)) ? 'nothing' : 'copy'
+    const both = { source: its, target: itsThere, at, there: targetPath(run, at) }
+    const { source, target } = await stated(run, both)
     return isSkipped(run, source, target) ? 'nothing' : missingAt(run, source, target, false)
   }
 
