@@ -4,7 +4,7 @@ import { type FilesystemKind, filesystemKinds } from '../../subjects/filesystems
 import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import type { filesystemsInternal } from '../../subjects/filesystems/internal.ts'
 import { maxPageLength } from '../../subjects/kit/schemas.ts'
-import { StoreError } from '../drivers/index.ts'
+import { StoreError, timeOf } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/paths/path-text.ts'
 import { openSecrets } from '../drivers/contract/secrets.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
@@ -103,7 +103,7 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
           path: entryPath(folder, entry),
           isDirectory: entry.type === 'folder',
           length: entry.sizeBytes,
-          modificationTime: Math.round(entry.modifiedMs ?? 0),
+          modificationTime: Math.round(timeOf(entry) ?? 0),
         }))
       } catch (error) {
         if (error instanceof StoreError && error.failure === 'gone') {
@@ -220,7 +220,8 @@ export function filesystemInternalHandlers({
         const asker = await askerOf(owners, call, record)
         const entry = await stores.stat(openSecrets(kind, options, sealer), pathFromText(path), asker)
         if (entry === undefined) return {}
-        const { type, sizeBytes, modifiedMs } = entry
+        const { type, sizeBytes } = entry
+        const modifiedMs = timeOf(entry)
         const time = modifiedMs === undefined ? {} : { modificationTime: Math.round(modifiedMs) }
         return { entry: { type, length: sizeBytes, ...time } }
       } catch (error) {

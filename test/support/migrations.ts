@@ -1,3 +1,4 @@
+import type { ActionPolicy } from '../../subjects/migrations/model/terms.ts'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -98,7 +99,7 @@ export async function migrate(
     target: string
     migrationId?: string
     path?: string
-    actionPolicy?: 'SkipIfSizeMatch'
+    actionPolicy?: ActionPolicy
   },
 ): Promise<{ progress: Progress; failures: Failure[] }> {
   const { migrationId = 'everything', path = '/', ...rest } = options

@@ -194,10 +194,10 @@ export class S3Driver implements Driver {
     )
   }
 
-  /** When the object was made, by this host's clock: the service makes it anew with each change. */
-  #timesOf({ lastModified }: Pick<ListedObject, 'lastModified'>): Pick<Entry, 'createdMs'> {
+  /** When the object was made and changed last, by this host's clock: the service makes it anew with each change. */
+  #timesOf({ lastModified }: Pick<ListedObject, 'lastModified'>): Pick<Entry, 'createdMs' | 'changedMs'> {
     const ms = Math.floor(Date.parse(lastModified) / secondMs) * secondMs - this.#bucket.aheadMs
-    return Number.isNaN(ms) ? {} : { createdMs: ms }
+    return Number.isNaN(ms) ? {} : { createdMs: ms, changedMs: ms }
   }
 
   async stat(path: StorePath): Promise<Entry | undefined> {
@@ -215,7 +215,7 @@ export class S3Driver implements Driver {
       const times = this.#timesOf({ lastModified: headers['last-modified'] ?? '' })
       return { name, type: 'file', sizeBytes, ...attributesOf(headers), ...times, ...digestsOf(headers) }
     }
-    const folder = await this.#folderAttributes(key, what)
+    const folder = await this.#folder(key, what)
     return folder && { name, type: 'folder', sizeBytes: 0, ...folder }
   }
 
@@ -225,13 +225,23 @@ export class S3Driver implements Driver {
     if (key === undefined) return undefined
     if (key === '') return {}
     const file = await this.#bucket.properties(key, what)
-    return file === undefined ? this.#folderAttributes(key, what) : attributesOf(file.headers)
+    if (file !== undefined) return attributesOf(file.headers)
+    const folder = await this.#folder(key, what)
+    if (folder === undefined) return undefined
+    const { createdMs: _created, changedMs: _changed, ...attributes } = folder
+    return attributes
   }
 
   /** Undefined where no folder stands. */
-  async #folderAttributes(key: string, what: What): Promise<FileAttributes | undefined> {
+  async #folder(
+    key: string,
+    what: What,
+  ): Promise<(FileAttributes & Pick<Entry, 'createdMs' | 'changedMs'>) | undefined> {
     const marker = await this.#bucket.properties(`${key}/`, what)
-    if (marker !== undefined) return markerAttributes(marker)
+    if (marker !== undefined) {
+      const times = this.#timesOf({ lastModified: marker.headers['last-modified'] ?? '' })
+      return { ...markerAttributes(marker), ...times }
+    }
     return (await this.#bucket.hasAny(`${key}/`, what)) ? {} : undefined
   }
 

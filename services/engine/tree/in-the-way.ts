@@ -4,7 +4,7 @@ import { takenAt } from '../run/mappings.ts'
 import { targetError } from '../../drivers/contract/store-error.ts'
 import { isName, joinPath } from '../items/paths.ts'
 import { listThere, type MayRemove, mayRemoveOwn } from './remove-tree.ts'
-import type { Run } from '../run/run.ts'
+import { atTarget, type Run } from '../run/run.ts'
 
 /** Whether something of another type stands where an entry of the source belongs: one of the two is a folder. */
 export const isInTheWay = (source: Entry, target: Entry | undefined): target is Entry =>
@@ -22,7 +22,11 @@ export const mayReplace = (run: Run): MayRemove => {
     const { path, origin } = at
     // It would be emptied, and still be in the way.
     if (takenAt(run, path, origin) !== undefined) return false
-    if (entry.type !== 'folder' || isOwn(run, entry)) return isRemovable(at, entry)
+    if (entry.type !== 'folder') return isRemovable(at, entry)
+    // Not every listing says when a folder was made.
+    const isListed = run.target.capabilities.listsAttributes
+    const folder = isListed ? entry : ((await atTarget(run.target.stat(path))) ?? entry)
+    if (isOwn(run, folder)) return isRemovable(at, folder)
     let holdsSome = false
     for await (const { entries } of listThere(run, 'target', path)) {
       for (const one of entries) {

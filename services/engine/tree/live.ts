@@ -62,7 +62,9 @@ export function isChangedSince(
   const madeMs = target.writtenMs ?? target.createdMs
   const settledMs = isTold ? madeMs : (target.changedMs ?? madeMs)
   if (changedMs === undefined || settledMs === undefined) return false
-  return changedMs + (isTold ? tickOf(from, to) : 0) > settledMs && changedMs <= Date.now()
+  // A time that was rounded down may be one after what seems to be later.
+  const latestMs = changedMs + (isTold ? tickOf(from, to) : (from.capabilities.clock.ownGrainMs ?? 0))
+  return latestMs > settledMs && changedMs <= Date.now()
 }
 
 /** Whether the source has symbolic links that are followed: whatever changes may do so under other paths as well. */

@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { settings } from '../../../subjects/access/settings.ts'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
+import { migrations } from '../../../subjects/migrations/migrations.ts'
+import { verifications } from '../../../subjects/migrations/verifications.ts'
+import { pattern } from '../../conformance/driver-store.ts'
+import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { compareTrees } from '../../support/compare-trees.ts'
+import { addAzurite, addLocal, createFolder, migrate } from '../../support/migrations.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { until } from '../../support/until.ts'
+import { noS3, type S3Server, s3Test, startS3 } from '../../support/versitygw.ts'
+
+/** A whole platform migrates from and to a real S3 server. */
+let server: S3Server
+let azurite: Azurite
+let platform: TestPlatform
+beforeAll(async () => {
+  if (noS3 !== undefined) return
+  ;[server, azurite, platform] = await Promise.all([startS3(), startAzurite(), startTestPlatform()])
+  await platform.call(settings.put, { storeHosts: [loopback] })
+})
+afterAll(async () => {
+  await platform?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+  await azurite?.[Symbol.asyncDispose]()
+})
+
+const awkward = ['with space', 'ünïcödé', '100%+#&?=', 'q\'"<>`', 'new\nline', '🙂', '(1)*!~', 'a&amp;b']
+
+/** A folder as source with files of all sorts, a folder as target, and two buckets that are both; gone with the scope. */
+async function createStores(name: string) {
+  const folder = createFolder('from', 'to')
+  await addLocal(platform, `${name}-from`, 'source', folder.from)
+  await addLocal(platform, `${name}-to`, 'target', folder.to)
+  for (const bucket of ['one', 'two']) {
+    server.createBucket(`${name}-${bucket}`)
+    for (const role of ['source', 'target'] as const)
+      await platform.call(filesystems['create-s3a'], {
+        fileSystemId: `${name}-${role}-${bucket}`,
+        role,
+        ...server.options(`${name}-${bucket}`),
+      })
+  }
+  await azurite.createContainer(name)
+  for (const role of ['source', 'target'] as const)
+    await addAzurite(platform, `${name}-${role}-azure`, role, azurite, name)
+  for (const path of ['folder/below', 'hollow']) mkdirSync(join(folder.from, path), { recursive: true })
+  writeFileSync(join(folder.from, 'file'), 'at the top', { mode: 0o640 })
+  writeFileSync(join(folder.from, 'empty'), '')
+  writeFileSync(join(folder.from, 'folder/below/large'), pattern(40 * 2 ** 20 + 1))
+  for (const one of awkward) writeFileSync(join(folder.from, 'folder', one), one)
+  return folder
+}
+
+async function verify(migrationId: string, level: 'digest' | 'metadata') {
+  const { id: verificationId } = await platform.call(verifications.create, { migrationId, level })
+  const look = () => platform.call(verifications.get, { verificationId })
+  await until('it is verified', async () => (await look()).status === 'COMPLETE')
+  return look()
+}
+
+const files = 3 + awkward.length
+
+s3Test(
+  'once: from a folder to a bucket, to another one, to Azure, back to a bucket and to a folder, each verified',
+  async () => {
+    using folder = await createStores('once')
+    const way = [
+      ['once-from', 'once-target-one'],
+      ['once-source-one', 'once-target-two'],
+      ['once-source-two', 'once-target-azure'],
+      ['once-source-azure', 'once-to'],
+    ] as const
+    for (const [index, [source, target]] of way.entries()) {
+      const migrationId = `once-${index}`
+      const { progress, failures } = await migrate(platform, { source, target, migrationId })
+      expect(failures).toEqual([])
+      expect(progress.filesMigrated).toBe(files)
+      for (const level of ['digest', 'metadata'] as const)
+        expect(await verify(migrationId, level), `${migrationId} ${level}`).toMatchObject({
+          totalDiscrepancies: 0,
+          filesOnTarget: files,
+        })
+    }
+    expect(compareTrees(folder.from, folder.to)).toEqual([])
+  },
+  120_000,
+)
+
+s3Test(
+  'what is there already is left out by size and time, though no listing of a bucket tells a time',
+  async () => {
+    using _folder = await createStores('skip')
+    const step = { source: 'skip-from', target: 'skip-target-one' }
+    await migrate(platform, { ...step, migrationId: 'skip-1' })
+    await platform.call(migrations.delete, { migrationId: 'skip-1' })
+    const actionPolicy = 'SkipIfSizeAndTimeMatch'
+    const { progress } = await migrate(platform, { ...step, migrationId: 'skip-2', actionPolicy })
+    expect(progress).toMatchObject({ filesSkipped: files, filesMigrated: 0 })
+  },
+  120_000,
+)
+
+/** What changes at the source. */
+function change(from: string): void {
+  rmSync(join(from, 'folder/below'), { recursive: true })
+  writeFileSync(join(from, 'file'), 'has changed')
+  writeFileSync(join(from, 'folder/new'), 'is new')
+  // A file becomes a folder, and a folder a file.
+  rmSync(join(from, 'empty'))
+  mkdirSync(join(from, 'empty'))
+  writeFileSync(join(from, 'empty/inside'), 'x')
+  rmSync(join(from, 'hollow'), { recursive: true })
+  writeFileSync(join(from, 'hollow'), 'now a file')
+}
+
+s3Test(
+  'live: changes arrive in a bucket, and from there in another one and in a folder',
+  async () => {
+    using folder = await createStores('live')
+    const way = [
+      { source: 'live-from', target: 'live-target-one', migrationId: 'live-1' },
+      { source: 'live-source-one', target: 'live-target-two', migrationId: 'live-2' },
+      { source: 'live-source-two', target: 'live-to', migrationId: 'live-3' },
+    ] as const
+    for (const [index, step] of way.entries()) {
+      await platform.call(migrations.create, {
+        ...step,
+        ...(index > 0 && { comparisonPeriodSeconds: 1 }),
+        path: '/',
+        scanOnlyMigration: false,
+        autoStart: true,
+      })
+      await until('it is LIVE', async () => {
+        const { state } = await platform.call(migrations.get, { migrationId: step.migrationId })
+        return state === 'LIVE'
+      })
+    }
+    change(folder.from)
+    const read = (path: string) =>
+      existsSync(join(folder.to, path)) ? readFileSync(join(folder.to, path), 'utf8') : undefined
+    const readOrFolder = (path: string) => {
+      try {
+        return read(path)
+      } catch {
+        return 'a folder'
+      }
+    }
+    const wanted = ['has changed', 'is new', 'x', 'now a file', undefined]
+    const paths = ['file', 'folder/new', 'empty/inside', 'hollow', 'folder/below']
+    await until('all has arrived', () => isDeepStrictEqual(paths.map(readOrFolder), wanted))
+    for (const { migrationId } of way) {
+      expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
+      await platform.call(migrations.stop, { migrationId })
+    }
+    // A change in a folder does not move its marker in a bucket: that would be a request for each file.
+    const isTime = (difference: string) => difference.startsWith('/folder: its time')
+    const differences = () => compareTrees(folder.from, folder.to).filter((one) => !isTime(one))
+    await until('nothing differs', () => differences().length === 0)
+  },
+  180_000,
+)
