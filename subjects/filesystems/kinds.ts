@@ -96,7 +96,7 @@ export const filesystemKinds = {
     path: 's3a',
     fsType: 's3a',
     summary: 'a bucket of Amazon S3, or of a store that speaks its protocol',
-    example: '--bucket-name data --access-key AKIA… --secret-key …',
+    example: '--bucket-name data --access-key AKIAEXAMPLE --secret-key bXlrZXk=',
     options: {
       bucketName: Type.String({
         ...form(
