@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
 import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
-import { s3IneffectiveProperties } from '../../../../subjects/filesystems/s3-properties.ts'
+import { s3IneffectiveProperties, s3Properties } from '../../../../subjects/filesystems/s3-properties.ts'
 
 const keys = { accessKey: 'key', secretKey: 'top/secret' }
 const opening = (options: Partial<FilesystemOptions<'s3a'>>) => () =>
@@ -37,4 +38,10 @@ test('a file of 5 TiB fits into the parts that there may be, and one more byte i
   }
   expect(driver.refuses(Buffer.from('big'), { type: 'file', sizeBytes: 5 * 2 ** 40 + 1 })).toMatch(/5 TiB/)
   await driver.close()
+})
+
+test('the documentation has each property', () => {
+  const text = readFileSync(new URL('../../../../docs/S3.md', import.meta.url), 'utf8')
+  for (const name of [...Object.keys(s3Properties), ...s3IneffectiveProperties])
+    expect(text).toContain(`\`${name}\``)
 })
