@@ -71,7 +71,12 @@ export default defineConfig({
         test: {
           name: 'peers',
           include: ['test/peers/**/*.test.ts'],
-          globalSetup: [broker, 'test/support/keycloak.setup.ts', 'test/support/python.setup.ts', 'test/support/versitygw.setup.ts'],
+          globalSetup: [
+            broker,
+            'test/support/keycloak.setup.ts',
+            'test/support/python.setup.ts',
+            'test/support/versitygw.setup.ts',
+          ],
           pool: 'forks',
           // Each of them alone takes the machine.
           fileParallelism: false,
