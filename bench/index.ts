@@ -12,6 +12,7 @@ import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
 import { benchScale } from './scale.ts'
 import { benchServe } from './serve.ts'
+import { benchStores } from './stores.ts'
 
 await benchServe()
 await benchRest()
@@ -21,5 +22,6 @@ await benchMigrate()
 await benchLive()
 await benchBandwidth()
 await benchAzurite()
+await benchStores()
 await benchAgents()
 await benchScale()

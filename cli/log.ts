@@ -1,12 +1,14 @@
 import { currentRequest } from '../broker/messages/request-context.ts'
 import type { Log } from '../broker/common/log.ts'
+import { filesystemKinds } from '../subjects/filesystems/kinds.ts'
 
 const stderrFd = 2
 
 /** Nobody logs secrets; were it done by mistake, under one of these names they would not be shown. */
 const secretNames = [
-  ...['token', 'password', 'secret', 'clientSecret', 'sharedKey', 'seed', 'salt', 'jwt'],
+  ...['token', 'password', 'secret', 'clientSecret', 'seed', 'salt', 'jwt'],
   ...['authorization', 'cookie', 'credential', 'operatorToken'],
+  ...new Set(Object.values(filesystemKinds).flatMap(({ secrets }): readonly string[] => secrets)),
 ]
 const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 

@@ -16,13 +16,14 @@ const buildTimeoutMs = 10 * 60_000
  */
 export async function setup(): Promise<void> {
   try {
-    process.env['VERSITYGW'] = await program()
+    process.env['VERSITYGW'] = await versitygw()
   } catch (error) {
     process.env['VERSITYGW_MISSING'] = (error as Error).message
   }
 }
 
-async function program(): Promise<string> {
+/** The program, built if it is not there. */
+export async function versitygw(): Promise<string> {
   const folder = join(cacheFolder(process.env), 'peers', `versitygw-${version}`)
   const path = join(folder, 'versitygw')
   if (existsSync(path)) return path

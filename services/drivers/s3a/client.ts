@@ -255,8 +255,7 @@ const lineEnd = Buffer.from('\r\n')
  */
 function withError(answer: Omit<S3Answer, 'code' | 'region'>, method: string): S3Answer {
   const { status, headers, body } = answer
-  const named = headers['x-amz-bucket-region']
-  const region = typeof named === 'string' ? named : undefined
+  const region = regionIn(headers['x-amz-bucket-region'])
   const mayFailLate = status === 200 && method !== 'GET' && body.includes('<Error')
   if ((status < 300 && !mayFailLate) || body.length === 0 || body.length > maxErrorBytes)
     return { ...answer, code: undefined, region }
@@ -268,8 +267,13 @@ function withError(answer: Omit<S3Answer, 'code' | 'region'>, method: string): S
   }
   const { Code: code, Region: its } = fields
   const late = code === 'SlowDown' ? 503 : 500
-  return { ...answer, status: mayFailLate && code !== undefined ? late : status, code, region: region ?? its }
+  const isLate = mayFailLate && code !== undefined
+  return { ...answer, status: isLate ? late : status, code, region: region ?? regionIn(its) }
 }
+
+/** It becomes a part of a host name: whoever answers must not choose more of that. */
+const regionIn = (text: unknown): string | undefined =>
+  typeof text === 'string' && /^[a-z0-9-]{1,50}$/.test(text) ? text : undefined
 
 /** An error is a few lines. */
 const maxErrorBytes = 64 * 1024

@@ -106,6 +106,33 @@ s3Test(
   120_000,
 )
 
+s3Test(
+  'the server is killed in the middle and comes back: all arrives, once',
+  async () => {
+    using folder = await createStores('kill')
+    for (let i = 0; i < 2_000; i++) writeFileSync(join(folder.from, 'folder', `file ${i}`), `content ${i}`)
+    const migrationId = 'kill-1'
+    const done = migrate(platform, { source: 'kill-from', target: 'kill-target-one', migrationId })
+    for (const share of [0.1, 0.5]) {
+      await until('some has arrived', async () => {
+        // It is not there before the call that makes it has been answered.
+        const known = await platform.call(migrations.progress, { migrationId }).catch(() => undefined)
+        return (known?.progress.filesMigrated ?? 0) > share * 2_000
+      })
+      await server.kill()
+      await server.restart()
+    }
+    const { failures, progress } = await done
+    expect(failures).toEqual([])
+    expect(progress.filesMigrated).toBe(files + 2_000)
+    expect(await verify(migrationId, 'digest')).toMatchObject({
+      totalDiscrepancies: 0,
+      filesOnTarget: files + 2_000,
+    })
+  },
+  180_000,
+)
+
 /** What changes at the source. */
 function change(from: string): void {
   rmSync(join(from, 'folder/below'), { recursive: true })

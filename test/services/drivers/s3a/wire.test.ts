@@ -1,0 +1,113 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { S3Driver } from '../../../../services/drivers/s3a/s3a.ts'
+import { never } from '../../../conformance/driver-store.ts'
+import { listenOnLoopback } from '../../../support/loopback.ts'
+
+/** What a service answers that no server here can be made to: by a server of the test's own. */
+async function startService(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    request.resume().on('end', () => answer(request, response.setHeader('x-amz-request-id', '1')))
+  })
+  const { port, [Symbol.asyncDispose]: dispose } = await listenOnLoopback(server)
+  const driver = new S3Driver({
+    bucketName: 'data',
+    endpoint: `http://127.0.0.1:${port}`,
+    accessKey: 'key',
+    secretKey: 'top-secret',
+    additionalProperties: { 'fs.s3a.retry.interval': '1', 'fs.s3a.attempts.maximum': '2' },
+  })
+  return {
+    driver,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      await driver.close()
+      await dispose()
+    },
+  }
+}
+
+const emptyPage = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'
+const errorXml = (code: string, more = '') =>
+  `<?xml version="1.0"?><Error><Code>${code}</Code>${more}</Error>`
+const put = (driver: S3Driver) => driver.put(Buffer.from('file'), Buffer.from('content'), {})
+
+test('a request for another region is signed once more for the one that the service names', async () => {
+  await using service = await startService((request, response) => {
+    const isRight = request.headers.authorization?.includes('/eu-west-3/s3/')
+    if (isRight === true) response.end(emptyPage)
+    else response.writeHead(400).end(errorXml('AuthorizationHeaderMalformed', '<Region>eu-west-3</Region>'))
+  })
+  await service.driver.probe(never)
+  await service.driver.probe(never)
+  expect(service.requests).toHaveLength(3)
+})
+
+test('a region that could be more than that is not used', async () => {
+  await using service = await startService((_request, response) => {
+    response.setHeader('x-amz-bucket-region', 'evil.example/').writeHead(403).end(errorXml('AccessDenied'))
+  })
+  await expect(service.driver.probe(never)).rejects.toMatchObject({ failure: 'permission' })
+  expect(service.requests).toHaveLength(1)
+  expect(service.requests[0]?.headers.authorization).toContain('/us-east-1/s3/')
+})
+
+test('throttling is waited for, and an error in an answer that began well is one', async () => {
+  let answers = 0
+  await using service = await startService((request, response) => {
+    if (request.method === 'GET') response.end(emptyPage)
+    else if (++answers === 1) response.writeHead(503).end(errorXml('SlowDown'))
+    else if (answers === 2) response.end(errorXml('InternalError'))
+    else response.end()
+  })
+  await put(service.driver)
+  expect(answers).toBe(3)
+})
+
+test('throttling without end is told as such', async () => {
+  await using service = await startService((_request, response) => {
+    response.writeHead(503).end(errorXml('SlowDown'))
+  })
+  await expect(put(service.driver)).rejects.toMatchObject({ failure: 'throttled' })
+  expect(service.requests).toHaveLength(3)
+})
+
+test('content that the service has another digest of is corrupt', async () => {
+  await using service = await startService((request, response) => {
+    if (request.method === 'PUT') response.setHeader('x-amz-checksum-sha256', `${'A'.repeat(43)}=`)
+    response.end(request.method === 'PUT' ? '' : emptyPage)
+  })
+  await expect(put(service.driver)).rejects.toMatchObject({ failure: 'corrupt' })
+})
+
+test('a clock that is wrong is made up for', async () => {
+  const aheadMs = 3_600_000
+  await using service = await startService((request, response) => {
+    const now = new Date(Date.now() + aheadMs)
+    response.sendDate = false
+    response.setHeader('date', now.toUTCString())
+    const hour = now.toISOString().slice(0, 13).replaceAll('-', '')
+    if (String(request.headers['x-amz-date']).startsWith(hour)) response.end(emptyPage)
+    else response.writeHead(403).end(errorXml('RequestTimeTooSkewed'))
+  })
+  await service.driver.probe(never)
+  expect(service.requests.length).toBeLessThanOrEqual(2)
+})
+
+test('whatever else answers is no S3 service, and what it is stays unsaid', async () => {
+  await using service = await startService((_request, response) => {
+    response.removeHeader('x-amz-request-id')
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>the router</html>')
+  })
+  await expect(service.driver.probe(never)).rejects.toThrow(/is no S3 endpoint that can be reached/)
+})
+
+test('XML with entities of its own is refused', async () => {
+  const bomb =
+    '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>'
+  await using service = await startService((_request, response) => response.end(bomb))
+  const listed = Array.fromAsync(service.driver.list(Buffer.alloc(0), never))
+  await expect(listed).rejects.toMatchObject({ failure: 'io' })
+})
