@@ -133,6 +133,28 @@ s3Test(
   180_000,
 )
 
+s3Test('on 18080 as well: created, masked, changed, healthy, and refused when the key is wrong', async () => {
+  server.createBucket('wire')
+  const path = '/fs/targets/s3a/wire'
+  const ask = (method: string, at: string, body?: object) =>
+    platform.rest('migrator', method, at, { headers: { accept: 'application/json' }, ...(body && { body }) })
+  const options = server.options('wire', { 'fs.s3a.connection.maximum': '8', 'fs.s3a.fast.upload': 'true' })
+  const wrong = await ask('POST', path, { ...options, secretKey: 'another-key' })
+  expect(wrong.status).toBe(409)
+  expect(JSON.stringify(wrong.body)).not.toContain('another-key')
+  const created = await ask('POST', path, { ...options, sessionToken: undefined })
+  expect(created).toMatchObject({
+    status: 201,
+    body: { fileSystemId: 'wire', fsType: 's3a', isSource: false, properties: { bucketName: 'wire' } },
+  })
+  expect(JSON.stringify(created.body)).not.toContain(server.secretKey)
+  const changed = await ask('PATCH', path, { additionalProperties: { 'fs.s3a.connection.maximum': '4' } })
+  expect(changed.status).toBe(200)
+  const unknown = await ask('POST', '/fs/targets/s3a/other', { ...options, bucketName: 'not-there' })
+  expect(unknown.status).toBeGreaterThanOrEqual(400)
+  expect((await ask('GET', '/fs/health/wire')).body).toMatchObject({ healthReason: 'NONE' })
+})
+
 /** What changes at the source. */
 function change(from: string): void {
   rmSync(join(from, 'folder/below'), { recursive: true })
