@@ -76,6 +76,7 @@ export default defineConfig({
             'test/support/keycloak.setup.ts',
             'test/support/python.setup.ts',
             'test/support/versitygw.setup.ts',
+            'test/support/hdfs.setup.ts',
           ],
           pool: 'forks',
           // Each of them alone takes the machine.

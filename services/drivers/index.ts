@@ -3,6 +3,7 @@ import { adls2 } from './adls2/index.ts'
 import type { StoreBounds } from './contract/bounds.ts'
 import type { Driver } from './contract/driver.ts'
 import type { Side, StoreKind } from './contract/kind.ts'
+import { hdfs } from './hdfs/index.ts'
 import { local } from './local/index.ts'
 import { s3a } from './s3a/index.ts'
 
@@ -22,6 +23,7 @@ export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {
   local,
   'adls2-shared-key': adls2,
   s3a,
+  hdfs,
 }
 
 /** By name: those of the list, and those that were added to this thread. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { azureProperties } from './azure-properties.ts'
+import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
 import { propertiesOption } from './properties.ts'
 import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
 import { form } from '../kit/forms.ts'
@@ -157,9 +158,43 @@ export const filesystemKinds = {
             'Key of objects that are encrypted with a key of yours (fs.s3a.encryption.algorithm SSE-C)',
         }),
       ),
-      additionalProperties: propertiesOption(s3Properties, s3IneffectiveProperties),
+      additionalProperties: propertiesOption(s3Properties, {
+        ineffective: s3IneffectiveProperties,
+        guide: 'docs/S3.md',
+      }),
     },
     secrets: ['secretKey', 'sessionToken', 'customerKey'],
+  },
+  hdfs: {
+    path: 'hdfs',
+    fsType: 'hdfs',
+    summary: 'a Hadoop cluster (HDFS), through WebHDFS or HttpFS',
+    example: '--default-fs hdfs://namenode.example:8020 --user hdfs',
+    options: {
+      defaultFS: Type.String({
+        minLength: 1,
+        maxLength: 300,
+        ...form(
+          `^(?:hdfs|webhdfs|swebhdfs)://[A-Za-z0-9._-]+(?::${portPattern})?/?$`,
+          'hdfs://, webhdfs:// or swebhdfs:// with a host or a nameservice, such as hdfs://namenode.example:8020',
+        ),
+        description:
+          'The cluster: hdfs:// as its configuration has it, or webhdfs:// or (over TLS) swebhdfs:// with the HTTP address of a name node or of HttpFS',
+      }),
+      user: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9._@-]{1,256}$', '1 to 256 letters, digits, dots, hyphens, underscores and @'),
+          description:
+            'User as whom all is done, in a cluster that believes whoever asks (simple authentication); default hdfs',
+        }),
+      ),
+      additionalProperties: propertiesOption(hdfsProperties, {
+        ineffective: hdfsIneffectiveProperties,
+        families: hdfsPropertyFamilies,
+        guide: 'docs/HDFS.md',
+      }),
+    },
+    secrets: [],
   },
 } as const
 
@@ -169,6 +204,7 @@ const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
   s3a: strict(filesystemKinds.s3a.options),
+  hdfs: strict(filesystemKinds.hdfs.options),
 }
 
 /** The options of a kind, secrets in the clear. */

@@ -12,19 +12,33 @@ export type Properties = Readonly<Record<string, Property>>
 /** Longest value of a property. */
 const maxValueLength = 1_000
 
+/** Properties of a family that a filesystem can have: name nodes of a nameservice are two to five. */
+const maxOfFamily = 10
+
+export interface FurtherProperties {
+  /** Names that people have in their configuration, and that change nothing here. */
+  readonly ineffective?: readonly string[]
+  /** Regular expressions of names that have a name of the user's in them. */
+  readonly families?: readonly string[]
+  /** Document that explains properties whose values are more than whole numbers. */
+  readonly guide?: string
+}
+
 /**
  * The option for further properties of a kind: by the names that are known, since one that does nothing unsaid is worse than
  * none.
- * @param ineffective names that people have in their configuration, and that change nothing here
  */
-export const propertiesOption = (honoured: Properties, ineffective: readonly string[] = []) => {
-  const names = [...Object.keys(honoured), ...ineffective]
-  const areNumbers = ineffective.length === 0 && Object.values(honoured).every((one) => 'unit' in one)
+export const propertiesOption = (
+  honoured: Properties,
+  { ineffective = [], families = [], guide }: FurtherProperties = {},
+) => {
+  const names = [...Object.keys(honoured), ...ineffective].map((name) => name.replaceAll('.', '\\.'))
+  const areNumbers = guide === undefined
   return Type.Optional(
     Type.Record(
       Type.String(
         form(
-          `^(?:${names.map((name) => name.replaceAll('.', '\\.')).join('|')})$`,
+          `^(?:${[...names, ...families].join('|')})$`,
           `one that is honoured: ${Object.keys(honoured).join(', ')}`,
         ),
       ),
@@ -32,9 +46,9 @@ export const propertiesOption = (honoured: Properties, ineffective: readonly str
         ? Type.String(form('^\\d{1,15}$', 'a whole number as text'))
         : Type.String({ maxLength: maxValueLength }),
       {
-        maxProperties: names.length,
+        maxProperties: names.length + families.length * maxOfFamily,
         additionalProperties: false,
-        description: `Further properties by name: ${areNumbers ? 'whole numbers' : 'see docs/S3.md'}`,
+        description: `Further properties by name: ${guide === undefined ? 'whole numbers' : `see ${guide}`}`,
       },
     ),
   )

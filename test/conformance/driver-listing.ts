@@ -10,14 +10,10 @@ const lanes = 16
 /** As deep as the trees that must be migrated. */
 const levels = 40
 
-export function foldersAreListed({ driver, missing, another, folder }: Suite): void {
+export function foldersAreListed({ driver, another, folder }: Suite): void {
   describe('root', () => {
     test('probe resolves when the root is there', async () => {
       await driver().probe(never)
-    })
-
-    test('probe fails as gone when there is no such root', async () => {
-      expect(await failureOf(missing().probe(never))).toBe('gone')
     })
 
     test('the root is a folder and can be listed', async () => {
@@ -106,12 +102,11 @@ export function foldersAreListed({ driver, missing, another, folder }: Suite): v
     })
 
     test('fails as gone when there is no such folder, also where a file stands', async () => {
-      const { at, entries, put } = await folder()
+      const { entries, put } = await folder()
       await put('file', 'x')
       expect(await failureOf(entries('nothing'))).toBe('gone')
       expect(await failureOf(entries('nothing', 'below'))).toBe('gone')
       expect(await failureOf(entries('file'))).toBe('gone')
-      expect(await failureOf(listAll(missing(), at()))).toBe('gone')
     })
 
     test('the consumer may stop early', async () => {

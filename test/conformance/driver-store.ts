@@ -102,6 +102,19 @@ export async function failureOf(promise: Promise<unknown>): Promise<FailureClass
   return error.failure
 }
 
+/** Compares times as exactly as the store keeps them: to a microsecond, where it does not say otherwise. */
+export function expectTime(
+  driver: Driver,
+  found: { readonly modifiedMs?: number } | undefined,
+  wantedMs: number,
+  message = '',
+): void {
+  const { grainMs = 0 } = driver.capabilities.clock
+  expect(Math.abs((found?.modifiedMs ?? NaN) - wantedMs), message).toBeLessThanOrEqual(
+    Math.max(grainMs, 0.001),
+  )
+}
+
 /** Bytes that differ everywhere, so that a shift by any distance is seen. */
 export function pattern(sizeBytes: number, seed = 1): Buffer {
   const bytes = Buffer.allocUnsafe(sizeBytes)

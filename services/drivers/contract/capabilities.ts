@@ -41,6 +41,8 @@ export interface PartLimits {
 export interface StoreClock {
   /** Times that are given to it and differ by no more may be of one moment, where it keeps them less exactly than most. */
   readonly grainMs?: number
+  /** Times before this one cannot be given to it. */
+  readonly earliestMs?: number
   /** The times that it makes itself, as that of creation, are rounded down to this; where it gives them less exactly than it has them. */
   readonly ownGrainMs?: number
   /** Within so long of a write another may leave the same time. */

@@ -106,7 +106,7 @@ export interface Leftovers {
     tag: string,
     liveThreads: readonly number[],
     isOver: (upload: LeftUpload) => boolean,
-  ): void
+  ): void | Promise<void>
 }
 
 /** An upload that a writer left, and with which another could go on. */

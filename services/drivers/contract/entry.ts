@@ -8,6 +8,12 @@ export interface Owner {
   readonly gid: number
 }
 
+/** Names of the user and the group that something belongs to, in a store that knows names. */
+export interface OwnerNames {
+  readonly user: string
+  readonly group: string
+}
+
 /** What stands at a path. */
 export interface Entry {
   /** Last segment of the path, as bytes. */
@@ -20,6 +26,7 @@ export interface Entry {
   /** POSIX permission bits, where the store has them. */
   readonly mode?: number
   readonly owner?: Owner
+  readonly ownerNames?: OwnerNames
   /** Names that a file has in its store (hard links), where these are several. */
   readonly nameCount?: number
   /** Of the content, where the store keeps some. */
@@ -49,8 +56,10 @@ export interface FileAttributes {
   /** As that of an entry. */
   readonly modifiedMs?: number
   readonly mode?: number
-  /** Where the store has owners. */
+  /** Where the store has owners; of names the numbers that they have on this host. */
   readonly owner?: Owner
+  /** Where the store knows them by name. A store that does takes these, any other the numbers. */
+  readonly ownerNames?: OwnerNames
   /** POSIX access control lists are among them. Only where they were asked for; `isComplete`: all could be read. */
   readonly extended?: { readonly all: readonly ExtendedAttribute[]; readonly isComplete: boolean }
 }

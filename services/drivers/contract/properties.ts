@@ -9,19 +9,19 @@ export type PropertyValues<P extends Properties> = <N extends keyof P>(
 /**
  * Checks what was given. Throws GantryError NOT_ACCEPTED that names every property which is unknown or has no lawful value;
  * values of unknown ones may be secrets and are not repeated.
- * @param ineffective names that are accepted, and change nothing
+ * @param others whether a name is accepted besides: it changes nothing, or the caller reads it
  */
 export function readProperties<P extends Properties>(
   known: P,
   given: Readonly<Record<string, string>> = {},
-  ineffective: readonly string[] = [],
+  others: (name: string) => boolean = () => false,
 ): PropertyValues<P> {
   const values = new Map<keyof P, string | number>()
   const problems: Problem[] = []
   for (const [name, text] of Object.entries(given)) {
     const property = Object.hasOwn(known, name) ? known[name] : undefined
     if (property === undefined) {
-      if (!ineffective.includes(name))
+      if (!others(name))
         problems.push({
           field: name,
           problem: `is not honoured; those that are: ${Object.keys(known).join(', ')}`,

@@ -96,6 +96,41 @@ export function constructionOf(name: Buffer): (Construction & { readonly isParts
 
 const tagInName = (tag: string) => (tag.replaceAll(/[^\w.-]/g, '_') || '_').slice(0, 64)
 
+/**
+ * Whether the writer of a name has ended: its process, or the thread of this process that it was. What several processes
+ * write has none. Undefined where that cannot be told, as on another host.
+ * @param liveThreads threads of this process that live
+ */
+export function hasDeadWriter(name: Buffer, liveThreads: readonly number[]): boolean | undefined {
+  const [, , host, process_, incarnation_, thread] = temporaryPattern.exec(name.toString('latin1')) ?? []
+  if (thread === sharedWriter.thread) return true
+  if (host !== writingHost) return undefined
+  const pid = Number.parseInt(process_ ?? '', 36)
+  if (incarnation_ === incarnation) return !liveThreads.includes(Number.parseInt(thread ?? '', 36))
+  return pid === process.pid || !isRunning(pid) ? true : undefined
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** Number of the thread that lives as long as its process. */
+const mainThread = 0
+
+/** The threads of this process that live, where some are known: this one and the first one do. */
+export const allLiveThreads = (known: readonly number[]): number[] => [mainThread, threadId, ...known]
+
+/**
+ * What a writer that cannot be asked whether it lives was making is abandoned when nobody wrote to it for this long: a part of
+ * an upload takes seconds, on a very slow store a minute. A file that is taken too early costs a retry.
+ */
+export const abandonedAfterMs = 10 * 60_000
+
 /** Whether a name is one that `temporaryName` made, for this tag where one is given. */
 export function isTemporaryName(name: Buffer, tag?: string): boolean {
   const parts = temporaryPattern.exec(name.toString('latin1'))

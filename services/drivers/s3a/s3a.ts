@@ -76,7 +76,9 @@ export class S3Driver implements Driver {
    * @param bounds where stores may be; without them anywhere
    */
   constructor(options: Options, bounds?: StoreBounds) {
-    const property = readProperties(s3Properties, options.additionalProperties, s3IneffectiveProperties)
+    const property = readProperties(s3Properties, options.additionalProperties, (name) =>
+      s3IneffectiveProperties.some((one) => one === name),
+    )
     const credentials = credentialsOf(options)
     const headers = headersOf(options, property)
     const endpoint = bucketEndpoint(options, {

@@ -100,6 +100,12 @@ const allBits = 0o7777
 const keptModeBits = (type: Entry['type'], isOwned: boolean): number =>
   isOwned ? allBits : type === 'folder' ? permissionBits | stickyBit : permissionBits
 
-/** Undefined where a store does not tell. */
-const hasOwner = ({ owner }: Entry, { owner: its }: Entry): boolean | undefined =>
-  owner === undefined || its === undefined ? undefined : owner.uid === its.uid && owner.gid === its.gid
+/** Undefined where a store does not tell, or one knows names alone and the other numbers. */
+function hasOwner(
+  { owner, ownerNames }: Entry,
+  { owner: its, ownerNames: itsNames }: Entry,
+): boolean | undefined {
+  if (ownerNames !== undefined && itsNames !== undefined)
+    return ownerNames.user === itsNames.user && ownerNames.group === itsNames.group
+  return owner === undefined || its === undefined ? undefined : owner.uid === its.uid && owner.gid === its.gid
+}

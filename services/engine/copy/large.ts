@@ -57,7 +57,7 @@ async function begin(
   { path, mayShare = false, takesOver = false }: BeginOptions & { readonly path: StorePath },
 ): Promise<LargeCopy> {
   const { target, spec } = run
-  sweep(run, parentOf(path))
+  await sweep(run, parentOf(path))
   await matchAfterKill(run, parentOf(path))
   if (item.attempt > 1) await makeFolders(run, parentOf(path))
   const file = await openLarge(run, path)
@@ -94,7 +94,7 @@ async function openLarge(run: Run, path: StorePath): Promise<SourceFile> {
     return await run.source.open(path, readOptions(run.spec))
   } catch (error) {
     if (storeError(error).failure === 'gone')
-      sweep(run, parentOf(path), (upload) => upload.isOf(targetPath(run, path)))
+      await sweep(run, parentOf(path), (upload) => upload.isOf(targetPath(run, path)))
     throw error
   }
 }

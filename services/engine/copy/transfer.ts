@@ -48,7 +48,7 @@ export async function transfer(run: Run, item: Transfer, isInline = false): Prom
 async function prepare(run: Run, group: FileGroup, progress: Progress): Promise<boolean> {
   const folder = storePath(run, group.folder)
   try {
-    sweep(run, folder)
+    await sweep(run, folder)
     await matchAfterKill(run, folder)
     if (progress.attempt > 1) await makeAgain(run, group.folder, progress)
     return true

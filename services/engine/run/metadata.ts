@@ -22,13 +22,14 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 /** What of attributes is given to the target. */
 export function carried(
   { metadata = defaultMetadata }: MetadataSettings,
-  { modifiedMs, mode, owner, extended }: FileAttributes,
+  { modifiedMs, mode, owner, ownerNames, extended }: FileAttributes,
 ): FileAttributes {
   // One by one: spread together, they would cost each of a million files a microsecond.
   const attributes: Writable<FileAttributes> = {}
   if (modifiedMs !== undefined) attributes.modifiedMs = modifiedMs
   if (metadata.modes && mode !== undefined) attributes.mode = mode
   if (metadata.owners && owner !== undefined) attributes.owner = owner
+  if (metadata.owners && ownerNames !== undefined) attributes.ownerNames = ownerNames
   if (metadata.attributes && extended !== undefined) attributes.extended = extended
   return attributes
 }

@@ -197,16 +197,16 @@ export async function atTarget<T>(answer: Promise<T>): Promise<T> {
  * @param folder in the source
  * @param isOver whether nobody goes on with the parts of a large file; default: only when all begins anew
  */
-export function sweep(
+export async function sweep(
   run: Run,
   folder: StorePath,
   isOver: (upload: LeftUpload) => boolean = ({ generation }) =>
     run.spec.generation > firstGeneration && generation !== run.spec.generation,
-): void {
+): Promise<void> {
   const { liveThreads, spec, target } = run
   if (liveThreads === undefined || target.leftovers === undefined) return
   try {
-    target.leftovers.sweep(targetPath(run, folder), spec.id, liveThreads, isOver)
+    await target.leftovers.sweep(targetPath(run, folder), spec.id, liveThreads, isOver)
   } catch (error) {
     throw targetError(error)
   }

@@ -156,7 +156,7 @@ async function scanFolder(
       countLosses(counts, await makeTarget(run, region, folder, path))
       await lookAgain(run, folder, path, found)
       counts.foldersMigrated++
-      sweep(run, path)
+      await sweep(run, path)
     }
     // A folder that is only on the way to what is included is made for the first that it holds.
     let isMade = rest?.isMade ?? (folder.path.length === 0 || isIncluded)

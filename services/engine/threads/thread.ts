@@ -136,7 +136,7 @@ async function work(job: Job, state: RunningJob, source: Driver, target: Driver)
     }
     case 'sweep':
       for (const folder of writtenFolders(decodeItem(job.item)))
-        sweep(run, storePath(run, folder), () => true)
+        await sweep(run, storePath(run, folder), () => true)
       return { kind: 'done' }
     case 'begin': {
       const item = itemOf(job.item, 'large')

@@ -29,6 +29,8 @@ export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean
   a?.mode === b?.mode &&
   a?.owner?.uid === b?.owner?.uid &&
   a?.owner?.gid === b?.owner?.gid &&
+  a?.ownerNames?.user === b?.ownerNames?.user &&
+  a?.ownerNames?.group === b?.ownerNames?.group &&
   a?.createdMs === b?.createdMs
 
 /** Within so long of a write another may leave the same time, at either side of a copy. */

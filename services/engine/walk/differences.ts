@@ -102,7 +102,7 @@ function heldDifference(run: Run, source: Entry, target: Entry): string | undefi
     case 'mode':
       return `mode ${octal(source)} at the source, ${octal(target)} at the target`
     case 'owner':
-      return `owner ${numbers(source)} at the source, ${numbers(target)} at the target`
+      return `owner ${ownerText(source)} at the source, ${ownerText(target)} at the target`
     case undefined:
       return undefined
   }
@@ -110,7 +110,8 @@ function heldDifference(run: Run, source: Entry, target: Entry): string | undefi
 
 const octal = ({ mode = 0 }: Entry): string => mode.toString(8).padStart(3, '0')
 
-const numbers = ({ owner }: Entry): string => `${owner?.uid}:${owner?.gid}`
+const ownerText = ({ owner, ownerNames }: Entry): string =>
+  ownerNames === undefined ? `${owner?.uid}:${owner?.gid}` : `${ownerNames.user}:${ownerNames.group}`
 
 type Extended = NonNullable<FileAttributes['extended']>
 

@@ -1,25 +1,17 @@
 import { lstatSync, unlinkSync } from 'node:fs'
-import { threadId } from 'node:worker_threads'
 import { isErrno } from '../errors.ts'
 import { openFolder, rawName } from '../list.ts'
 import { permitted } from '../rights.ts'
 import { FolderPaths } from '../root.ts'
 import {
+  abandonedAfterMs,
+  allLiveThreads,
   type Construction,
   constructionOf,
-  incarnation,
+  hasDeadWriter,
   isTemporaryName,
-  sharedWriter,
-  temporaryPattern,
   temporaryPrefix,
-  writingHost,
 } from '../../paths/temporary-names.ts'
-
-/**
- * A file of a writer that cannot be asked whether it lives (another host) is abandoned when nobody wrote to it for this
- * long: a part of an upload takes seconds, on a very slow store a minute. A file that is taken too early costs a retry.
- */
-const abandonedAfterMs = 10 * 60_000
 
 /**
  * Removes from a folder what dead writers left behind of this tag, but for that with which others may go on. A writer is
@@ -34,9 +26,8 @@ export function sweepTemporaryFiles(
   isOver: (construction: Construction) => boolean = () => false,
 ): number {
   const paths = new FolderPaths(absoluteFolder)
-  const live = [mainThread, threadId, ...liveThreads]
   let removed = 0
-  for (const name of abandonedNames(absoluteFolder, tag, live)) {
+  for (const name of abandonedNames(absoluteFolder, tag, allLiveThreads(liveThreads))) {
     const construction = constructionOf(name)
     if (construction !== undefined && !isOver(construction)) continue
     try {
@@ -81,28 +72,9 @@ export function temporaryNames(absoluteFolder: Buffer, tag: string): Buffer[] {
   return names
 }
 
-/** Number of the thread that lives as long as its process. */
-const mainThread = 0
-
 function isAbandoned(name: Buffer, path: Buffer, liveThreads: readonly number[]): boolean {
-  const [, , itsHost, itsProcess, itsIncarnation, itsThread] =
-    temporaryPattern.exec(name.toString('latin1')) ?? []
-  if (itsThread === sharedWriter.thread) return true
-  if (itsHost === writingHost) {
-    const pid = Number.parseInt(itsProcess ?? '', 36)
-    const thread = Number.parseInt(itsThread ?? '', 36)
-    if (itsIncarnation === incarnation) return !liveThreads.includes(thread)
-    if (pid === process.pid || !isRunning(pid)) return true
-  }
+  const isDead = hasDeadWriter(name, liveThreads)
+  if (isDead !== undefined) return isDead
   const stat = permitted(() => lstatSync(path, { throwIfNoEntry: false }))
   return stat !== undefined && Date.now() - stat.mtimeMs > abandonedAfterMs
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return !isErrno(error, 'ESRCH')
-  }
 }

@@ -1,0 +1,63 @@
+import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
+import type { hdfsProperties } from '../../../subjects/filesystems/hdfs-properties.ts'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
+import type { PropertyValues } from '../contract/properties.ts'
+import type { StoreEndpoint } from '../http/transport.ts'
+
+/** Where requests to a cluster go. */
+export interface ClusterAddress {
+  /** As people name the cluster: a host or a nameservice. */
+  readonly authority: string
+  readonly nameNodes: readonly StoreEndpoint[]
+}
+
+/** Ports of the web server of a name node since Hadoop 3. */
+const httpPort = 9870
+const httpsPort = 9871
+
+/**
+ * The name nodes of a cluster. `hdfs://` names the RPC address, whose port says nothing about that of the web server; of a
+ * nameservice the properties have the addresses. Throws GantryError NOT_ACCEPTED for a property that is missing or wrong.
+ */
+export function clusterAddress(
+  { defaultFS, additionalProperties = {} }: FilesystemOptions<'hdfs'>,
+  property: PropertyValues<typeof hdfsProperties>,
+): ClusterAddress {
+  const [, scheme = '', authority = ''] = /^(\w+):\/\/([^/]+)\/?$/.exec(defaultFS) ?? []
+  const secure = scheme === 'swebhdfs' || property('dfs.http.policy') === 'HTTPS_ONLY'
+  const [host = '', port] = authority.split(':')
+  const key = `dfs.namenode.${secure ? 'https' : 'http'}-address`
+  const usualPort = secure ? httpsPort : httpPort
+  const nodes = additionalProperties[`dfs.ha.namenodes.${authority}`]
+  if (nodes !== undefined) {
+    const nameNodes = nodes
+      .split(',')
+      .map((node) => node.trim())
+      .filter((node) => node !== '')
+      .map((node) => endpointOf(`${key}.${authority}.${node}`, additionalProperties, secure))
+    if (nameNodes.length === 0)
+      throw notAccepted(`additionalProperties.dfs.ha.namenodes.${authority}`, 'names no name node')
+    return { authority, nameNodes }
+  }
+  const text = property(secure ? 'dfs.namenode.https-address' : 'dfs.namenode.http-address')
+  if (text !== '') return { authority: host, nameNodes: [endpointOf(key, { [key]: text }, secure)] }
+  const isWeb = scheme !== 'hdfs'
+  return {
+    authority: isWeb ? authority : host,
+    nameNodes: [{ secure, host, port: isWeb && port !== undefined ? Number(port) : usualPort }],
+  }
+}
+
+function endpointOf(
+  name: string,
+  properties: Readonly<Record<string, string>>,
+  secure: boolean,
+): StoreEndpoint {
+  const text = properties[name]
+  const field = `additionalProperties.${name}`
+  if (text === undefined) throw notAccepted(field, 'is missing: each name node of dfs.ha.namenodes has one')
+  const [, host, port] = /^([A-Za-z0-9._-]+):(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535)
+    throw notAccepted(field, 'must be a host and a port, such as namenode.example:9870')
+  return { secure, host: host.toLowerCase(), port: Number(port) }
+}

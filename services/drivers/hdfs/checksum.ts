@@ -1,0 +1,108 @@
+import { createHash, type Hash, hash } from 'node:crypto'
+import { crc32, crc32c } from '@node-rs/crc32'
+import { field } from './client.ts'
+
+/** How a cluster makes the checksums of what is written through its data nodes. */
+export interface ChecksumKind {
+  readonly bytesPerCrc: number
+  readonly crc: 'CRC32' | 'CRC32C'
+}
+
+/** As Hadoop has it since 2.0, unless a cluster is set otherwise. */
+export const usualChecksum: ChecksumKind = { bytesPerCrc: 512, crc: 'CRC32C' }
+
+const crcOf = { CRC32: crc32, CRC32C: crc32c } as const
+
+/** Bytes of an MD5. */
+const md5Bytes = 16
+/** The buffer that Hadoop digests at the end is never shorter, and doubles as it grows: what is not used of it is zero. */
+const leastBufferBytes = 32
+
+/**
+ * The checksum that a cluster will have of a file, of what is written to it: a CRC for each 512 bytes, an MD5 of those of each
+ * block, an MD5 of these. Beside it that of the whole content, which a cluster can be set to tell instead.
+ */
+export class HdfsChecksum {
+  readonly #kind: ChecksumKind
+  readonly #blockBytes: number
+  readonly #blocks: Buffer[] = []
+  #block: Hash = createHash('md5')
+  #inBlock = 0
+  #whole = 0
+  /** What does not fill a chunk yet. */
+  #rest = Buffer.alloc(0)
+
+  /** @param blockBytes a multiple of `kind.bytesPerCrc` */
+  constructor(blockBytes: number, kind = usualChecksum) {
+    this.#blockBytes = blockBytes
+    this.#kind = kind
+  }
+
+  update(bytes: Buffer): void {
+    this.#whole = crcOf[this.#kind.crc](bytes, this.#whole)
+    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
+    const { bytesPerCrc } = this.#kind
+    const usable = all.length - (all.length % bytesPerCrc)
+    for (let at = 0; at < usable;) {
+      const end = Math.min(usable, at + this.#blockBytes - this.#inBlock)
+      this.#add(all.subarray(at, end))
+      at = end
+    }
+    this.#rest = Buffer.from(all.subarray(usable))
+  }
+
+  /** MD5 of the MD5s and CRC of the whole, in hexadecimal digits. */
+  digests(): { readonly md5: string; readonly crc: string } {
+    if (this.#rest.length > 0) this.#add(this.#rest)
+    this.#rest = Buffer.alloc(0)
+    if (this.#inBlock > 0) this.#endBlock()
+    let bufferBytes = leastBufferBytes
+    while (bufferBytes < this.#blocks.length * md5Bytes) bufferBytes *= 2
+    const buffer = Buffer.alloc(bufferBytes)
+    for (const [index, digest] of this.#blocks.entries()) digest.copy(buffer, index * md5Bytes)
+    return { md5: hash('md5', buffer), crc: (this.#whole >>> 0).toString(16).padStart(8, '0') }
+  }
+
+  /** Adds bytes that end no later than their block. */
+  #add(bytes: Buffer): void {
+    const { bytesPerCrc, crc } = this.#kind
+    const crcs = Buffer.allocUnsafe(4 * Math.ceil(bytes.length / bytesPerCrc))
+    for (let at = 0, out = 0; at < bytes.length; at += bytesPerCrc, out += 4)
+      crcs.writeUInt32BE(crcOf[crc](bytes.subarray(at, at + bytesPerCrc)) >>> 0, out)
+    this.#block.update(crcs)
+    this.#inBlock += bytes.length
+    if (this.#inBlock === this.#blockBytes) this.#endBlock()
+  }
+
+  #endBlock(): void {
+    this.#blocks.push(this.#block.digest())
+    this.#block = createHash('md5')
+    this.#inBlock = 0
+  }
+}
+
+/** What a cluster answers for the checksum of a file. */
+export interface ToldChecksum {
+  /** Such as `MD5-of-0MD5-of-512CRC32C`. */
+  readonly algorithm: string
+  /** Hexadecimal digits, its parameters before it. */
+  readonly bytes: string
+}
+
+export function toldChecksum(json: unknown): ToldChecksum | undefined {
+  const told = field(json, 'FileChecksum')
+  const [algorithm, bytes] = [field(told, 'algorithm'), field(told, 'bytes')]
+  return typeof algorithm === 'string' && typeof bytes === 'string' ? { algorithm, bytes } : undefined
+}
+
+/** Whether a checksum that was told is that of the content; undefined where it is of a kind that was not made. */
+export function isOfContent(
+  { algorithm, bytes }: ToldChecksum,
+  { md5, crc }: ReturnType<HdfsChecksum['digests']>,
+  { bytesPerCrc, crc: kind } = usualChecksum,
+): boolean | undefined {
+  if (algorithm === `COMPOSITE-${kind}`) return bytes.toLowerCase() === crc
+  const [, itsBytes, itsKind] = /^MD5-of-\d+MD5-of-(\d+)(CRC32C?)$/.exec(algorithm) ?? []
+  if (Number(itsBytes) !== bytesPerCrc || itsKind !== kind) return undefined
+  return bytes.toLowerCase().endsWith(md5)
+}

@@ -1,0 +1,208 @@
+import { type PartBody, piecesOf, type StorePath } from '../contract/driver.ts'
+import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
+import type { StoreAddress } from '../http/store-address.ts'
+import { type StoreAnswer, type StoreEndpoint, Transport, type TransportLimits } from '../http/transport.ts'
+import { failed, type HdfsAnswer, hdfsService, isOfStandby } from './errors.ts'
+
+export type What = () => string
+
+export interface HdfsRequest extends Asked {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly op: string
+  readonly path: StorePath
+  /** Parameters, not percent-encoded. */
+  readonly params?: Readonly<Record<string, string>>
+  /** Sent to the data node that the name node names. */
+  readonly body?: Buffer | PartBody
+  readonly into?: Buffer
+  /** Exceptions that are answers to the caller. */
+  readonly accept?: readonly string[]
+}
+
+/** Whoever asks, as parameters of each request. */
+export type Identity = Readonly<Record<string, string>>
+
+/** Data nodes that connections are kept to, the one that was not used for the longest time goes first. */
+const maxDataNodes = 512
+
+/** Where a redirection leads, and its query: nothing but the web interface of HDFS. */
+const redirection =
+  /^(https?):\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})\/webhdfs\/v1\/[!->@-~]*\?([!-~]*)$/
+
+/**
+ * Requests to one cluster: to the name node that is active, from there to data nodes, retried, errors classified. A data node
+ * is at an address that the name node says: it is judged as that of the cluster is.
+ */
+export class HdfsClient {
+  readonly #nameNodes: readonly { readonly endpoint: StoreEndpoint; readonly transport: Transport }[]
+  readonly #dataNodes = new Map<string, Transport>()
+  readonly #identity: Identity
+  readonly #limits: TransportLimits & RetryLimits
+  readonly #service: Service<HdfsAnswer>
+  readonly #addressOf: ((endpoint: StoreEndpoint) => StoreAddress) | undefined
+  /** Index of the name node that answered last. */
+  #active = 0
+
+  /** @param addressOf where connections may go; without it anywhere */
+  constructor(
+    nameNodes: readonly StoreEndpoint[],
+    identity: Identity,
+    limits: TransportLimits & RetryLimits,
+    addressOf?: (endpoint: StoreEndpoint) => StoreAddress,
+  ) {
+    this.#identity = identity
+    this.#limits = limits
+    this.#addressOf = addressOf
+    this.#nameNodes = nameNodes.map((endpoint) => ({ endpoint, transport: this.#transportTo(endpoint) }))
+    this.#service = hdfsService(nameNodes[0]?.host ?? '')
+  }
+
+  /** See `requests.ts`: an answer is for the caller if it is a success, or its exception is accepted. */
+  request(asked: HdfsRequest): Promise<HdfsAnswer & { readonly isRepeated: boolean }> {
+    const accept = ({ status, exception }: HdfsAnswer) =>
+      (status >= 200 && status < 300) ||
+      (exception !== undefined && asked.accept?.includes(exception) === true)
+    return request(this.#service, this.#limits, asked, () => this.#exchange(asked), accept)
+  }
+
+  /** The JSON of an answer, of which `read` takes what the caller wants. Throws `unreachable` where that is not in it. */
+  async json<T>(asked: HdfsRequest, read: (json: unknown) => T | undefined): Promise<T> {
+    const answer = await this.request(asked)
+    const value = read(answer.json)
+    if (value === undefined) throw this.#service.foreignAnswer(asked.what(), answer)
+    return value
+  }
+
+  close(): void {
+    for (const { transport } of this.#nameNodes) transport.close()
+    for (const transport of this.#dataNodes.values()) transport.close()
+  }
+
+  /** One try at each name node, beginning with the one that answered last. */
+  async #exchange(asked: HdfsRequest): Promise<HdfsAnswer> {
+    const count = this.#nameNodes.length
+    const first = this.#active
+    for (let turn = 0; ; turn++) {
+      const index = (first + turn) % count
+      const isLast = turn === count - 1
+      try {
+        const answer = await this.#ask(this.#nameNodes[index]!, asked)
+        if (!isOfStandby(answer)) this.#active = index
+        if (!isOfStandby(answer) || isLast) return answer
+      } catch (error) {
+        if (isLast || asked.signal?.aborted === true || !isOfNetwork(error)) throw error
+      }
+    }
+  }
+
+  async #ask(
+    { endpoint, transport }: { readonly endpoint: StoreEndpoint; readonly transport: Transport },
+    { method, op, path, params, body, into, signal, what }: HdfsRequest,
+  ): Promise<HdfsAnswer> {
+    const query = new URLSearchParams({ op, ...this.#identity, ...params }).toString()
+    const segments =
+      path.length === 0 ? '' : path.toString('utf8').split('/').map(encodeURIComponent).join('/')
+    const place = `/webhdfs/v1/${segments}`
+    const answer = await transport.exchange({
+      method,
+      target: `${place}?${query}`,
+      headers: headersOf(endpoint),
+      into,
+      signal,
+    })
+    if (answer.status !== 307) return hdfsAnswer(answer)
+    const location = String(answer.headers.location ?? '')
+    const [, scheme, host = '', port, itsQuery = ''] = redirection.exec(location) ?? []
+    if (scheme !== (endpoint.secure ? 'https' : 'http'))
+      throw failed('unreachable', what(), 'the name node redirects to what is no data node')
+    const node = {
+      secure: endpoint.secure,
+      host: host.replaceAll(/[[\]]/g, '').toLowerCase(),
+      port: Number(port),
+    }
+    const sizeBytes = body === undefined ? 0 : Buffer.isBuffer(body) ? body.length : body.sizeBytes
+    const data = await this.#dataNode(node).exchange({
+      method,
+      // Name nodes normalize the characters of the path that they redirect to, which may then be another one.
+      target: `${place}?${itsQuery}`,
+      headers:
+        body === undefined
+          ? headersOf(node)
+          : [
+              ...headersOf(node),
+              'content-type',
+              'application/octet-stream',
+              'content-length',
+              String(sizeBytes),
+            ],
+      body: body === undefined || Buffer.isBuffer(body) ? body : piecesOf(body),
+      into,
+      signal,
+    })
+    return hdfsAnswer(data)
+  }
+
+  #transportTo(endpoint: StoreEndpoint): Transport {
+    return new Transport(endpoint, this.#limits, this.#addressOf?.(endpoint))
+  }
+
+  #dataNode(endpoint: StoreEndpoint): Transport {
+    const name = `${endpoint.host}:${endpoint.port}`
+    const known = this.#dataNodes.get(name)
+    const transport = known ?? this.#transportTo(endpoint)
+    this.#dataNodes.delete(name)
+    this.#dataNodes.set(name, transport)
+    if (this.#dataNodes.size > maxDataNodes) {
+      const [oldest] = this.#dataNodes
+      if (oldest !== undefined) {
+        this.#dataNodes.delete(oldest[0])
+        oldest[1].close()
+      }
+    }
+    return transport
+  }
+}
+
+const headersOf = ({ host, port }: StoreEndpoint): string[] => [
+  'host',
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+  'accept',
+  '*/*',
+  'user-agent',
+  'gantry',
+]
+
+/** Errors of connections have a code; what else is thrown is of this process, or final. */
+const isOfNetwork = (error: unknown): boolean =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string'
+
+/** Longest message of an exception that is repeated: the rest is a stack trace. */
+const maxMessageLength = 300
+
+function hdfsAnswer(answer: StoreAnswer): HdfsAnswer {
+  const none = { ...answer, json: undefined, exception: undefined, message: '' }
+  if (!/^application\/json/.test(answer.headers['content-type'] ?? '')) return none
+  let json: unknown
+  try {
+    json = JSON.parse(answer.body.toString('utf8'))
+  } catch {
+    return none
+  }
+  const remote = field(json, 'RemoteException')
+  if (remote === undefined) return answer.status < 300 ? { ...none, json } : none
+  const [line = ''] = textOf(field(remote, 'message')).split('\n')
+  const message = line.slice(0, maxMessageLength)
+  // Whoever may all is told so by another exception than all others.
+  const exception = message.endsWith(' (is not a directory)')
+    ? 'ParentNotDirectoryException'
+    : textOf(field(remote, 'exception')) || 'Exception'
+  return { ...none, exception, message }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** A member of an object in an answer; undefined where there is none. */
+export const field = (json: unknown, name: string): unknown =>
+  typeof json === 'object' && json !== null && Object.hasOwn(json, name)
+    ? (json as Record<string, unknown>)[name]
+    : undefined

@@ -1,0 +1,109 @@
+import type { FailureClass, StoreError } from '../contract/driver.ts'
+import { failuresWith, type Fixes } from '../http/failures.ts'
+import { retryAfterMs, type Service } from '../http/requests.ts'
+import type { StoreAnswer } from '../http/transport.ts'
+
+/** An answer of WebHDFS. */
+export interface HdfsAnswer extends StoreAnswer {
+  /** Of an answer in JSON that is no error. */
+  readonly json: unknown
+  /** Class of the Java exception without its package (`FileNotFoundException`); undefined on success and from proxies. */
+  readonly exception: string | undefined
+  /** First line of its message. */
+  readonly message: string
+}
+
+/** The exceptions of name nodes and data nodes, as the engine takes them; from the sources of Hadoop and what was seen. */
+const failureOfException: Readonly<Record<string, FailureClass>> = {
+  FileNotFoundException: 'gone',
+  AccessControlException: 'permission',
+  SnapshotAccessControlException: 'permission',
+  SnapshotException: 'permission',
+  AuthenticationException: 'refused',
+  AuthorizationException: 'refused',
+  InvalidToken: 'refused',
+  SecurityException: 'refused',
+  FileAlreadyExistsException: 'unsupported',
+  ParentNotDirectoryException: 'unsupported',
+  PathIsNotDirectoryException: 'unsupported',
+  PathIsNotEmptyDirectoryException: 'unsupported',
+  UnsupportedOperationException: 'unsupported',
+  InvalidPathException: 'name',
+  PathComponentTooLongException: 'name',
+  MaxDirectoryItemsExceededException: 'full',
+  DSQuotaExceededException: 'full',
+  NSQuotaExceededException: 'full',
+  QuotaByStorageTypeExceededException: 'full',
+  DiskOutOfSpaceException: 'full',
+  RetriableException: 'throttled',
+  RpcNoSuchMethodException: 'unreachable',
+  SafeModeException: 'unreachable',
+  StandbyException: 'unreachable',
+  ObserverRetryOnActiveException: 'unreachable',
+  ConnectException: 'unreachable',
+  NoRouteToHostException: 'unreachable',
+  SocketTimeoutException: 'unreachable',
+}
+
+const failureOfStatus: Readonly<Record<number, FailureClass>> = {
+  401: 'refused',
+  403: 'io',
+  414: 'name',
+  429: 'throttled',
+  503: 'throttled',
+}
+
+const fixes: Fixes = {
+  refused: "check user, the cluster's authentication and this machine's clock",
+  permission: 'give the user the right, in the folders above too, or use the superuser of the cluster',
+  unreachable:
+    'check defaultFS, the addresses of the name nodes, network, and whether the cluster is in safe mode',
+  throttled: 'lower gantry.hdfs.connections or try later',
+  unsupported: 'delete what stands there, or leave it out',
+  name: 'rename it at the source, or leave it out',
+  full: 'raise the quota of the folder, or add space to the cluster',
+}
+
+const { failed, networkError, noEndpoint } = failuresWith(fixes)
+export { failed }
+
+/** The class of an answer that is not a success. */
+export function failureOf({ status, exception, message }: HdfsAnswer): FailureClass {
+  // HDFS says by words alone that no data node takes a block: none is up, or none has space.
+  if (exception === 'IOException' && /could only be (?:replicated|written) to/.test(message)) return 'full'
+  if (exception === 'IOException' && /^(?:Invalid path name|Invalid file name)/.test(message)) return 'name'
+  const known = exception === undefined ? undefined : failureOfException[exception]
+  return known ?? failureOfStatus[status] ?? (status >= 500 || exception === undefined ? 'unreachable' : 'io')
+}
+
+/** Whether another name node of the cluster may answer it: this one is not the active one, or is about to become it. */
+export const isOfStandby = ({ exception }: HdfsAnswer): boolean =>
+  exception === 'StandbyException' ||
+  exception === 'RetriableException' ||
+  exception === 'ObserverRetryOnActiveException'
+
+/** The error of an answer. `what` names operation and object, such as `put of /a.txt to cluster example`. */
+export function answerError(what: string, answer: HdfsAnswer): StoreError {
+  const { status, exception, message } = answer
+  const said =
+    exception === undefined ? `${status} without an exception of Hadoop` : `${exception}: ${message}`
+  return failed(failureOf(answer), what, said, { retryAfterMs: retryAfterMs(answer) })
+}
+
+/**
+ * Name nodes and data nodes answer with JSON, with bytes, or with nothing; proxies and sign-in pages with HTML. 401 comes from
+ * the filter in front of them, which has no JSON.
+ */
+const isOfService = ({ status, json, exception, headers, body }: HdfsAnswer): boolean =>
+  json !== undefined ||
+  exception !== undefined ||
+  (status < 300 && (body.length === 0 || /^application\/octet-stream/.test(headers['content-type'] ?? '')))
+
+export const hdfsService = (host: string): Service<HdfsAnswer> => ({
+  isOfService,
+  answerError,
+  foreignAnswer: (what, { status }) =>
+    failed('unreachable', what, `${status} without anything that WebHDFS answers`),
+  networkError,
+  noEndpoint: (what, found) => noEndpoint(what, host, 'WebHDFS', found),
+})

@@ -1,0 +1,425 @@
+import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
+import {
+  hdfsIneffectiveProperties,
+  hdfsProperties,
+  hdfsPropertyFamilies,
+} from '../../../subjects/filesystems/hdfs-properties.ts'
+import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
+import { GantryError } from '../../../subjects/kit/errors.ts'
+import type { StoreBounds } from '../contract/bounds.ts'
+import {
+  type Capabilities,
+  type Continuation,
+  type Driver,
+  type Entry,
+  type FileAttributes,
+  type Leftovers,
+  type Listing,
+  type Location,
+  type Loss,
+  type Losses,
+  maxPageEntries,
+  type NewFile,
+  type Page,
+  type PartBody,
+  type ReadOptions,
+  type SourceFile,
+  type StorePath,
+  type Upload,
+} from '../contract/driver.ts'
+import { type PropertyValues, readProperties } from '../contract/properties.ts'
+import { StoreAddress } from '../http/store-address.ts'
+import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
+import { temporaryName } from '../paths/temporary-names.ts'
+import { clusterAddress } from './address.ts'
+import { HdfsClient, type What } from './client.ts'
+import { Cluster } from './cluster.ts'
+import { failed } from './errors.ts'
+import { HostUsers } from './host-users.ts'
+import { mayExist, refuseName, requireWritable } from './names.ts'
+import { HdfsFile } from './source-file.ts'
+import { attributesOf, entryOf, type FileStatus, versionOf } from './status.ts'
+import { beginUpload, joinParts, readUpload, sweep, writePart, writtenParts } from './upload.ts'
+
+const MiB = 1024 * 1024
+
+/** Largest file that is held in memory and written with one request. */
+const maxHeldBytes = 32 * MiB
+
+/** Most bytes that are read with one request. */
+const readBytes = 16 * MiB
+
+/** Share of the blocks that a file may have which are used: what the cluster counts is not what we do. */
+const usedBlocks = 0.9
+
+/** HDFS keeps permission bits and the sticky bit. */
+const modeBits = 0o1777
+
+/** Times in HDFS are whole milliseconds since 1970, and -1 means that there is none. */
+const grainMs = 1
+const earliestMs = 0
+
+/** `probe` answers a person who waits: one more try, then the truth. */
+const probeRetries = 1
+
+/** Of temporary files of a migration that is not known. */
+const noTag = 'gantry'
+
+const familyPattern = new RegExp(`^(?:${hdfsPropertyFamilies.join('|')})$`)
+
+/** A cluster of Hadoop, through the web interface of its name nodes and data nodes (WebHDFS), or HttpFS. */
+export class HdfsDriver implements Driver {
+  readonly capabilities: Capabilities
+  readonly leftovers: Leftovers
+  readonly #addresses: readonly StoreAddress[]
+  readonly #client: HdfsClient
+  readonly #cluster: Cluster
+  readonly #property: PropertyValues<typeof hdfsProperties>
+  readonly #users = new HostUsers()
+  readonly #blockBytes: number
+  /** For messages. */
+  readonly #place: string
+  /** Whether the user may give files away, as far as is known: only the superuser of a cluster may. */
+  #mayGive = true
+
+  /**
+   * Throws GantryError NOT_ACCEPTED for a property that cannot be honoured.
+   * @param bounds where stores may be; without them anywhere
+   */
+  constructor(options: FilesystemOptions<'hdfs'>, bounds?: StoreBounds) {
+    const property = readProperties(
+      hdfsProperties,
+      options.additionalProperties,
+      (name) => hdfsIneffectiveProperties.includes(name) || familyPattern.test(name),
+    )
+    const { authority, nameNodes } = clusterAddress(options, property)
+    this.#addresses = bounds === undefined ? [] : nameNodes.map((node) => new StoreAddress(node, bounds))
+    const concurrency = property('gantry.hdfs.connections')
+    const limits = {
+      connectTimeoutMs: property('dfs.webhdfs.socket.connect-timeout'),
+      idleTimeoutMs: property('dfs.webhdfs.socket.read-timeout'),
+      connections: concurrency,
+      retries: property('dfs.http.client.retry.max.attempts'),
+      minBackoffMs: property('dfs.http.client.failover.sleep.base.millis'),
+      maxBackoffMs: property('dfs.http.client.failover.sleep.max.millis'),
+    }
+    const doas = property('gantry.hdfs.doas')
+    const identity = { 'user.name': options.user ?? defaultUser, ...(doas !== '' && { doas }) }
+    this.#client = new HdfsClient(
+      nameNodes,
+      identity,
+      limits,
+      bounds && ((endpoint) => new StoreAddress(endpoint, bounds)),
+    )
+    this.#cluster = new Cluster(this.#client, {
+      replication: property('dfs.replication'),
+      verify: property('gantry.hdfs.verify'),
+    })
+    this.#property = property
+    this.#blockBytes = Math.ceil(property('dfs.blocksize') / MiB) * MiB
+    this.#place = `HDFS of ${authority}`
+    this.capabilities = {
+      storeName: this.#place,
+      folders: 'real',
+      listsAttributes: true,
+      symlinks: false,
+      modes: true,
+      folderTimesMove: true,
+      maxPutBytes: Math.min(this.#blockBytes, maxHeldBytes),
+      parts: {
+        order: 'any',
+        sizeFor: (sizeBytes, atMostBytes = 0) => {
+          const block = this.#blockBytesFor(sizeBytes)
+          return block * Math.max(1, Math.floor(atMostBytes / block))
+        },
+      },
+      clock: { grainMs, earliestMs, tickMs: 2 * grainMs },
+      concurrency,
+    }
+    this.leftovers = {
+      sweep: (folder, tag, liveThreads, isOver) =>
+        sweep(
+          this.#cluster,
+          folder,
+          { tag, liveThreads },
+          isOver,
+          this.#what('look for leftovers in', folder),
+        ),
+    }
+  }
+
+  /** A cluster limits the blocks of a file: those of very large files are larger, in whole MiB. */
+  #blockBytesFor(sizeBytes: number): number {
+    const blocks = Math.max(1, this.#property('dfs.namenode.fs-limits.max-blocks-per-file') * usedBlocks)
+    return Math.max(this.#blockBytes, Math.ceil(sizeBytes / blocks / MiB) * MiB)
+  }
+
+  requirePlace(): void {
+    try {
+      for (const address of this.#addresses) address.require()
+    } catch (error) {
+      if (!(error instanceof InnerAddressError)) throw error
+      const { message: problem } = error
+      throw new GantryError('NOT_ACCEPTED', `defaultFS ${problem}`, {
+        details: [{ field: 'defaultFS', problem }],
+      })
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<void> {
+    const what = () => `access to ${this.#place}`
+    const root = await this.#cluster.status(Buffer.alloc(0), what, {
+      signal,
+      retries: probeRetries,
+      isProbe: true,
+    })
+    if (root === undefined) throw failed('gone', what(), 'there is no root')
+  }
+
+  async *list(
+    folder: StorePath,
+    signal: AbortSignal,
+    { after = '', limit }: Listing = {},
+  ): AsyncIterable<Page> {
+    const what = this.#what('list', folder)
+    if (!mayExist(folder)) throw failed('gone', what(), 'no such folder')
+    const most = Math.min(limit ?? maxPageEntries, maxPageEntries)
+    for (let from = after; ;) {
+      signal.throwIfAborted()
+      const page = await this.#cluster.page(folder, from, what, signal)
+      if (page === undefined) throw failed('gone', what(), 'no such folder')
+      const { statuses, hasMore } = page
+      for (let at = 0; at < statuses.length; at += most) {
+        const some = statuses.slice(at, at + most)
+        const isLast = !hasMore && at + most >= statuses.length
+        const cursor = isLast ? undefined : some.at(-1)?.name
+        yield { entries: some.map((status) => this.#entry(status)), ...(cursor !== undefined && { cursor }) }
+      }
+      const last = statuses.at(-1)
+      if (!hasMore || last === undefined) return
+      from = last.name
+    }
+  }
+
+  #entry(status: FileStatus): Entry {
+    return entryOf(status, Buffer.from(status.name), this.#users)
+  }
+
+  async stat(path: StorePath): Promise<Entry | undefined> {
+    const status = await this.#status(path, 'stat')
+    return status && entryOf(status, nameOf(path), this.#users)
+  }
+
+  async attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined> {
+    const status = await this.#status(path, 'attributes of')
+    if (status === undefined) return undefined
+    if (status.type === 'SYMLINK')
+      throw failed('unsupported', this.#what('attributes of', path)(), 'it is a symbolic link')
+    return this.#attributes(path, status, options)
+  }
+
+  async #attributes(
+    path: StorePath,
+    status: FileStatus,
+    { extended = false }: ReadOptions = {},
+  ): Promise<FileAttributes> {
+    const attributes = attributesOf(status, this.#users)
+    if (!extended) return attributes
+    return {
+      ...attributes,
+      extended: await this.#cluster.extended(path, status, this.#what('attributes of', path)),
+    }
+  }
+
+  #status(path: StorePath, operation: string): Promise<FileStatus | undefined> {
+    if (!mayExist(path)) return Promise.resolve(undefined)
+    return this.#cluster.status(path, this.#what(operation, path))
+  }
+
+  async open(path: StorePath, options?: ReadOptions): Promise<SourceFile> {
+    const what = this.#what('open', path)
+    const status = await this.#status(path, 'open')
+    if (status === undefined) throw failed('gone', what(), 'no such file')
+    if (status.type !== 'FILE') throw failed('unsupported', what(), 'it is a folder')
+    return new HdfsFile(status, await this.#attributes(path, status, options), readBytes, {
+      read: (offset, into) => this.#cluster.read(path, offset, into, this.#what('read', path)),
+      status: () => this.#status(path, 'check'),
+      describe: (operation) => this.#what(operation, path)(),
+    })
+  }
+
+  refuses(path: StorePath, { type, sizeBytes }: Pick<Entry, 'type' | 'sizeBytes'>): string | undefined {
+    if (type === 'symlink') return 'it is a symbolic link, and HDFS keeps files and folders only'
+    if (type === 'other') return 'it is neither file nor folder, and HDFS keeps nothing else'
+    if (!Number.isSafeInteger(sizeBytes)) return `it has ${sizeBytes} bytes, more than can be counted`
+    return refuseName(path, this.#property('dfs.namenode.fs-limits.max-component-length'))
+  }
+
+  #requireWritable(path: StorePath, what: What): void {
+    requireWritable(path, this.#property('dfs.namenode.fs-limits.max-component-length'), what)
+  }
+
+  async makeFolder(path: StorePath, { mode }: FileAttributes): Promise<Losses> {
+    const what = this.#what('make folder', path)
+    if (path.length === 0) return []
+    this.#requireWritable(path, what)
+    // What is to be in it is made by the same user, whom its mode may deny that; the mode is given to it once more at the end.
+    await this.#cluster.makeFolder(path, mode === undefined ? undefined : (mode & modeBits) | ownerBits, what)
+    return lossesOfMode(mode)
+  }
+
+  async put(path: StorePath, bytes: Buffer, attributes: FileAttributes, tag = noTag): Promise<Losses> {
+    const what = this.#what('put', path)
+    this.#requireWritable(path, what)
+    const temporary = joinPath(parentOf(path), temporaryName(tag))
+    try {
+      const { mode } = attributes
+      const making = { mode: mode === undefined ? undefined : mode & modeBits, blockBytes: this.#blockBytes }
+      await this.#cluster.create(temporary, bytes, making, what)
+      const lost = await this.#give(temporary, attributes, what)
+      await this.#cluster.replace(temporary, path, what)
+      return [...lossesOfMode(mode), ...lost]
+    } catch (error) {
+      await this.#discard(temporary, what)
+      throw error
+    }
+  }
+
+  /** What cannot be removed is found by a sweep later. */
+  async #discard(temporary: StorePath, what: What): Promise<void> {
+    await this.#cluster.delete(temporary, true, what).catch(() => undefined)
+  }
+
+  /** Gives a file or folder all attributes but its mode. */
+  async #give(path: StorePath, attributes: FileAttributes, what: What): Promise<Loss[]> {
+    const { modifiedMs, owner, ownerNames, extended } = attributes
+    const lost: Loss[] = []
+    if (extended !== undefined && !(await this.#cluster.giveExtended(path, extended, what)))
+      lost.push('attributes')
+    const names =
+      ownerNames ?? (owner && { user: this.#users.userOf(owner.uid), group: this.#users.groupOf(owner.gid) })
+    if (names !== undefined && !(await this.#giveOwner(path, names, what))) lost.push('owner')
+    if (modifiedMs !== undefined && modifiedMs < earliestMs) lost.push('time')
+    if (modifiedMs !== undefined && modifiedMs >= earliestMs)
+      await this.#cluster.setTime(path, modifiedMs, what)
+    return lost
+  }
+
+  async #giveOwner(
+    path: StorePath,
+    { user, group }: { user: string; group: string },
+    what: What,
+  ): Promise<boolean> {
+    if (!this.#mayGive) return false
+    this.#mayGive = await this.#cluster.setOwner(path, user, group, what)
+    return this.#mayGive
+  }
+
+  async remove(path: StorePath): Promise<boolean> {
+    const what = this.#what('remove', path)
+    if (path.length === 0) throw failed('unsupported', what(), 'it is the root')
+    return mayExist(path) && this.#cluster.delete(path, false, what)
+  }
+
+  async version(path: StorePath): Promise<string | undefined> {
+    const status = await this.#status(path, 'version of')
+    return status?.type === 'FILE' ? versionOf(status) : undefined
+  }
+
+  async removeVersion(path: StorePath, version: string): Promise<boolean> {
+    const there = await this.version(path)
+    if (there === undefined) return false
+    const what = this.#what('remove', path)
+    if (there !== version) throw failed('changed', what(), 'it is another version')
+    return this.#cluster.delete(path, false, what)
+  }
+
+  async setAttributes(path: StorePath, attributes: FileAttributes): Promise<Losses> {
+    const what = this.#what('set attributes of', path)
+    this.#requireWritable(path, what)
+    if ((await this.#cluster.status(path, what)) === undefined)
+      throw failed('gone', what(), 'nothing is there')
+    const { mode } = attributes
+    const lost = await this.#give(path, attributes, what)
+    if (mode !== undefined) await this.#cluster.setMode(path, mode & modeBits, what)
+    return [...lossesOfMode(mode), ...lost]
+  }
+
+  async rename(path: StorePath, to: StorePath): Promise<void> {
+    const what = this.#what('rename', path)
+    this.#requireWritable(to, what)
+    await this.#cluster.rename(path, to, what)
+  }
+
+  async beginUpload(path: StorePath, file: NewFile, continuation?: Continuation): Promise<Upload> {
+    const what = this.#what('begin upload', path)
+    this.#requireWritable(path, what)
+    const partBytes = this.capabilities.parts.sizeFor(file.sizeBytes)
+    return beginUpload(this.#cluster, path, file, { partBytes, continuation }, what)
+  }
+
+  async writePart(upload: Upload, index: number, _offset: number, body: PartBody): Promise<void> {
+    const { path } = readUpload(upload)
+    const content =
+      body.sizeBytes <= this.capabilities.maxPutBytes ? await body.read(0, body.sizeBytes) : body
+    const options = { blockBytes: this.#blockBytesFor(upload.sizeBytes), tag: noTag }
+    await writePart(this.#cluster, upload, index, content, options, this.#what(`write part ${index}`, path))
+  }
+
+  async writtenParts(upload: Upload): Promise<readonly number[] | undefined> {
+    return writtenParts(this.#cluster, upload, this.#what('look at the parts of', readUpload(upload).path))
+  }
+
+  async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
+    const { path, folder } = readUpload(upload)
+    const what = this.#what('commit', path)
+    const blockBytes = this.#blockBytesFor(upload.sizeBytes)
+    const whole = await joinParts(this.#cluster, upload, partCount, blockBytes, what)
+    const { mode, modifiedMs } = attributes
+    if (whole === undefined) {
+      const there = await this.#cluster.status(path, what)
+      const isTimed =
+        modifiedMs === undefined || modifiedMs < earliestMs || there?.modifiedMs === Math.floor(modifiedMs)
+      if (there?.sizeBytes !== upload.sizeBytes || there.type !== 'FILE' || !isTimed)
+        throw failed('corrupt', what(), 'the upload is gone; begin it again')
+      return lossesOfMode(mode)
+    }
+    if (mode !== undefined) await this.#cluster.setMode(whole, mode & modeBits, what)
+    const lost = await this.#give(whole, attributes, what)
+    await this.#cluster.replace(whole, path, what)
+    await this.#discard(folder, what)
+    return [...lossesOfMode(mode), ...lost]
+  }
+
+  async abortUpload(upload: Upload): Promise<void> {
+    let state
+    try {
+      state = readUpload(upload)
+    } catch {
+      return
+    }
+    await this.#cluster.delete(state.folder, true, this.#what('abort', state.path))
+  }
+
+  locate(path: StorePath): Location {
+    return { own: { device: this.#place, path }, mounted: [] }
+  }
+
+  async close(): Promise<void> {
+    this.#client.close()
+  }
+
+  #what(operation: string, path: StorePath): What {
+    return () => `${operation} ${path.length === 0 ? 'the root' : textFromPath(path)} of ${this.#place}`
+  }
+}
+
+/** The superuser of most clusters. */
+const defaultUser = 'hdfs'
+
+/** Rights that whoever makes a folder needs to make something in it. */
+const ownerBits = 0o700
+
+/** Set-user-id and set-group-id are not kept. */
+const lossesOfMode = (mode: number | undefined): Loss[] =>
+  mode !== undefined && (mode & ~modeBits & 0o7777) !== 0 ? ['mode'] : []

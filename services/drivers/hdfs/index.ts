@@ -1,0 +1,29 @@
+import type { StoreKind } from '../contract/kind.ts'
+
+export const hdfs: StoreKind<'hdfs'> = {
+  kind: 'hdfs',
+  defaults: { user: 'hdfs' },
+  exclusions: [
+    {
+      id: 'default-hdfs-trash',
+      description: 'What users of the cluster deleted and it has not removed yet',
+      type: 'regex',
+      patternType: 'GLOB',
+      regex: '/user/*/.Trash',
+    },
+  ],
+  restrictions: [
+    {
+      id: 'restriction-hdfs-names',
+      description:
+        'Names that are not UTF-8, have a colon or are longer than the cluster takes (255 bytes); .snapshot and .reserved; paths of more than 8,000 characters',
+    },
+    { id: 'restriction-hdfs-types', description: 'Symbolic links, pipes, sockets and devices' },
+  ],
+  open: async (options, _side, bounds) => {
+    const { HdfsDriver } = await import('./hdfs.ts')
+    const driver = new HdfsDriver(options, bounds)
+    driver.requirePlace()
+    return driver
+  },
+}

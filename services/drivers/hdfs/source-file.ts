@@ -1,0 +1,79 @@
+import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+import type { FileStatus } from './status.ts'
+import { versionOf } from './status.ts'
+import { failed } from './errors.ts'
+
+/** What a file is read with. */
+export interface FileReader {
+  /** Bytes from an offset, as many as there are up to the length of the buffer. */
+  read(offset: number, into: Buffer): Promise<number>
+  /** The file that stands at the path now. */
+  status(): Promise<FileStatus | undefined>
+  describe(operation: string): string
+}
+
+/**
+ * One version of a file. HDFS keeps no versions and reads by path: each time after reading it is looked whether the file still
+ * is the one that was opened.
+ */
+export class HdfsFile implements SourceFile {
+  readonly nameCount = 1
+  readonly attributes: FileAttributes
+  readonly version: string
+  readonly #status: FileStatus
+  readonly #reader: FileReader
+  readonly #requestBytes: number
+  /** Nothing was read since the file was last seen to be the one that was opened. */
+  #isSeen = false
+
+  constructor(status: FileStatus, attributes: FileAttributes, requestBytes: number, reader: FileReader) {
+    this.#status = status
+    this.version = versionOf(status)
+    this.attributes = attributes
+    this.#requestBytes = requestBytes
+    this.#reader = reader
+  }
+
+  get sizeBytes(): number {
+    return this.#status.sizeBytes
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const end = offset + length
+    if (end > this.sizeBytes) throw this.#changed('read', `it has ${this.sizeBytes} bytes, not ${end}`)
+    if (length === 0) return Buffer.alloc(0)
+    this.#isSeen = false
+    const bytes = Buffer.allocUnsafe(length)
+    for (let at = 0; at < length; at += this.#requestBytes) {
+      const into = bytes.subarray(at, Math.min(at + this.#requestBytes, length))
+      const got = await this.#reader.read(offset + at, into).catch(async (error: unknown) => {
+        // What became shorter or went meanwhile has its own errors.
+        await this.#look()
+        throw error
+      })
+      if (got !== into.length)
+        throw this.#changed('read', `got ${got} of ${into.length} bytes at ${offset + at}`)
+    }
+    await this.#look()
+    this.#isSeen = true
+    return bytes
+  }
+
+  async verifyUnchanged(): Promise<void> {
+    if (!this.#isSeen) await this.#look()
+  }
+
+  async close(): Promise<void> {
+    // A file that is being read holds nothing in the cluster.
+  }
+
+  async #look(): Promise<void> {
+    const there = await this.#reader.status()
+    if (there === undefined || versionOf(there) !== this.version)
+      throw this.#changed('check', 'it is another version')
+  }
+
+  #changed(operation: string, said: string) {
+    return failed('changed', this.#reader.describe(operation), said)
+  }
+}

@@ -1,0 +1,64 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { cacheFolder } from '../../broker/server/nats-server.ts'
+import { runProgram } from '../../broker/server/run-program.ts'
+
+const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
+const sources = join(import.meta.dirname, 'hdfs')
+/** 109 MB in 200 files, over a slow line. */
+const downloadTimeoutMs = 10 * 60_000
+const compileTimeoutMs = 120_000
+
+/**
+ * Gets the parts of Hadoop from Maven Central into the cache folder and compiles the cluster of tests, before any test: that
+ * takes longer than a test may. Tests find its class path in `HDFS_CLASSES`, or why it cannot run here in `HDFS_MISSING`.
+ */
+export async function setup(): Promise<void> {
+  try {
+    process.env['HDFS_CLASSES'] = await hdfsClasses()
+  } catch (error) {
+    process.env['HDFS_MISSING'] = (error as Error).message
+  }
+}
+
+/** The class path, made if it is not there. */
+export async function hdfsClasses(): Promise<string> {
+  const digest = hash(
+    'sha256',
+    ['pom.xml', 'Cluster.java'].map((name) => readFileSync(join(sources, name), 'utf8')).join('\n'),
+  )
+  const peers = join(cacheFolder(process.env), 'peers')
+  const folder = join(peers, `hdfs-${digest.slice(0, 12)}`)
+  const classes = `${folder}:${join(folder, 'lib')}/*`
+  if (existsSync(folder)) return classes
+  const work = `${folder}.${process.pid}`
+  mkdirSync(work, { recursive: true })
+  try {
+    for (const name of ['pom.xml', 'Cluster.java']) cpSync(join(sources, name), join(work, name))
+    const repository = join(peers, 'maven')
+    const copy = [`${plugin}:copy-dependencies`, `-DoutputDirectory=${join(work, 'lib')}`]
+    await runProgram(
+      'mvn',
+      ['-q', '-B', '-f', join(work, 'pom.xml'), `-Dmaven.repo.local=${repository}`, ...copy],
+      {
+        timeoutMs: downloadTimeoutMs,
+      },
+    ).catch((cause: unknown) => {
+      throw new Error(`mvn could not get Hadoop: ${(cause as Error).message}`, { cause })
+    })
+    const compile = ['-cp', `${join(work, 'lib')}/*`, '-d', work, join(work, 'Cluster.java')]
+    await runProgram('javac', compile, { timeoutMs: compileTimeoutMs }).catch((cause: unknown) => {
+      throw new Error(
+        `javac could not compile the cluster of tests (JDK 11 or newer): ${(cause as Error).message}`,
+        {
+          cause,
+        },
+      )
+    })
+    renameSync(work, folder)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+  return classes
+}

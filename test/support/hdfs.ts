@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
+import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
+import { testUnless } from './unless.ts'
+
+const classes = process.env['HDFS_CLASSES']
+
+/** Why there is no cluster here; undefined where there is one. */
+export const noHdfs =
+  classes === undefined ? (process.env['HDFS_MISSING'] ?? 'it was not looked for') : undefined
+/** A test with a real cluster of HDFS. */
+export const hdfsTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
+  testUnless(noHdfs, name, work, timeoutMs)
+
+/** A cluster of the test's own on loopback; gone with the scope. */
+export interface HdfsCluster extends AsyncDisposable {
+  /** Web addresses of its name nodes, the active one first. */
+  readonly nameNodes: readonly string[]
+  /** Options of a filesystem in it, with blocks of 1 MiB. */
+  options(properties?: Record<string, string>): FilesystemOptions<'hdfs'>
+  /** Has the cluster, or Hadoop's own client, do something (`Cluster.java`), and gives its answer. */
+  ask(...words: string[]): Promise<string>
+  /** Ends it as kill -9 does. */
+  kill(): Promise<void>
+}
+
+/** Who starts a cluster is its superuser. */
+const user = process.env['USER'] ?? 'root'
+
+/** @param settings of Hadoop, and of `Cluster.java` */
+export async function startHdfs(settings: Record<string, string> = {}): Promise<HdfsCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-hdfs-'))
+  const all = { folder, ...settings }
+  const child = spawn(
+    'java',
+    [
+      '-Xmx768m',
+      '-cp',
+      classes!,
+      'Cluster',
+      ...Object.entries(all).map(([name, value]) => `${name}=${value}`),
+    ],
+    { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, HADOOP_USER_NAME: user } },
+  )
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const waiting: ((line: string) => void)[] = []
+  // Hadoop writes its log there too, and waits when nobody reads.
+  createInterface(child.stdout).on('line', (line) => {
+    if (/^(?:READY|DONE|FAILED)/.test(line)) waiting.shift()?.(line)
+  })
+  const next = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      waiting.push(resolve)
+      child.once('exit', () => reject(new Error('the cluster has ended')))
+    })
+  const [, ...nameNodes] = (await next()).split(' ')
+  const end = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    kill()
+    await gone
+  }
+  return {
+    nameNodes,
+    options: (properties = {}) => ({
+      defaultFS: nameNodes.length === 1 ? `webhdfs://${nameNodes[0]}` : 'hdfs://pair',
+      user,
+      additionalProperties: {
+        'dfs.blocksize': String(1024 * 1024),
+        ...(nameNodes.length > 1 && {
+          'dfs.ha.namenodes.pair': nameNodes.map((_, index) => `nn${index}`).join(','),
+          ...Object.fromEntries(
+            nameNodes.map((address, index) => [`dfs.namenode.http-address.pair.nn${index}`, address]),
+          ),
+        }),
+        ...properties,
+      },
+    }),
+    ask: async (...words) => {
+      const answering = next()
+      child.stdin.write(`${words.join(' ')}\n`)
+      const answer = await answering
+      if (answer.startsWith('FAILED')) throw new Error(answer)
+      return answer.slice('DONE '.length)
+    },
+    kill: end,
+    [Symbol.asyncDispose]: async () => {
+      process.off('exit', kill)
+      await end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A driver that is closed with its scope. */
+export function openHdfs(options: FilesystemOptions<'hdfs'>): HdfsDriver & AsyncDisposable {
+  const driver = new HdfsDriver(options)
+  return Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
+}
