@@ -14,7 +14,8 @@ import { textFromPath } from '../../services/drivers/paths/path-text.ts'
 const maxDifferences = 20
 const chunkBytes = 2 ** 20
 /** Node takes times as seconds in a double, which steps by 240 ns: they are compared to less than a microsecond. */
-const nsInUs = 1_000
+const usInMs = 0.001
+const nsInMs = 1_000_000
 const chunk = Buffer.allocUnsafeSlow(chunkBytes)
 
 /** What stands at a path of a tree; `path` is relative to its root. */
@@ -62,12 +63,14 @@ export function digestOfFile(path: Buffer | string, sizeBytes: number): string {
  * times of last change in microseconds. (A folder's time is that of the last entry made in it, and not copied.)
  * @param expectMissing whether a path of `a` may be missing in `b`
  * @param withOwners whether owners are to be the same
+ * @param grainMs times that differ by less are the same, where a store keeps them less exactly
  */
 export function compareTrees(
   a: string,
   b: string,
   expectMissing: (path: Buffer) => boolean = () => false,
   withOwners = true,
+  grainMs = usInMs,
 ): string[] {
   const differences: string[] = []
   const there = new Map<string, TreeEntry>()
@@ -79,7 +82,7 @@ export function compareTrees(
     if (other === undefined) {
       if (!expectMissing(entry.path)) differences.push(`${textFromPath(entry.path)} is missing`)
     } else {
-      const problem = differenceOf(a, b, entry, other, withOwners)
+      const problem = differenceOf(a, b, entry, other, { withOwners, grainMs })
       if (problem !== undefined) differences.push(`${textFromPath(entry.path)}: ${problem}`)
     }
     if (differences.length >= maxDifferences) return differences
@@ -93,7 +96,7 @@ function differenceOf(
   b: string,
   { path, stat }: TreeEntry,
   { stat: other }: TreeEntry,
-  withOwners: boolean,
+  { withOwners, grainMs }: { readonly withOwners: boolean; readonly grainMs: number },
 ): string | undefined {
   const [type, itsType] = [typeOf(stat), typeOf(other)]
   if (type !== itsType) return `${type} became ${itsType}`
@@ -107,7 +110,7 @@ function differenceOf(
   const [owner, itsOwner] = [stat, other].map(({ uid, gid }) => `${uid}:${gid}`)
   if (withOwners && owner !== itsOwner) return `owner ${owner} became ${itsOwner}`
   const laterNs = Number(other.mtimeNs - stat.mtimeNs)
-  if (Math.abs(laterNs) >= nsInUs) return `its time moved by ${laterNs} ns`
+  if (Math.abs(laterNs) >= grainMs * nsInMs) return `its time moved by ${laterNs} ns`
   if (type !== 'file') return undefined
   if (stat.size !== other.size) return `${stat.size} bytes became ${other.size}`
   const bytes = Number(stat.size)

@@ -54,11 +54,13 @@ export async function startHdfs(settings: Record<string, string> = {}): Promise<
   createInterface(child.stdout).on('line', (line) => {
     if (/^(?:READY|DONE|FAILED)/.test(line)) waiting.shift()?.(line)
   })
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the cluster has ended')
+  })
+  // Whoever waits for an answer is told.
+  ended.catch(() => undefined)
   const next = (): Promise<string> =>
-    new Promise((resolve, reject) => {
-      waiting.push(resolve)
-      child.once('exit', () => reject(new Error('the cluster has ended')))
-    })
+    Promise.race([ended, new Promise<string>((resolve) => void waiting.push(resolve))])
   const [, ...nameNodes] = (await next()).split(' ')
   const end = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return

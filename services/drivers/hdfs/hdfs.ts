@@ -53,7 +53,8 @@ const readBytes = 16 * MiB
 const usedBlocks = 0.9
 
 /** HDFS keeps permission bits and the sticky bit. */
-const modeBits = 0o1777
+const stickyBit = 0o1000
+const modeBits = 0o777 | stickyBit
 
 /** Times in HDFS are whole milliseconds since 1970, and -1 means that there is none. */
 const grainMs = 1
@@ -128,10 +129,8 @@ export class HdfsDriver implements Driver {
       maxPutBytes: Math.min(this.#blockBytes, maxHeldBytes),
       parts: {
         order: 'any',
-        sizeFor: (sizeBytes, atMostBytes = 0) => {
-          const block = this.#blockBytesFor(sizeBytes)
-          return block * Math.max(1, Math.floor(atMostBytes / block))
-        },
+        // Only whole blocks are joined by every release of Hadoop.
+        sizeFor: (sizeBytes) => this.#blockBytesFor(sizeBytes),
       },
       clock: { grainMs, earliestMs, tickMs: 2 * grainMs },
       concurrency,
@@ -276,6 +275,9 @@ export class HdfsDriver implements Driver {
       const { mode } = attributes
       const making = { mode: mode === undefined ? undefined : mode & modeBits, blockBytes: this.#blockBytes }
       await this.#cluster.create(temporary, bytes, making, what)
+      // Making a file leaves this bit out.
+      if (mode !== undefined && (mode & stickyBit) !== 0)
+        await this.#cluster.setMode(temporary, mode & modeBits, what)
       const lost = await this.#give(temporary, attributes, what)
       await this.#cluster.replace(temporary, path, what)
       return [...lossesOfMode(mode), ...lost]
@@ -358,23 +360,35 @@ export class HdfsDriver implements Driver {
     return beginUpload(this.#cluster, path, file, { partBytes, continuation }, what)
   }
 
-  async writePart(upload: Upload, index: number, _offset: number, body: PartBody): Promise<void> {
+  async writePart(upload: Upload, index: number, offset: number, body: PartBody): Promise<void> {
     const { path } = readUpload(upload)
     const content =
       body.sizeBytes <= this.capabilities.maxPutBytes ? await body.read(0, body.sizeBytes) : body
     const options = { blockBytes: this.#blockBytesFor(upload.sizeBytes), tag: noTag }
-    await writePart(this.#cluster, upload, index, content, options, this.#what(`write part ${index}`, path))
+    await writePart(
+      this.#cluster,
+      upload,
+      { index, offset },
+      content,
+      options,
+      this.#what(`write part ${index}`, path),
+    )
   }
 
-  async writtenParts(upload: Upload): Promise<readonly number[] | undefined> {
-    return writtenParts(this.#cluster, upload, this.#what('look at the parts of', readUpload(upload).path))
+  async writtenParts(upload: Upload, partBytes: number): Promise<readonly number[] | undefined> {
+    return writtenParts(
+      this.#cluster,
+      upload,
+      partBytes,
+      this.#what('look at the parts of', readUpload(upload).path),
+    )
   }
 
-  async commitUpload(upload: Upload, partCount: number, attributes: FileAttributes): Promise<Losses> {
+  async commitUpload(upload: Upload, _partCount: number, attributes: FileAttributes): Promise<Losses> {
     const { path, folder } = readUpload(upload)
     const what = this.#what('commit', path)
     const blockBytes = this.#blockBytesFor(upload.sizeBytes)
-    const whole = await joinParts(this.#cluster, upload, partCount, blockBytes, what)
+    const whole = await joinParts(this.#cluster, upload, blockBytes, what)
     const { mode, modifiedMs } = attributes
     if (whole === undefined) {
       const there = await this.#cluster.status(path, what)

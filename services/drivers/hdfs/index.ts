@@ -9,7 +9,7 @@ export const hdfs: StoreKind<'hdfs'> = {
       description: 'What users of the cluster deleted and it has not removed yet',
       type: 'regex',
       patternType: 'GLOB',
-      regex: '/user/*/.Trash',
+      regex: '.Trash',
     },
   ],
   restrictions: [

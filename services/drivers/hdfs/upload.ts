@@ -37,27 +37,30 @@ const folderMode = 0o700
 interface UploadState {
   readonly path: StorePath
   readonly folder: StorePath
-  readonly partBytes: number
 }
 
-const tokenOf = ({ path, folder, partBytes }: UploadState): string =>
-  [path.toString('base64url'), folder.toString('base64url'), partBytes].join('.')
+const tokenOf = ({ path, folder }: UploadState): string =>
+  `${path.toString('base64url')}.${folder.toString('base64url')}`
 
 /** Throws a StoreError for a token that no driver of this kind made. */
 export function readUpload({ token }: Pick<Upload, 'token'>): UploadState {
-  const [, path = '', folder = '', bytes] = /^([\w-]+)\.([\w-]+)\.(\d{1,15})$/.exec(token) ?? []
-  if (bytes === undefined)
+  const [, path, folder] = /^([\w-]+)\.([\w-]+)$/.exec(token) ?? []
+  if (path === undefined || folder === undefined)
     throw new StoreError('io', `${token.slice(0, 100)} is not the token of an upload to HDFS`)
-  return {
-    path: Buffer.from(path, 'base64url'),
-    folder: Buffer.from(folder, 'base64url'),
-    partBytes: Number(bytes),
-  }
+  return { path: Buffer.from(path, 'base64url'), folder: Buffer.from(folder, 'base64url') }
 }
 
-const partName = (index: number): string => `part-${String(index).padStart(6, '0')}`
-const partPath = ({ folder }: UploadState, index: number): StorePath =>
-  joinPath(folder, Buffer.from(partName(index)))
+/** A part that is written and verified. */
+interface Part {
+  readonly path: StorePath
+  readonly index: number
+  readonly offset: number
+  readonly sizeBytes: number
+}
+
+/** The name of a part says where it belongs: whoever joins them need not know how large each was to be. */
+const partName = (index: number, offset: number): string => `part-${String(index).padStart(6, '0')}-${offset}`
+const partPattern = /^part-(\d{6,9})-(\d{1,16})$/
 
 /** What a name says of the file that is under construction. */
 const digestOf = (of: Buffer | string): string => hash('sha256', of).slice(0, 16)
@@ -103,42 +106,40 @@ export async function beginUpload(
   const folder = joinPath(parent, folderName(path, file, partBytes, continuation))
   await cluster.makeFolder(folder, folderMode, what)
   const { sizeBytes } = file
-  const upload = { token: tokenOf({ path, folder, partBytes }), sizeBytes }
+  const upload = { token: tokenOf({ path, folder }), sizeBytes }
   if (continuation === undefined) return upload
-  return { ...upload, written: (await writtenParts(cluster, upload, what)) ?? [] }
+  return { ...upload, written: (await writtenParts(cluster, upload, partBytes, what)) ?? [] }
 }
 
 /** Writes a part under a name of its own, and gives it that of the part when it is verified. */
 export async function writePart(
   cluster: Cluster,
   upload: Upload,
-  index: number,
+  { index, offset }: Pick<Part, 'index' | 'offset'>,
   content: Buffer | PartBody,
   options: { readonly blockBytes: number; readonly tag: string },
   what: What,
 ): Promise<void> {
-  const state = readUpload(upload)
-  const temporary = joinPath(state.folder, temporaryName(options.tag))
+  const { folder } = readUpload(upload)
+  const temporary = joinPath(folder, temporaryName(options.tag))
   await cluster.create(temporary, content, options, what)
-  await cluster.replace(temporary, partPath(state, index), what)
+  await cluster.replace(temporary, joinPath(folder, Buffer.from(partName(index, offset))), what)
 }
 
-const partBytesOf = (index: number, sizeBytes: number, partBytes: number): number =>
-  Math.max(0, Math.min(partBytes, sizeBytes - index * partBytes))
-
-/** What is in the folder of an upload by name; undefined when that is gone. */
-async function partsOf(
-  cluster: Cluster,
-  { folder }: UploadState,
-  what: What,
-): Promise<Map<string, FileStatus> | undefined> {
-  const parts = new Map<string, FileStatus>()
+/** The parts of an upload in their order; undefined when it is gone. */
+async function partsOf(cluster: Cluster, { folder }: UploadState, what: What): Promise<Part[] | undefined> {
+  const parts: Part[] = []
   for (let after = ''; ;) {
     const page = await cluster.page(folder, after, what)
     if (page === undefined) return undefined
-    for (const status of page.statuses) parts.set(status.name, status)
+    for (const { name, sizeBytes } of page.statuses) {
+      const [, index, offset] = partPattern.exec(name) ?? []
+      if (offset === undefined) continue
+      const path = joinPath(folder, Buffer.from(name))
+      parts.push({ path, index: Number(index), offset: Number(offset), sizeBytes })
+    }
     const last = page.statuses.at(-1)
-    if (!page.hasMore || last === undefined) return parts
+    if (!page.hasMore || last === undefined) return parts.toSorted((a, b) => a.offset - b.offset)
     after = last.name
   }
 }
@@ -146,20 +147,21 @@ async function partsOf(
 export async function writtenParts(
   cluster: Cluster,
   upload: Upload,
+  partBytes: number,
   what: What,
 ): Promise<readonly number[] | undefined> {
-  const state = readUpload(upload)
-  const parts = await partsOf(cluster, state, what)
+  const parts = await partsOf(cluster, readUpload(upload), what)
   if (parts === undefined) return undefined
-  const { partBytes } = state
   const { sizeBytes } = upload
-  const count = Math.ceil(sizeBytes / partBytes)
-  const indices = Array.from({ length: count }, (_, index) => index)
-  // Parts are joined only when all are written.
-  if ((parts.get(partName(0))?.sizeBytes ?? 0) > partBytes) return indices
-  return indices.filter(
-    (index) => parts.get(partName(index))?.sizeBytes === partBytesOf(index, sizeBytes, partBytes),
-  )
+  // Parts are joined to the first only when all are written.
+  if (parts[0]?.offset === 0 && parts[0].sizeBytes > partBytes)
+    return Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
+  return parts
+    .filter(
+      ({ index, offset, sizeBytes: bytes }) =>
+        offset === index * partBytes && bytes === Math.min(partBytes, sizeBytes - offset),
+    )
+    .map(({ index }) => index)
 }
 
 /**
@@ -171,87 +173,68 @@ export async function writtenParts(
 export async function joinParts(
   cluster: Cluster,
   upload: Upload,
-  count: number,
   blockBytes: number,
   what: What,
 ): Promise<StorePath | undefined> {
   const state = readUpload(upload)
-  const { folder, partBytes } = state
   const { sizeBytes } = upload
-  const whole = joinPath(folder, Buffer.from('whole'))
-  const first = partPath(state, 0)
+  const whole = joinPath(state.folder, Buffer.from('whole'))
   for (;;) {
     const parts = await partsOf(cluster, state, what)
     if (parts === undefined) return undefined
-    if (count === 0) {
+    if (sizeBytes === 0 && parts.length === 0) {
       await cluster.create(whole, Buffer.alloc(0), { blockBytes }, what)
       return whole
     }
-    const has = (parts.get(partName(0)) ?? missing(0, what)).sizeBytes
-    const joined = Array.from({ length: count }, (_, index) => index + 1).find(
-      (index) => Math.min(index * partBytes, sizeBytes) === has,
-    )
-    if (joined === undefined) throw wrongSize(has, sizeBytes, what)
-    const left = Array.from({ length: count - joined }, (_, index) => joined + index)
-    for (const index of left) {
-      const bytes = (parts.get(partName(index)) ?? missing(index, what)).sizeBytes
-      if (bytes !== partBytesOf(index, sizeBytes, partBytes)) throw wrongSize(has + bytes, sizeBytes, what)
-    }
-    if (left.length === 0) {
-      if (has !== sizeBytes) throw wrongSize(has, sizeBytes, what)
-      return first
-    }
-    const error = await cluster
-      .join(
-        first,
-        left.map((index) => partPath(state, index)),
-        what,
-      )
-      .then(() => undefined, storeError)
+    requireContiguous(parts, sizeBytes, what)
+    const [first, ...others] = parts
+    if (first === undefined || others.length === 0) return first?.path
+    const paths = others.map(({ path }) => path)
+    const error = await cluster.join(first.path, paths, what).then(() => undefined, storeError)
     if (error === undefined) continue
     const isRefused = error.failure === 'io' || error.failure === 'unsupported'
-    if (!isRefused || joined > 1) throw error
-    await copyParts(cluster, whole, { state, sizeBytes, blockBytes }, what)
+    if (!isRefused) throw error
+    await copyParts(cluster, whole, parts, { sizeBytes, blockBytes }, what)
     return whole
   }
+}
+
+/** Throws `corrupt` where the parts are not all of the file. */
+function requireContiguous(parts: readonly Part[], sizeBytes: number, what: What): void {
+  let end = 0
+  for (const { offset, sizeBytes: bytes } of parts) {
+    if (offset !== end) break
+    end += bytes
+  }
+  if (end !== sizeBytes)
+    throw failed('corrupt', what(), `there are ${end} of ${sizeBytes} bytes in parts; begin the upload again`)
 }
 
 /** Where HDFS joins nothing, as in what is encrypted or erasure-coded: all goes through this host once more. */
 async function copyParts(
   cluster: Cluster,
   whole: StorePath,
-  {
-    state,
-    sizeBytes,
-    blockBytes,
-  }: { readonly state: UploadState; readonly sizeBytes: number; readonly blockBytes: number },
+  parts: readonly Part[],
+  { sizeBytes, blockBytes }: { readonly sizeBytes: number; readonly blockBytes: number },
   what: What,
 ): Promise<void> {
-  const { partBytes } = state
   const body: PartBody = {
     sizeBytes,
     read: async (offset, length) => {
       const bytes = Buffer.allocUnsafe(length)
-      for (let at = 0; at < length;) {
-        const inPart = (offset + at) % partBytes
-        const into = bytes.subarray(at, Math.min(length, at + partBytes - inPart))
-        const part = partPath(state, Math.floor((offset + at) / partBytes))
-        const got = await cluster.read(part, inPart, into, what)
+      const end = offset + length
+      for (const part of parts) {
+        const [from, to] = [Math.max(offset, part.offset), Math.min(end, part.offset + part.sizeBytes)]
+        if (from >= to) continue
+        const into = bytes.subarray(from - offset, to - offset)
+        const got = await cluster.read(part.path, from - part.offset, into, what)
         if (got !== into.length) throw failed('corrupt', what(), `a part has ${got} of ${into.length} bytes`)
-        at += into.length
       }
       return bytes
     },
   }
   await cluster.create(whole, body, { blockBytes }, what)
 }
-
-function missing(index: number, what: What): never {
-  throw failed('corrupt', what(), `part ${index} is not there; begin the upload again`)
-}
-
-const wrongSize = (bytes: number, sizeBytes: number, what: What) =>
-  failed('corrupt', what(), `the parts have ${bytes} bytes, not ${sizeBytes}`)
 
 /** Entries of a folder that are under construction, all of them. */
 async function* underConstruction(

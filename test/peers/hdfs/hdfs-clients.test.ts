@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { bodyOf, contentOf, failureOf, pattern } from '../../conformance/driver-store.ts'
+import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
+
+/** What Hadoop's own client, in the cluster's process, says of what we write, and writes for us. */
+let cluster: HdfsCluster
+beforeAll(async () => {
+  if (noHdfs === undefined) cluster = await startHdfs()
+})
+afterAll(async () => cluster?.[Symbol.asyncDispose]())
+
+const attributes = {
+  modifiedMs: 1_600_000_000_123,
+  mode: 0o1640,
+  ownerNames: { user: 'alice', group: 'analysts' },
+}
+
+hdfsTest('what we write it reads with all that belongs to it', async () => {
+  await using driver = openHdfs(cluster.options({ 'dfs.replication': '2' }))
+  expect(await driver.put(Buffer.from('written'), Buffer.from('content'), attributes)).toEqual([])
+  expect(await cluster.ask('read', '/written')).toBe('content')
+  expect(await cluster.ask('status', '/written')).toBe('alice analysts rw-r----T 1600000000123 7 1048576 2')
+})
+
+hdfsTest('the checksum that we expect is the one it has, for whole and broken blocks', async () => {
+  await using driver = openHdfs(cluster.options())
+  const MiB = 2 ** 20
+  for (const sizeBytes of [1, 512, 513, MiB - 1, MiB]) {
+    // It would be read back and still be right otherwise: so it is counted that it is not.
+    const path = Buffer.from(`sum-${sizeBytes}`)
+    await driver.put(path, pattern(sizeBytes), {})
+    expect(await cluster.ask('checksum', `/sum-${sizeBytes}`)).toMatch(/^MD5-of-0MD5-of-512CRC32C:/)
+  }
+  const content = randomBytes(3 * MiB + 77)
+  const upload = await driver.beginUpload(Buffer.from('joined'), {
+    sizeBytes: content.length,
+    tag: 't',
+    attributes,
+  })
+  for (const index of [3, 1, 0, 2])
+    await driver.writePart(
+      upload,
+      index,
+      index * MiB,
+      bodyOf(content.subarray(index * MiB, (index + 1) * MiB)),
+    )
+  expect(await driver.commitUpload(upload, 4, attributes)).toEqual([])
+  expect((await contentOf(driver, Buffer.from('joined'))).equals(content)).toBe(true)
+  expect(await cluster.ask('status', '/joined')).toBe(
+    `alice analysts rw-r----T 1600000000123 ${content.length} 1048576 1`,
+  )
+})
+
+hdfsTest('what it writes we read, and times, owners and modes of what it made', async () => {
+  await using driver = openHdfs(cluster.options())
+  await cluster.ask('write', '/theirs/file', 'text')
+  expect((await contentOf(driver, Buffer.from('theirs/file'))).toString()).toBe('text')
+  const [user, group, , modified] = (await cluster.ask('status', '/theirs/file')).split(' ')
+  expect(await driver.stat(Buffer.from('theirs/file'))).toMatchObject({
+    ownerNames: { user, group },
+    modifiedMs: Number(modified),
+    mode: 0o644,
+  })
+})
+
+hdfsTest(
+  'extended attributes and access control lists go from file to file and folder to folder',
+  async () => {
+    await using driver = openHdfs(cluster.options())
+    const acl = {
+      name: 'hdfs.acl',
+      value: Buffer.from('user::rw-,mask::r--,other::---,user:bob:r--,group::r--'),
+    }
+    const all = [{ name: 'user.origin', value: Buffer.from([0, 255, 10]) }, acl]
+    const extended = { all, isComplete: true }
+    expect(await driver.put(Buffer.from('with'), Buffer.from('x'), { extended })).toEqual([])
+    expect(await cluster.ask('acl', '/with')).toBe('[user:bob:r--, group::r--]')
+    const read = (await driver.attributesOf(Buffer.from('with'), { extended: true }))?.extended
+    expect(read?.all.map(({ name, value }) => [name, Buffer.from(value).toString('hex')])).toEqual(
+      [all[0]!, acl].map(({ name, value }) => [name, value.toString('hex')]),
+    )
+    await driver.put(Buffer.from('copy'), Buffer.from('x'), { extended: read! })
+    expect(await cluster.ask('acl', '/copy')).toBe('[user:bob:r--, group::r--]')
+    const foreign = { all: [{ name: 'security.selinux', value: Buffer.from('x') }], isComplete: true }
+    expect(await driver.put(Buffer.from('other'), Buffer.from('x'), { extended: foreign })).toEqual([
+      'attributes',
+    ])
+  },
+)
+
+hdfsTest(
+  'who may not give files away is told that the owner is lost, and who may not write that he may not',
+  async () => {
+    await using superuser = openHdfs(cluster.options())
+    await superuser.makeFolder(Buffer.from('home'), { mode: 0o755 })
+    await superuser.setAttributes(Buffer.from('home'), { ownerNames: { user: 'bob', group: 'bob' } })
+    await using bob = openHdfs({ ...cluster.options(), user: 'bob' })
+    expect(await bob.put(Buffer.from('home/file'), Buffer.from('x'), attributes)).toEqual(['owner'])
+    expect(await bob.put(Buffer.from('home/more'), Buffer.from('x'), attributes)).toEqual(['owner'])
+    expect(await failureOf(bob.put(Buffer.from('elsewhere'), Buffer.from('x'), {}))).toBe('permission')
+    await using proxied = openHdfs(cluster.options({ 'gantry.hdfs.doas': 'alice' }))
+    expect(await failureOf(proxied.stat(Buffer.from('home')))).toMatch(/permission|refused/)
+  },
+)
+
+hdfsTest(
+  'with two name nodes: the one that is active is asked, also when it changes in the middle',
+  async () => {
+    await using pair = await startHdfs({ nameNodes: '2' })
+    await using driver = openHdfs(pair.options())
+    await driver.put(Buffer.from('before'), Buffer.from('x'), {})
+    await pair.ask('failover')
+    await driver.put(Buffer.from('after'), Buffer.from('y'), {})
+    await using another = openHdfs(pair.options())
+    expect((await contentOf(another, Buffer.from('before'))).toString()).toBe('x')
+    expect((await contentOf(another, Buffer.from('after'))).toString()).toBe('y')
+    expect(await another.stat(Buffer.from('nothing'))).toBeUndefined()
+  },
+  120_000,
+)

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { clusterAddress } from '../../../../services/drivers/hdfs/address.ts'
+import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
+import { readProperties } from '../../../../services/drivers/contract/properties.ts'
+import {
+  hdfsIneffectiveProperties,
+  hdfsProperties,
+} from '../../../../subjects/filesystems/hdfs-properties.ts'
+import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
+
+const addressesOf = (options: FilesystemOptions<'hdfs'>) => {
+  const property = readProperties(hdfsProperties, options.additionalProperties, () => true)
+  return clusterAddress(options, property).nameNodes.map(
+    ({ secure, host, port }) => `${secure ? 'https' : 'http'}://${host}:${port}`,
+  )
+}
+
+const pair = {
+  'dfs.ha.namenodes.lake': 'nn1, nn2',
+  'dfs.namenode.http-address.lake.nn1': 'one.example:9870',
+  'dfs.namenode.http-address.lake.nn2': 'two.example:50070',
+}
+
+test.each([
+  ['hdfs://one.example', {}, ['http://one.example:9870']],
+  // The port is that of the RPC.
+  ['hdfs://one.example:8020/', {}, ['http://one.example:9870']],
+  ['hdfs://one.example:8020', { 'dfs.http.policy': 'HTTPS_ONLY' }, ['https://one.example:9871']],
+  [
+    'hdfs://one.example:8020',
+    { 'dfs.namenode.http-address': 'web.example:50070' },
+    ['http://web.example:50070'],
+  ],
+  ['webhdfs://one.example:14000', {}, ['http://one.example:14000']],
+  ['swebhdfs://one.example:14000', {}, ['https://one.example:14000']],
+  ['hdfs://lake', pair, ['http://one.example:9870', 'http://two.example:50070']],
+])('%s with %j is at %j', (defaultFS, additionalProperties, addresses) => {
+  expect(addressesOf({ defaultFS, additionalProperties })).toEqual(addresses)
+})
+
+const opening =
+  (additionalProperties: Record<string, string>, defaultFS = 'hdfs://one.example') =>
+  () =>
+    new HdfsDriver({ defaultFS, additionalProperties })
+
+test.each([
+  [{ 'dfs.ha.namenodes.lake': 'nn1' }, /http-address\.lake\.nn1 is missing/],
+  [{ ...pair, 'dfs.namenode.http-address.lake.nn2': 'two.example:99999' }, /must be a host and a port/],
+  [{ 'dfs.ha.namenodes.lake': ' , ' }, /names no name node/],
+  [{ 'dfs.namenode.http-address': 'no port' }, /must be a host and a port/],
+  [{ 'dfs.blocksize': '1' }, /dfs\.blocksize must be .* from 1048576/],
+  [{ 'dfs.client.use.everything': 'x' }, /dfs\.client\.use\.everything is not honoured/],
+])('%j is refused', (properties, message) => {
+  expect(opening(properties, 'hdfs://lake')).toThrow(message)
+})
+
+test('what people have in their configuration and has no effect is taken', async () => {
+  for (const name of hdfsIneffectiveProperties) await opening({ [name]: 'x' })().close()
+})
+
+test('a file of 5 TB and one of a PB have no more blocks than a cluster takes, and parts of whole blocks', async () => {
+  const driver = opening({})()
+  for (const sizeBytes of [1, 2 ** 34, 5e12, 2 ** 50]) {
+    const partBytes = driver.capabilities.parts.sizeFor(sizeBytes)
+    expect(Math.ceil(sizeBytes / partBytes)).toBeLessThan(10_000)
+    expect(partBytes % 512).toBe(0)
+    expect(driver.refuses(Buffer.from('big'), { type: 'file', sizeBytes })).toBeUndefined()
+  }
+  await driver.close()
+})
+
+test.each([
+  ['a:b', /colon/],
+  ['folder/.snapshot', /\.snapshot/],
+  ['.reserved/raw', /\.reserved/],
+  ['x'.repeat(256), /256 bytes, the limit of the cluster is 255/],
+  [Buffer.from([0xff]), /not UTF-8/],
+  ['x/'.repeat(1_000) + 'x', /1001 segments/],
+])('the name %s is refused', async (name, message) => {
+  const driver = opening({})()
+  expect(driver.refuses(Buffer.from(name as string), { type: 'file', sizeBytes: 1 })).toMatch(message)
+  await driver.close()
+})
+
+test('the documentation has each property', () => {
+  const text = readFileSync(new URL('../../../../docs/HDFS.md', import.meta.url), 'utf8')
+  for (const name of [...Object.keys(hdfsProperties), ...hdfsIneffectiveProperties])
+    expect(text).toContain(`\`${name}\``)
+})

@@ -1,0 +1,176 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { HdfsDriver } from '../../../../services/drivers/hdfs/hdfs.ts'
+import { failureOf, never } from '../../../conformance/driver-store.ts'
+import { listenOnLoopback } from '../../../support/loopback.ts'
+
+/** What a cluster answers that none here can be made to: by a server of the test's own. */
+async function startService(answer: (request: IncomingMessage, response: ServerResponse, url: URL) => void) {
+  const requests: string[] = []
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://cluster')
+    requests.push(url.searchParams.get('op') ?? '')
+    request.resume().on('end', () => answer(request, response, url))
+  })
+  const { port, [Symbol.asyncDispose]: dispose } = await listenOnLoopback(server)
+  const driver = new HdfsDriver({
+    defaultFS: `webhdfs://127.0.0.1:${port}`,
+    additionalProperties: {
+      'dfs.http.client.retry.max.attempts': '2',
+      'dfs.http.client.failover.sleep.base.millis': '1',
+    },
+  })
+  return {
+    driver,
+    requests,
+    [Symbol.asyncDispose]: async () => {
+      await driver.close()
+      await dispose()
+    },
+  }
+}
+
+const json = (response: ServerResponse, status: number, body: unknown) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const failed = (
+  response: ServerResponse,
+  status: number,
+  exception: string,
+  message = 'why\n\tat stack.trace',
+) => json(response, status, { RemoteException: { exception, javaClassName: `org.${exception}`, message } })
+const status = {
+  pathSuffix: '',
+  type: 'FILE',
+  length: 3,
+  modificationTime: 1,
+  permission: '644',
+  owner: 'a',
+  group: 'b',
+  fileId: 7,
+}
+const path = Buffer.from('file')
+
+test.each([
+  [404, 'FileNotFoundException', undefined],
+  [403, 'ParentNotDirectoryException', undefined],
+  [403, 'AccessControlException', 'permission'],
+  [401, 'AuthenticationException', 'refused'],
+  [403, 'SafeModeException', 'unreachable'],
+  [403, 'StandbyException', 'unreachable'],
+  [403, 'DSQuotaExceededException', 'full'],
+  [500, 'RuntimeException', 'unreachable'],
+])('%i %s is %s', async (code, exception, failure) => {
+  await using service = await startService((_request, response) => failed(response, code, exception))
+  const asked = service.driver.stat(path)
+  if (failure === undefined) expect(await asked).toBeUndefined()
+  else {
+    expect(await failureOf(asked)).toBe(failure)
+    await expect(service.driver.stat(path)).rejects.toThrow(/: why/)
+    await expect(service.driver.stat(path)).rejects.not.toThrow(/stack\.trace/)
+  }
+})
+
+test('404 of something that is no cluster is not taken for a file that is gone', async () => {
+  await using service = await startService((_request, response) => response.writeHead(404).end('<html>'))
+  expect(await failureOf(service.driver.stat(path))).toBe('unreachable')
+})
+
+test.each([
+  [
+    'a sign-in page',
+    (response: ServerResponse) => response.setHeader('content-type', 'text/html').end('<html>'),
+  ],
+  ['no status', (response: ServerResponse) => json(response, 200, { FileStatus: { type: 'FILE' } })],
+  [
+    'a size that is none',
+    (response: ServerResponse) => json(response, 200, { FileStatus: { ...status, length: 1e300 } }),
+  ],
+  [
+    'half of it',
+    (response: ServerResponse) => response.setHeader('content-type', 'application/json').end('{"File'),
+  ],
+  [
+    'what is nested deeply',
+    (response: ServerResponse) => response.setHeader('content-type', 'application/json').end('['.repeat(1e6)),
+  ],
+])('%s is not taken for an answer', async (_name, answer) => {
+  await using service = await startService((_request, response) => answer(response))
+  expect(await failureOf(service.driver.stat(path))).toBe('unreachable')
+})
+
+test.each([
+  'http://127.0.0.1:1/etc/passwd',
+  'https://127.0.0.1:1/webhdfs/v1/file?op=OPEN',
+  'file:///webhdfs/v1/file?op=OPEN',
+  'http://user@127.0.0.1:1/webhdfs/v1/file?op=OPEN',
+  '/webhdfs/v1/file?op=OPEN',
+  'http://127.0.0.1:1/webhdfs/v1/../../file?op=OPEN@x y',
+])('a redirection to %s is not followed', async (location) => {
+  await using service = await startService((_request, response, url) => {
+    if (url.searchParams.get('op') === 'GETFILESTATUS') json(response, 200, { FileStatus: status })
+    else response.writeHead(307, { location }).end()
+  })
+  const file = await service.driver.open(path)
+  await expect(file.read(0, 3)).rejects.toThrow(/redirects to what is no data node/)
+})
+
+test('what a data node was given wrong is corrupt, and nothing takes the name of the file', async () => {
+  let content = 'other'
+  await using service = await startService((request, response, url) => {
+    const op = url.searchParams.get('op')
+    const here = `http://${request.headers.host}/webhdfs/v1/x?op=${op}&data=true`
+    if (op === 'CREATE' || op === 'GETFILECHECKSUM' || op === 'OPEN') {
+      if (!url.searchParams.has('data')) response.writeHead(307, { location: here }).end()
+      else if (op === 'CREATE') response.writeHead(201).end()
+      else if (op === 'OPEN') response.setHeader('content-type', 'application/octet-stream').end(content)
+      else
+        json(response, 200, {
+          FileChecksum: { algorithm: 'MD5-of-0MD5-of-512CRC32C', bytes: '00'.repeat(28), length: 28 },
+        })
+    } else if (op === 'GETFILESTATUS') json(response, 200, { FileStatus: { ...status, length: 5 } })
+    else json(response, 200, { boolean: true })
+  })
+  const put = () => service.driver.put(path, Buffer.from('right'), {})
+  expect(await failureOf(put())).toBe('corrupt')
+  expect(service.requests).not.toContain('RENAME')
+  expect(service.requests.at(-1)).toBe('DELETE')
+  // The checksum of what is encrypted is not of its content: then that is read.
+  content = 'right'
+  await put()
+  expect(service.requests.at(-1)).toBe('RENAME')
+})
+
+test('a renaming whose answer was lost is not taken for a file that is gone', async () => {
+  let renamed = 0
+  await using service = await startService((request, response, url) => {
+    const op = url.searchParams.get('op')
+    if (op === 'CREATE' && !url.searchParams.has('data'))
+      response
+        .writeHead(307, { location: `http://${request.headers.host}/webhdfs/v1/x?op=CREATE&data=true` })
+        .end()
+    else if (op === 'CREATE') response.writeHead(201).end()
+    else if (op === 'RENAME' && renamed++ === 0) response.destroy()
+    else if (op === 'RENAME') failed(response, 404, 'FileNotFoundException')
+    else if (url.pathname.includes('gantry~') && renamed > 0) failed(response, 404, 'FileNotFoundException')
+    else json(response, 200, { FileStatus: { ...status, length: 0 } })
+  })
+  await service.driver.put(path, Buffer.alloc(0), {})
+  expect(renamed).toBe(2)
+})
+
+test('a cluster without pages is listed at once, and gone on with after a name', async () => {
+  const names = ['a', 'b', 'c']
+  await using service = await startService((_request, response, url) => {
+    if (url.searchParams.get('op') === 'LISTSTATUS_BATCH') failed(response, 400, 'IllegalArgumentException')
+    else
+      json(response, 200, {
+        FileStatuses: { FileStatus: names.map((pathSuffix) => ({ ...status, pathSuffix })) },
+      })
+  })
+  const list = async (after?: string) =>
+    (await Array.fromAsync(service.driver.list(path, never, after === undefined ? {} : { after }))).flatMap(
+      ({ entries }) => entries.map(({ name }) => name.toString()),
+    )
+  expect(await list()).toEqual(names)
+  expect(await list('a')).toEqual(['b', 'c'])
+})
