@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
+import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { testUnless } from './unless.ts'
 
@@ -101,7 +102,7 @@ export async function startHdfs(settings: Record<string, string> = {}): Promise<
 }
 
 /** A driver that is closed with its scope. */
-export function openHdfs(options: FilesystemOptions<'hdfs'>): HdfsDriver & AsyncDisposable {
-  const driver = new HdfsDriver(options)
+export function openHdfs(options: FilesystemOptions<'hdfs'>, side?: Side): HdfsDriver & AsyncDisposable {
+  const driver = new HdfsDriver(options, side)
   return Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
 }

@@ -4,7 +4,7 @@ import { parentOf } from '../paths/path-text.ts'
 import { HdfsChecksum, isOfContent, toldChecksum } from './checksum.ts'
 import { field, type HdfsClient, type HdfsRequest, type What } from './client.ts'
 import { failed } from './errors.ts'
-import { aclIn, askedFor, extendedIn } from './extended.ts'
+import { aclIn, askedFor, askedForCreation, creationIn, extendedIn } from './extended.ts'
 import { type FileStatus, fileStatus } from './status.ts'
 
 /** What of a folder comes at once. */
@@ -226,6 +226,25 @@ export class Cluster {
     ])
     const list = acl && aclIn(acl.json, mode)
     return { all: list === undefined ? all : [...all, list], isComplete: true }
+  }
+
+  /** When we made what stands at a path; undefined where somebody else did, and where the cluster keeps no such attributes. */
+  async creationOf(path: StorePath, what: What): Promise<number | undefined> {
+    const answer = await this.#client.request({
+      method: 'GET',
+      op: 'GETXATTRS',
+      path,
+      what,
+      params: { encoding: 'base64' },
+      accept: [...nothingThere, ...notGiven],
+    })
+    return creationIn(answer.json)
+  }
+
+  /** Notes that we made it now; where the cluster keeps no such attributes, it is nobody's. */
+  async noteCreation(path: StorePath, what: What): Promise<void> {
+    const asked = askedForCreation(Date.now())
+    await this.#client.request({ method: 'PUT', path, what, accept: notGiven, ...asked })
   }
 
   /** False when some of it could not be given. */

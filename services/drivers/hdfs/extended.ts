@@ -7,7 +7,29 @@ const aclName = 'hdfs.acl'
 /** Extended attributes that everybody may read and write who may the file; `trusted.` and `raw.` are the superuser's. */
 const kept = 'user.'
 
-const isKept = (name: string): boolean => name.startsWith(kept)
+/** When we made a file or folder, in milliseconds since 1970 by our clock: HDFS keeps no such time. It is of no other store. */
+const createdName = 'user.gantry.created'
+
+const isKept = (name: string): boolean => name.startsWith(kept) && name !== createdName
+
+/** The request that notes when something was made, without its path. */
+export const askedForCreation = (createdMs: number) => ({
+  op: 'SETXATTR',
+  params: { 'xattr.name': createdName, 'xattr.value': `"${createdMs}"`, flag: 'CREATE,REPLACE' },
+})
+
+/** That time in an answer to GETXATTRS with values in base64. */
+export function creationIn(json: unknown): number | undefined {
+  const list = field(json, 'XAttrs')
+  const noted: unknown = Array.isArray(list)
+    ? list.find((one) => field(one, 'name') === createdName)
+    : undefined
+  const text = textOf(field(noted, 'value'))
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? Buffer.from(value.replace(/^0[sS]/, ''), 'base64').toString('latin1') : ''
 
 /** The attributes in an answer to GETXATTRS with values in base64. */
 export function extendedIn(json: unknown): ExtendedAttribute[] | undefined {

@@ -7,6 +7,7 @@ import {
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
 import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
+import type { Side } from '../contract/kind.ts'
 import {
   type Capabilities,
   type Continuation,
@@ -77,6 +78,7 @@ export class HdfsDriver implements Driver {
   readonly #cluster: Cluster
   readonly #property: PropertyValues<typeof hdfsProperties>
   readonly #users = new HostUsers()
+  readonly #isTarget: boolean
   readonly #blockBytes: number
   /** For messages. */
   readonly #place: string
@@ -85,9 +87,10 @@ export class HdfsDriver implements Driver {
 
   /**
    * Throws GantryError NOT_ACCEPTED for a property that cannot be honoured.
+   * @param side of a target is noted when what is in it was made
    * @param bounds where stores may be; without them anywhere
    */
-  constructor(options: FilesystemOptions<'hdfs'>, bounds?: StoreBounds) {
+  constructor(options: FilesystemOptions<'hdfs'>, side: Side = 'target', bounds?: StoreBounds) {
     const property = readProperties(
       hdfsProperties,
       options.additionalProperties,
@@ -117,12 +120,14 @@ export class HdfsDriver implements Driver {
       verify: property('gantry.hdfs.verify'),
     })
     this.#property = property
+    this.#isTarget = side === 'target'
     this.#blockBytes = Math.ceil(property('dfs.blocksize') / MiB) * MiB
     this.#place = `HDFS of ${authority}`
     this.capabilities = {
       storeName: this.#place,
       folders: 'real',
-      listsAttributes: true,
+      // When something was made is an attribute of its own, which no listing has.
+      listsAttributes: !this.#isTarget,
       symlinks: false,
       modes: true,
       folderTimesMove: true,
@@ -206,7 +211,11 @@ export class HdfsDriver implements Driver {
 
   async stat(path: StorePath): Promise<Entry | undefined> {
     const status = await this.#status(path, 'stat')
-    return status && entryOf(status, nameOf(path), this.#users)
+    if (status === undefined) return undefined
+    const createdMs = this.#isTarget
+      ? await this.#cluster.creationOf(path, this.#what('stat', path))
+      : undefined
+    return { ...entryOf(status, nameOf(path), this.#users), ...(createdMs !== undefined && { createdMs }) }
   }
 
   async attributesOf(path: StorePath, options?: ReadOptions): Promise<FileAttributes | undefined> {
@@ -262,8 +271,10 @@ export class HdfsDriver implements Driver {
     const what = this.#what('make folder', path)
     if (path.length === 0) return []
     this.#requireWritable(path, what)
+    const isThere = (await this.#cluster.status(path, what)) !== undefined
     // What is to be in it is made by the same user, whom its mode may deny that; the mode is given to it once more at the end.
     await this.#cluster.makeFolder(path, mode === undefined ? undefined : (mode & modeBits) | ownerBits, what)
+    if (!isThere) await this.#cluster.noteCreation(path, what)
     return lossesOfMode(mode)
   }
 
@@ -276,9 +287,12 @@ export class HdfsDriver implements Driver {
       const making = { mode: mode === undefined ? undefined : mode & modeBits, blockBytes: this.#blockBytes }
       await this.#cluster.create(temporary, bytes, making, what)
       // Making a file leaves this bit out.
-      if (mode !== undefined && (mode & stickyBit) !== 0)
-        await this.#cluster.setMode(temporary, mode & modeBits, what)
-      const lost = await this.#give(temporary, attributes, what)
+      const isSticky = mode !== undefined && (mode & stickyBit) !== 0
+      const [lost] = await Promise.all([
+        this.#give(temporary, attributes, what),
+        this.#cluster.noteCreation(temporary, what),
+        isSticky ? this.#cluster.setMode(temporary, mode & modeBits, what) : undefined,
+      ])
       await this.#cluster.replace(temporary, path, what)
       return [...lossesOfMode(mode), ...lost]
     } catch (error) {
@@ -399,7 +413,10 @@ export class HdfsDriver implements Driver {
       return lossesOfMode(mode)
     }
     if (mode !== undefined) await this.#cluster.setMode(whole, mode & modeBits, what)
-    const lost = await this.#give(whole, attributes, what)
+    const [lost] = await Promise.all([
+      this.#give(whole, attributes, what),
+      this.#cluster.noteCreation(whole, what),
+    ])
     await this.#cluster.replace(whole, path, what)
     await this.#discard(folder, what)
     return [...lossesOfMode(mode), ...lost]

@@ -20,9 +20,9 @@ export const hdfs: StoreKind<'hdfs'> = {
     },
     { id: 'restriction-hdfs-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
-  open: async (options, _side, bounds) => {
+  open: async (options, side, bounds) => {
     const { HdfsDriver } = await import('./hdfs.ts')
-    const driver = new HdfsDriver(options, bounds)
+    const driver = new HdfsDriver(options, side, bounds)
     driver.requirePlace()
     return driver
   },

@@ -20,6 +20,7 @@ import {
   hasSameLink,
   isChangedSince,
   isOwn,
+  isOwnThere,
   isSkipped,
   isWatched,
   mayHaveOthers,
@@ -30,7 +31,7 @@ import { isMapped, targetPath } from '../run/mappings.ts'
 import { stated } from '../compare/stated.ts'
 import { changedBy, giveAttributes, matchFolder } from '../tree/match-folder.ts'
 import { countLosses, linksOf } from '../run/metadata.ts'
-import { joinPath } from '../items/paths.ts'
+import { isName, joinPath } from '../items/paths.ts'
 import { Removals } from './removals.ts'
 import { comingFrom, mayRemoveAll, mayRemoveOwn } from '../tree/remove-tree.ts'
 import { atTarget, concurrencyOf, storePath, type Run } from '../run/run.ts'
@@ -183,9 +184,12 @@ export class Applying {
   async refuseToEmpty({ path }: Place, beside: Beside | undefined): Promise<void> {
     const run = this.#run
     let isCopied = (await broughtFrom(run, path)).some(({ entry }) => isOwn(run, entry))
-    const isCopy = (entry: Entry) =>
-      isOwn(run, entry) && !isTrash(joinPath(targetPath(run, path), entry.name))
-    for await (const batch of beside?.rest() ?? []) isCopied ||= batch.some(isCopy)
+    for await (const batch of beside?.rest() ?? [])
+      for (const entry of batch) {
+        if (isCopied) break
+        const at = joinPath(targetPath(run, path), entry.name)
+        isCopied = !isTrash(at) && isName(entry.name) && (await isOwnThere(run, at, entry))
+      }
     if (isCopied) this.#refusal = 'the source is empty: what was copied from it is not removed at the target'
   }
 

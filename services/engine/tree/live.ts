@@ -21,6 +21,10 @@ export const isOwn = ({ spec: { live }, target }: Run, { createdMs }: Entry): bo
   return createdMs >= (ownGrainMs === undefined ? startedMs : Math.floor(startedMs / ownGrainMs) * ownGrainMs)
 }
 
+/** The same of an entry of a listing, which need not say when it was made. Throws StoreErrors of the target. */
+export const isOwnThere = async (run: Run, path: StorePath, entry: Entry): Promise<boolean> =>
+  isOwn(run, entry.createdMs === undefined ? ((await atTarget(run.target.stat(path))) ?? entry) : entry)
+
 /** Whether two looks at the source saw the same. */
 export const isUnchanged = (a: Entry | undefined, b: Entry | undefined): boolean =>
   a?.type === b?.type &&

@@ -32,7 +32,7 @@ export const mayRemoveOwn =
     const may = mayRemoveAll(run)(at)
     if (may === false) return false
     if (entry.createdMs !== undefined) return isOwn(run, entry) && may
-    if (entry.type === 'folder') return may
+    if (entry.type === 'folder' && run.target.capabilities.folders === 'implied') return may
     // A listing tells little about what is neither file nor folder.
     const known = await atTarget(run.target.stat(at.path))
     // What somebody else has removed meanwhile is in nobody's way.
