@@ -48,7 +48,10 @@ export interface SourceFile {
    * Throws `changed` when the file has become shorter or another version.
    */
   read(offset: number, length: number): Promise<Buffer>
-  /** Throws `changed` when the file is no longer the version that was opened. */
+  /**
+   * Throws `changed` when what was read may not be all of the version that was opened: where the store cannot tell that of
+   * what it answered, it is asked whether that version is still there.
+   */
   verifyUnchanged(): Promise<void>
   close(): Promise<void>
 }

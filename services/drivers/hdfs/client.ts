@@ -111,7 +111,7 @@ export class HdfsClient {
       signal,
     })
     if (answer.status !== 307) return hdfsAnswer(answer)
-    const location = String(answer.headers.location ?? '')
+    const location = answer.headers.location ?? ''
     const [, scheme, host = '', port, itsQuery = ''] = redirection.exec(location) ?? []
     if (scheme !== (endpoint.secure ? 'https' : 'http'))
       throw failed('unreachable', what(), 'the name node redirects to what is no data node')
@@ -181,7 +181,7 @@ const maxMessageLength = 300
 
 function hdfsAnswer(answer: StoreAnswer): HdfsAnswer {
   const none = { ...answer, json: undefined, exception: undefined, message: '' }
-  if (!/^application\/json/.test(answer.headers['content-type'] ?? '')) return none
+  if (answer.headers['content-type']?.startsWith('application/json') !== true) return none
   let json: unknown
   try {
     json = JSON.parse(answer.body.toString('utf8'))

@@ -97,7 +97,8 @@ export function answerError(what: string, answer: HdfsAnswer): StoreError {
 const isOfService = ({ status, json, exception, headers, body }: HdfsAnswer): boolean =>
   json !== undefined ||
   exception !== undefined ||
-  (status < 300 && (body.length === 0 || /^application\/octet-stream/.test(headers['content-type'] ?? '')))
+  (status < 300 &&
+    (body.length === 0 || headers['content-type']?.startsWith('application/octet-stream') === true))
 
 export const hdfsService = (host: string): Service<HdfsAnswer> => ({
   isOfService,
