@@ -83,7 +83,7 @@ test('the existing product’s calls make, list, show and delete exclusions', as
   expect(refused).toContainEqual(
     expect.objectContaining({ fsRestriction: true, id: 'restriction-adls2-names' }),
   )
-  expect((await migrator('GET', '/exclusions/target/hdfs')).status).toBe(400)
+  expect((await migrator('GET', '/exclusions/target/tape')).status).toBe(400)
   expect(idsOf((await migrator('GET', '/exclusions')).body).length).toBeGreaterThan(6)
   expect((await migrator('DELETE', '/exclusions/young')).status).toBe(200)
   expect((await migrator('DELETE', '/exclusions/young')).status).toBe(404)

@@ -1,3 +1,4 @@
+import { trashFolder } from '../../../subjects/migrations/model/plan-terms.ts'
 import type { StoreKind } from '../contract/kind.ts'
 
 export const hdfs: StoreKind<'hdfs'> = {
@@ -5,11 +6,17 @@ export const hdfs: StoreKind<'hdfs'> = {
   defaults: { user: 'hdfs' },
   exclusions: [
     {
-      id: 'default-hdfs-trash',
+      id: 'default-hdfs-user-trash',
       description: 'What users of the cluster deleted and it has not removed yet',
       type: 'regex',
       patternType: 'GLOB',
       regex: '.Trash',
+    },
+    {
+      id: 'default-hdfs-trash',
+      description: 'What other migrations deleted here: it would come to lie in the trash of the target',
+      type: 'paths',
+      paths: [`/${trashFolder}`],
     },
   ],
   restrictions: [
