@@ -101,6 +101,6 @@ function secretsOf({ resource, verb, cli }: Contract): readonly string[] {
   if (cli?.secrets !== undefined) return cli.secrets
   if (resource !== 'filesystems') return []
   return Object.entries(filesystemKinds).flatMap(([kind, { secrets }]) =>
-    [`create-${kind}`, `update-${kind}`].includes(verb) ? secrets : [],
+    [`create-${kind}`, `update-${kind}`, `check-${kind}`].includes(verb) ? secrets : [],
   )
 }

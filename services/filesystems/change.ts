@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Owned } from '../../broker/rpc/owners.ts'
-import type { Call, Contract } from '../../subjects/kit/contract.ts'
+import type { Call, Contract, Output } from '../../subjects/kit/contract.ts'
+import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { GantryError, notAccepted } from '../../subjects/kit/errors.ts'
 import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { openSecrets, sealSecrets } from '../drivers/contract/secrets.ts'
+import { StoreError } from '../drivers/index.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, askerWith, logDetail, storeFailure } from './store.ts'
@@ -60,6 +62,35 @@ export function creator(kind: FilesystemKind, { owners, filesystems, sealer, sto
       filesystems.create(fileSystemId, { ...record, ...(owner === undefined ? {} : { owner }) }),
     )
     return publicFilesystem(record)
+  }
+}
+
+/** Tries what a migration needs of a store of a kind, of which nothing is kept. */
+export function checker(kind: FilesystemKind, dependencies: Pick<Dependencies, 'owners' | 'stores' | 'log'>) {
+  return async (
+    { role, ...options }: { role: Role },
+    call: Pick<Call<Contract>, 'caller' | 'signal'>,
+  ): Promise<Output<(typeof filesystems)['check-stored']>> => {
+    const asker = await askerOf(dependencies.owners, call)
+    // The kind's schema has been checked by its contract.
+    return checked(dependencies, { kind, options } as FilesystemSpec, role, asker)
+  }
+}
+
+/** What came of a check; a store that does not answer in time is not reached. */
+export async function checked(
+  { stores, log }: Pick<Dependencies, 'stores' | 'log'>,
+  spec: FilesystemSpec,
+  role: Role,
+  asker: Asker,
+): Promise<Output<(typeof filesystems)['check-stored']>> {
+  try {
+    const checks = await stores.check(spec, role, asker)
+    return { ok: checks.every(({ result }) => result !== 'no'), checks }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    logDetail(error, spec.kind, log)
+    return { ok: false, checks: [{ check: 'reach', result: 'no', detail: error.message }] }
   }
 }
 

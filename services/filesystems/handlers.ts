@@ -8,7 +8,7 @@ import { StoreError, timeOf } from '../drivers/index.ts'
 import { pathFromText } from '../drivers/paths/path-text.ts'
 import { openSecrets } from '../drivers/contract/secrets.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
-import { creator, updater } from './change.ts'
+import { checked, checker, creator, updater } from './change.ts'
 import type { FilesystemDependencies } from './dependencies.ts'
 import { type FilesystemRecord, publicFilesystem, type Role, roleOf } from './record.ts'
 import { askerOf, entryPath, logDetail, storeFailure } from './store.ts'
@@ -24,8 +24,12 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     kinds.flatMap((kind) => [
       [`create-${kind}`, creator(kind, dependencies)],
       [`update-${kind}`, updater(kind, dependencies)],
+      [`check-${kind}`, checker(kind, dependencies)],
     ]),
-  ) as unknown as Pick<Handlers<typeof filesystems>, `create-${FilesystemKind}` | `update-${FilesystemKind}`>
+  ) as unknown as Pick<
+    Handlers<typeof filesystems>,
+    `create-${FilesystemKind}` | `update-${FilesystemKind}` | `check-${FilesystemKind}`
+  >
 
   const find = async (fileSystemId: string, role?: Role): Promise<FilesystemRecord> => {
     const record = await stored.get(fileSystemId)
@@ -81,6 +85,11 @@ export function filesystemHandlers(dependencies: FilesystemDependencies): Handle
     health: async ({ fileSystemId }, call) => {
       const record = await find(fileSystemId)
       return healthOf(record, dependencies, await askerOf(owners, call, record))
+    },
+    'check-stored': async ({ fileSystemId }, call) => {
+      const record = await find(fileSystemId)
+      const spec = openSecrets(record.kind, record.options, dependencies.sealer)
+      return checked(dependencies, spec, roleOf(record), await askerOf(owners, call, record))
     },
     'health-all': async (page, call) => {
       const all = await stored.list(page)

@@ -1,7 +1,8 @@
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
-import { type Driver, type Entry, openDriver } from '../drivers/index.ts'
+import { type Driver, type Entry, openDriver, type Side } from '../drivers/index.ts'
 import type { SentError } from '../drivers/contract/sent-error.ts'
+import { type CheckLine, checkStore } from './check.ts'
 import { type RemovalAsked, type Removed, removeAt } from './removal.ts'
 
 /** What a store can be asked, and the answer. Plain data: it crosses to a worker thread and back. */
@@ -15,6 +16,7 @@ export type Question =
       readonly after: Uint8Array | undefined
       readonly limit: number
     }
+  | { readonly kind: 'check'; readonly spec: FilesystemSpec; readonly side: Side }
   | { readonly kind: 'stat'; readonly spec: FilesystemSpec; readonly path: Uint8Array }
   | ({ readonly kind: 'remove'; readonly spec: FilesystemSpec; readonly path: Uint8Array } & Omit<
       RemovalAsked,
@@ -22,18 +24,20 @@ export type Question =
     >)
 
 /** The entries that were asked for; none for a probe, and where nothing stands at a path. What came of a removal. */
-export type Answered = { readonly entries: Entry[] } | { readonly removed: Removed }
+export type Answered =
+  { readonly entries: Entry[] } | { readonly removed: Removed } | { readonly checks: CheckLine[] }
 export type Answer = Answered | { readonly error: SentError }
 
 /** Asks a store, with calls that may block. Throws GantryError NOT_ACCEPTED for its options, StoreError. */
 export async function answer(question: Question, bounds?: StoreBounds): Promise<Answered> {
-  const side = question.kind === 'remove' ? 'target' : 'source'
+  const side = question.kind === 'check' ? question.side : question.kind === 'remove' ? 'target' : 'source'
   const driver = await openDriver(question.spec, side, bounds)
   // Nothing ends the work from within: a thread whose answer nobody awaits is ended as a whole.
   const { signal } = new AbortController()
   try {
     if (question.kind === 'remove')
       return { removed: await removeAt(driver, { ...question, path: Buffer.from(question.path) }) }
+    if (question.kind === 'check') return { checks: await checkStore(driver, side, signal) }
     if (question.kind === 'list') return { entries: await firstEntries(driver, question, signal) }
     if (question.kind === 'stat') {
       const entry = await driver.stat(Buffer.from(question.path))

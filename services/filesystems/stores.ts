@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { type Entry, StoreError, type StorePath } from '../drivers/index.ts'
+import { type Entry, type Side, StoreError, type StorePath } from '../drivers/index.ts'
 import { receivedError } from '../drivers/contract/sent-error.ts'
 import type { StoreBounds } from '../drivers/contract/bounds.ts'
 import { removalSeconds } from '../../subjects/filesystems/filesystems.ts'
 import type { FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import type { CheckLine } from './check.ts'
 import type { Answer, Answered, Question } from './questions.ts'
 import type { Removed } from './removal.ts'
 
@@ -118,6 +119,13 @@ export class Stores {
     const budgetMs = this.#removalMs
     const answer = await this.#ask({ kind: 'remove', spec, path, recursive, budgetMs }, asker)
     if ('removed' in answer) return answer.removed
+    throw new Error('the thread has answered another question')
+  }
+
+  /** Tries what a migration needs of a store. Throws GantryError NOT_ACCEPTED, and StoreError where it does not answer in time. */
+  async check(spec: FilesystemSpec, side: Side, asker: Asker): Promise<CheckLine[]> {
+    const answer = await this.#ask({ kind: 'check', spec, side }, asker)
+    if ('checks' in answer) return answer.checks
     throw new Error('the thread has answered another question')
   }
 

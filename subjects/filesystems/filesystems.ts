@@ -65,6 +65,43 @@ export const FileStatus = model('FileStatus', {
   modificationTime: EpochMillis('Milliseconds since 1970; 0 also where the store gives none'),
 })
 
+/** What is tried of a store; of a source the first five. */
+const checkNames = [
+  'reach',
+  'credentials',
+  'root',
+  'list',
+  'read',
+  'write',
+  'checksum',
+  'replace',
+  'condition',
+  'parts',
+  'delete',
+] as const
+export type CheckName = (typeof checkNames)[number]
+const checkResults = ['yes', 'no', 'untried'] as const
+export type CheckResult = (typeof checkResults)[number]
+
+const Check = model('FilesystemCheck', {
+  ok: Type.Boolean({ description: 'Whether nothing failed' }),
+  checks: list(
+    strict({
+      check: Type.Enum(checkNames, {
+        description:
+          'reach: something answers that is such a store. credentials: it takes them. root: the folder, bucket or container is there. list, read, write, replace, delete: these can be done. checksum: the store keeps a digest that is right. condition: a file is only removed in the version that was seen. parts: large files can be written',
+      }),
+      result: Type.Enum(checkResults, {
+        description: 'untried: the store, or what is in it, gives no occasion',
+      }),
+      detail: Type.Optional(Text('What is wrong and what to do, or what was found')),
+    }),
+  ),
+})
+
+const checkDescription =
+  'Each line says yes or no. Of a source nothing is changed. In a target a folder `.gantry-check-…` is made in the root, and removed.'
+
 /** A store is asked over a network and given time for it. */
 export const storeDeadlineMs = 30_000
 
@@ -73,6 +110,7 @@ export const removalSeconds = 20
 
 const storeErrors = ['STORE_REFUSED', 'STORE_UNREACHABLE', 'NOT_FOUND'] as const
 
+type CheckOf<K extends FilesystemKind> = ReturnType<typeof checkOf<K>>
 type CreateOf<K extends FilesystemKind> = ReturnType<typeof createOf<K>>
 type UpdateOf<K extends FilesystemKind> = ReturnType<typeof updateOf<K>>
 
@@ -130,14 +168,38 @@ function updateOf<K extends FilesystemKind>(kind: K) {
   } as const satisfies Definition
 }
 
+/** Before it is added, and with no name. */
+function checkOf<K extends FilesystemKind>(kind: K) {
+  const { path, summary, example, options } = filesystemKinds[kind]
+  return {
+    summary: `Try what a migration needs of ${summary}`,
+    description: `Nothing is kept of it. ${checkDescription}`,
+    input: strict<TProperties>({ role, ...options }) as unknown as TObject<
+      { role: typeof role } & OptionsOf<K>
+    >,
+    output: Check,
+    errors: [],
+    audit: {},
+    http: [{ method: 'POST', path: `/api/v1/filesystem-checks/${path}` }],
+    cli: {
+      example: `gantry filesystems check-${kind} --role target ${example}`,
+      failed: { field: 'ok', is: false },
+    },
+    deadlineMs: storeDeadlineMs,
+  } as const satisfies Definition
+}
+
 export const kinds = Object.keys(filesystemKinds) as FilesystemKind[]
 const perKind = Object.fromEntries(
   kinds.flatMap((kind) => [
     [`create-${kind}`, createOf(kind)],
     [`update-${kind}`, updateOf(kind)],
+    [`check-${kind}`, checkOf(kind)],
   ]),
 ) as { [K in FilesystemKind as `create-${K}`]: CreateOf<K> } & {
   [K in FilesystemKind as `update-${K}`]: UpdateOf<K>
+} & {
+  [K in FilesystemKind as `check-${K}`]: CheckOf<K>
 }
 
 export const filesystems = resource('filesystems', {
@@ -198,6 +260,21 @@ export const filesystems = resource('filesystems', {
     errors: ['NOT_FOUND'],
     http: [{ method: 'GET', path: '/api/v1/filesystems/{fileSystemId}/health' }],
     cli: { args: ['fileSystemId'] },
+    deadlineMs: storeDeadlineMs,
+  },
+  'check-stored': {
+    summary: 'Try what a migration needs of a filesystem',
+    description: checkDescription,
+    input: strict({ fileSystemId }),
+    output: Check,
+    errors: ['NOT_FOUND'],
+    audit: { object: 'fileSystemId' },
+    http: [{ method: 'POST', path: '/api/v1/filesystems/{fileSystemId}/check' }],
+    cli: {
+      args: ['fileSystemId'],
+      example: 'gantry filesystems check-stored my-target',
+      failed: { field: 'ok', is: false },
+    },
     deadlineMs: storeDeadlineMs,
   },
   'health-all': {

@@ -9,11 +9,11 @@ import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
 import { testUnless } from './unless.ts'
 
-const classes = process.env['HDFS_CLASSES']
+const classPath = process.env['HDFS_CLASSES']
 
 /** Why there is no cluster here; undefined where there is one. */
 export const noHdfs =
-  classes === undefined ? (process.env['HDFS_MISSING'] ?? 'it was not looked for') : undefined
+  classPath === undefined ? (process.env['HDFS_MISSING'] ?? 'it was not looked for') : undefined
 /** A test with a real cluster of HDFS. */
 export const hdfsTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
   testUnless(noHdfs, name, work, timeoutMs)
@@ -33,8 +33,14 @@ export interface HdfsCluster extends AsyncDisposable {
 /** Who starts a cluster is its superuser. */
 const user = process.env['USER'] ?? 'root'
 
-/** @param settings of Hadoop, and of `Cluster.java` */
-export async function startHdfs(settings: Record<string, string> = {}): Promise<HdfsCluster> {
+/**
+ * @param settings of Hadoop, and of `Cluster.java`
+ * @param classes its class path
+ */
+export async function startHdfs(
+  settings: Record<string, string> = {},
+  classes = classPath,
+): Promise<HdfsCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-hdfs-'))
   const all = { folder, ...settings }
   const child = spawn(

@@ -105,6 +105,34 @@ hdfsTest(
 )
 
 hdfsTest(
+  'in an encryption zone, whose checksums are not of the content, files are whole as well, and parts are copied',
+  async () => {
+    await using zoned = await startHdfs({ zoneKey: 'zone-key' })
+    await using driver = openHdfs(zoned.options())
+    const attributes = { modifiedMs: 1_600_000_000_123 }
+    await driver.put(Buffer.from('zone/file'), Buffer.from('secret'), attributes)
+    expect(await zoned.ask('read', '/zone/file')).toBe('secret')
+    const MiB = 2 ** 20
+    const content = randomBytes(2 * MiB + 77)
+    const upload = await driver.beginUpload(Buffer.from('zone/large'), {
+      sizeBytes: content.length,
+      tag: 't',
+      attributes,
+    })
+    for (const index of [2, 0, 1])
+      await driver.writePart(
+        upload,
+        index,
+        index * MiB,
+        bodyOf(content.subarray(index * MiB, (index + 1) * MiB)),
+      )
+    expect(await driver.commitUpload(upload, 3, attributes)).toEqual([])
+    expect((await contentOf(driver, Buffer.from('zone/large'))).equals(content)).toBe(true)
+  },
+  120_000,
+)
+
+hdfsTest(
   'with two name nodes: the one that is active is asked, also when it changes in the middle',
   async () => {
     await using pair = await startHdfs({ nameNodes: '2' })

@@ -5,6 +5,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.crypto.key.KeyProvider;
+import org.apache.hadoop.crypto.key.KeyProviderFactory;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -30,6 +32,12 @@ public class Cluster {
     configuration.setBoolean("dfs.namenode.acls.enabled", true);
     // Else each file waits for 400 ms and more until a data node has reported its block.
     configuration.set("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", "5");
+    if (own.containsKey("zoneKey")) {
+      configuration.set("hadoop.security.key.provider.path", "jceks://file" + own.get("folder") + "/keys.jceks");
+      KeyProvider keys = KeyProviderFactory.getProviders(configuration).get(0);
+      keys.createKey(own.get("zoneKey"), new KeyProvider.Options(configuration));
+      keys.flush();
+    }
     int dataNodes = Integer.parseInt(own.getOrDefault("dataNodes", "1"));
     boolean isPair = "2".equals(own.get("nameNodes"));
     MiniDFSCluster cluster;

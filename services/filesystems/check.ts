@@ -1,0 +1,170 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { CheckName, CheckResult } from '../../subjects/filesystems/filesystems.ts'
+import {
+  type Driver,
+  type FailureClass,
+  readableDigest,
+  type Side,
+  storeError,
+  type StorePath,
+} from '../drivers/index.ts'
+
+/** One line of a check. Plain data. */
+export interface CheckLine {
+  readonly check: CheckName
+  readonly result: CheckResult
+  /** What is wrong and what to do, or what was found. */
+  readonly detail?: string
+}
+
+/** What is written, and read back. */
+const content = Buffer.from('This is a check by Gantry, and may be removed.\n')
+const replaced = Buffer.from('This is a check by Gantry, replaced.\n')
+
+/** Most bytes of a file of a source that are read: it is asked whether it can be read, not what it is. */
+const readBytes = 4_096
+
+/** Credentials that are taken but may not do this are not wrong. */
+const areRefused = (failure: FailureClass): boolean => failure === 'refused' || failure === 'permission'
+
+/** Tries what a migration needs of a store: of a source only what changes nothing. Never throws. */
+export async function checkStore(driver: Driver, side: Side, signal: AbortSignal): Promise<CheckLine[]> {
+  const lines: CheckLine[] = []
+  const add = (check: CheckName, result: CheckResult, detail?: string) =>
+    lines.push({ check, result, ...(detail !== undefined && { detail }) })
+  /** Whether it went well; a text is what was found. */
+  const attempt = async (
+    check: CheckName,
+    work: () => Promise<string | undefined | void>,
+  ): Promise<boolean> => {
+    try {
+      const found = await work()
+      add(check, 'yes', found ?? undefined)
+      return true
+    } catch (error) {
+      add(check, 'no', storeError(error).message)
+      return false
+    }
+  }
+  if (!(await isReached(driver, signal, add))) return lines
+  const root = Buffer.alloc(0)
+  let firstFile: StorePath | undefined
+  await attempt('list', async () => {
+    for await (const { entries } of driver.list(root, signal, { limit: 100 })) {
+      firstFile = entries.find(({ type }) => type === 'file')?.name
+      break
+    }
+  })
+  if (side === 'source') {
+    const file = firstFile
+    if (file === undefined) add('read', 'untried', 'there is no file in the root')
+    else await attempt('read', () => readSome(driver, file))
+    return lines
+  }
+  await checkTarget(driver, { add, attempt })
+  return lines
+}
+
+type Add = (check: CheckName, result: CheckResult, detail?: string) => void
+type Attempt = (check: CheckName, work: () => Promise<string | undefined | void>) => Promise<boolean>
+
+/** Whether something answers, takes the credentials, and has what the filesystem is. */
+async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise<boolean> {
+  try {
+    await driver.probe(signal)
+    add('reach', 'yes')
+    add('credentials', 'yes')
+    add('root', 'yes')
+    return true
+  } catch (error) {
+    const { failure, message } = storeError(error)
+    const isAnswered = areRefused(failure) || failure === 'gone'
+    add('reach', isAnswered ? 'yes' : 'no', isAnswered ? undefined : message)
+    if (!isAnswered) return false
+    add('credentials', areRefused(failure) ? 'no' : 'yes', areRefused(failure) ? message : undefined)
+    if (failure === 'gone') add('root', 'no', message)
+    return false
+  }
+}
+
+async function readSome(driver: Driver, path: StorePath): Promise<void> {
+  const file = await driver.open(path)
+  try {
+    await file.read(0, Math.min(file.sizeBytes, readBytes))
+  } finally {
+    await file.close()
+  }
+}
+
+async function readAll(driver: Driver, path: StorePath): Promise<Buffer> {
+  const file = await driver.open(path)
+  try {
+    return Buffer.from(await file.read(0, file.sizeBytes))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Works in a folder of its own, which is gone afterwards. */
+async function checkTarget(driver: Driver, { add, attempt }: { add: Add; attempt: Attempt }): Promise<void> {
+  const folder = Buffer.from(`.gantry-check-${randomBytes(8).toString('hex')}`)
+  const path = Buffer.concat([folder, Buffer.from('/file')])
+  const modifiedMs = 1_600_000_000_000
+  const isWritten = await attempt('write', async () => {
+    await driver.makeFolder(folder, { mode: 0o755 })
+    const lost = await driver.put(path, content, { modifiedMs, mode: 0o640 })
+    return lost.length === 0 ? undefined : `not kept: ${lost.join(', ')}`
+  })
+  if (isWritten) {
+    await attempt('read', async () => {
+      if (!(await readAll(driver, path)).equals(content))
+        throw new Error('what was read is not what was written')
+    })
+    await checkDigest(driver, path, add)
+    const before = await driver.version(path).catch(() => undefined)
+    await attempt('replace', async () => {
+      await driver.put(path, replaced, { modifiedMs, mode: 0o640 })
+      if (!(await readAll(driver, path)).equals(replaced)) throw new Error('the file of before was read')
+    })
+    if (before !== undefined) await checkCondition(driver, path, before, add)
+    await attempt('parts', async () => {
+      const upload = await driver.beginUpload(path, { sizeBytes: 1, tag: 'check', attributes: {} })
+      const body = { sizeBytes: 1, read: async () => Buffer.alloc(1) }
+      try {
+        await driver.writePart(upload, 0, 0, body)
+      } finally {
+        await driver.abortUpload(upload)
+      }
+    })
+  }
+  await attempt('delete', async () => {
+    await driver.remove(path)
+    await driver.remove(folder)
+    if ((await driver.stat(folder)) !== undefined) throw new Error('what was removed is still there')
+  })
+}
+
+/** Whether the store keeps a digest that verifications can compare. */
+async function checkDigest(driver: Driver, path: StorePath, add: Add): Promise<void> {
+  const entry = await driver.stat(path).catch(() => undefined)
+  const digest = readableDigest(entry?.digests)
+  if (digest === undefined)
+    add('checksum', 'untried', 'the store keeps none that others know: verifications read files')
+  else if (digest.value === hash(digest.kind, content, 'base64')) add('checksum', 'yes', digest.kind)
+  else add('checksum', 'no', `the ${digest.kind} that the store keeps is not that of the content`)
+}
+
+/** Whether a file is left alone when it is removed in a version that it no longer has. */
+async function checkCondition(driver: Driver, path: StorePath, before: string, add: Add): Promise<void> {
+  const outcome = await driver.removeVersion(path, before).then(
+    () => 'removed' as const,
+    (error: unknown) => storeError(error),
+  )
+  if (outcome !== 'removed' && outcome.failure === 'changed') add('condition', 'yes')
+  else
+    add(
+      'condition',
+      'no',
+      outcome === 'removed' ? 'a file was removed though it was another version' : outcome.message,
+    )
+}

@@ -1,0 +1,109 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
+import { type Azurite, startAzurite } from '../../support/azurite.ts'
+import { addLocal, createFolder } from '../../support/migrations.ts'
+import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { settings } from '../../../subjects/access/settings.ts'
+import { loopback } from '../../../subjects/kit/names.ts'
+
+let platform: TestPlatform
+let azurite: Azurite
+beforeAll(async () => {
+  ;[platform, azurite] = await Promise.all([startTestPlatform(), startAzurite()])
+  await platform.call(settings.put, { storeHosts: [loopback] })
+})
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]()
+  await azurite[Symbol.asyncDispose]()
+})
+
+const linesOf = ({ checks }: { checks: { check: string; result: string }[] }) =>
+  Object.fromEntries(checks.map(({ check, result }) => [check, result]))
+
+const optionsOf = (containerName: string) => ({
+  accountName: azurite.account,
+  sharedKey: azurite.key,
+  containerName,
+  endpoint: azurite.endpoint,
+  insecure: true,
+})
+
+const reached = { reach: 'yes', credentials: 'yes', root: 'yes', list: 'yes' }
+const written = { read: 'yes', write: 'yes', replace: 'yes', condition: 'yes', parts: 'yes', delete: 'yes' }
+
+test('a target is written to, and left as it was', async () => {
+  using folder = createFolder('to')
+  writeFileSync(join(folder.to, 'theirs'), 'x')
+  const asked = { role: 'target', fsRoot: folder.to } as const
+  const reply = await platform.call(filesystems['check-local'], asked)
+  expect(reply.ok).toBe(true)
+  expect(linesOf(reply)).toEqual({ ...reached, ...written, checksum: 'untried' })
+  expect(readdirSync(folder.to)).toEqual(['theirs'])
+})
+
+test('a source is read, and nothing is written to it', async () => {
+  using folder = createFolder('from', 'hollow')
+  writeFileSync(join(folder.from, 'file'), 'x')
+  const before = readdirSync(folder.root)
+  expect(
+    linesOf(await platform.call(filesystems['check-local'], { role: 'source', fsRoot: folder.from })),
+  ).toEqual({
+    ...reached,
+    read: 'yes',
+  })
+  const hollow = await platform.call(filesystems['check-local'], { role: 'source', fsRoot: folder.hollow })
+  expect(linesOf(hollow)).toEqual({ ...reached, read: 'untried' })
+  expect(readdirSync(folder.root)).toEqual(before)
+})
+
+test('what is not there is named, and nothing is made', async () => {
+  using folder = createFolder('to')
+  const fsRoot = join(folder.to, 'nothing')
+  const { ok, checks } = await platform.call(filesystems['check-local'], { role: 'target', fsRoot })
+  expect(ok).toBe(false)
+  expect(checks.at(-1)).toMatchObject({
+    check: 'root',
+    result: 'no',
+    detail: expect.stringMatching(/nothing/) as string,
+  })
+  expect(readdirSync(folder.to)).toEqual([])
+})
+
+test('one that is stored is tried by its name', async () => {
+  using folder = createFolder('to')
+  await addLocal(platform, 'checked', 'target', folder.to)
+  expect(
+    linesOf(await platform.call(filesystems['check-stored'], { fileSystemId: 'checked' })),
+  ).toMatchObject(written)
+  await expect(platform.call(filesystems['check-stored'], { fileSystemId: 'unknown' })).rejects.toThrow(
+    /there is no/,
+  )
+})
+
+test('Azure: the digest is compared, a wrong key and a container that is not there are told apart', async () => {
+  await azurite.createContainer('check')
+  const options = { ...optionsOf('check'), role: 'target' } as const
+  expect(linesOf(await platform.call(filesystems['check-adls2-shared-key'], options))).toEqual({
+    ...reached,
+    ...written,
+    checksum: 'yes',
+  })
+  const wrong = { ...options, sharedKey: Buffer.from('another').toString('base64') }
+  const refused = await platform.call(filesystems['check-adls2-shared-key'], wrong)
+  expect(linesOf(refused)).toEqual({ reach: 'yes', credentials: 'no' })
+  expect(JSON.stringify(refused)).not.toContain(wrong.sharedKey)
+  const absent = await platform.call(filesystems['check-adls2-shared-key'], {
+    ...options,
+    containerName: 'not-there',
+  })
+  expect(linesOf(absent)).toEqual({ reach: 'yes', credentials: 'yes', root: 'no' })
+})
+
+test('what answers nothing is not reached', async () => {
+  const options = { ...optionsOf('check'), endpoint: '127.0.0.1:1', role: 'source' } as const
+  const { ok, checks } = await platform.call(filesystems['check-adls2-shared-key'], options)
+  expect(ok).toBe(false)
+  expect(checks).toMatchObject([{ check: 'reach', result: 'no' }])
+})
