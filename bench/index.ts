@@ -7,7 +7,6 @@ import { benchAgents } from './agents.ts'
 import { benchAzurite } from './azurite.ts'
 import { benchBandwidth } from './bandwidth.ts'
 import { benchEngine } from './engine.ts'
-import { benchHdfs } from './hdfs.ts'
 import { benchLive } from './live.ts'
 import { benchMigrate } from './migrate.ts'
 import { benchRest } from './rest.ts'
@@ -24,6 +23,5 @@ await benchLive()
 await benchBandwidth()
 await benchAzurite()
 await benchStores()
-await benchHdfs()
 await benchAgents()
 await benchScale()

@@ -26,12 +26,11 @@ export async function moved(
   migrationId: string,
   source: string,
   target: string,
-  path = '/',
 ): Promise<void> {
   const completed = Promise.withResolvers<void>()
   const subject = `gantry.events.v1.migrations.completed.${subjectToken(migrationId)}`
   const subscription = connection.subscribe(subject, { callback: () => completed.resolve() })
-  await call(connection, migrations.create, { migrationId, path, source, target, autoStart: true })
+  await call(connection, migrations.create, { migrationId, path: '/', source, target, autoStart: true })
   await completed.promise
   subscription.unsubscribe()
   const { failedPathCount } = await call(connection, migrations.get, { migrationId })
