@@ -75,7 +75,7 @@ export default defineConfig({
             broker,
             'test/support/keycloak.setup.ts',
             'test/support/python.setup.ts',
-            'test/support/versitygw.setup.ts',
+            'test/support/go-programs.setup.ts',
             'test/support/hdfs.setup.ts',
           ],
           pool: 'forks',

@@ -88,7 +88,7 @@ function describe(operation: Operation, operationId: string): object {
     ...(description === undefined ? {} : { description }),
     ...(operation.public === undefined ? {} : { security: [] }),
     ...(all.length === 0 ? {} : { parameters: all }),
-    ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required) }),
+    ...(Object.keys(body).length === 0 ? {} : { requestBody: requestBody(body, required, operation.sends) }),
     responses: {
       [status]: { description: 'Done', content },
       ...(operation.conditional ? { 304: { description: 'The caller has it already (If-None-Match)' } } : {}),
@@ -97,13 +97,14 @@ function describe(operation: Operation, operationId: string): object {
   }
 }
 
-function requestBody(fields: Fields, required: readonly string[]): object {
+function requestBody(fields: Fields, required: readonly string[], sends: Operation['sends']): object {
   const names = required.filter((name) => Object.hasOwn(fields, name))
   const schema: JsonSchema = {
     type: 'object',
     ...(names.length === 0 ? {} : { required: names }),
     properties: fields,
   }
+  if (sends !== undefined) return { required: names.length > 0, content: { [sends]: { schema } } }
   return {
     required: names.length > 0,
     content: {

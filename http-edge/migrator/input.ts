@@ -15,20 +15,45 @@ declare module 'fastify' {
   }
 }
 
+type Texts = Record<string, string | string[] | undefined>
+
 /** Fields of a form, which say the same as those of a query. */
 export class Form {
-  readonly fields: Record<string, string | string[] | undefined>
+  readonly fields: Texts
 
-  constructor(text: string) {
-    this.fields = parse(text)
+  constructor(fields: Texts) {
+    this.fields = fields
   }
 }
 
-/** Takes JSON and forms; clients announce either and send nothing, which is no body. */
+/** A form with files, these in base64. @throws GantryError INVALID_INPUT */
+async function formWithFiles(body: Buffer, contentType: string): Promise<Form> {
+  const headers = { 'content-type': contentType }
+  const data = await new Response(new Uint8Array(body), { headers }).formData().catch((cause: unknown) => {
+    throw new GantryError('INVALID_INPUT', 'input: the body is not the form that its Content-Type says', {
+      cause,
+    })
+  })
+  const fields = new Map<string, string[]>()
+  for (const [name, value] of data) {
+    const text = typeof value === 'string' ? value : Buffer.from(await value.arrayBuffer()).toString('base64')
+    const texts = fields.get(name)
+    if (texts === undefined) fields.set(name, [text])
+    else texts.push(text)
+  }
+  const oneOrAll = ([name, texts]: [string, string[]]) =>
+    [name, texts.length === 1 ? texts[0] : texts] as const
+  return new Form(Object.fromEntries([...fields].map(oneOrAll)))
+}
+
+/** A body with files is small like any other: it is read whole. */
+const multipart = 'multipart/form-data'
+
+/** Takes JSON and forms, also with files; clients announce either and send nothing, which is no body. */
 export function addBodyParsers(app: FastifyInstance, charged: Charged): void {
   const parsers: Record<string, (body: Buffer) => unknown> = {
     'application/json': jsonOf,
-    'application/x-www-form-urlencoded': (body) => new Form(textOfBody(body)),
+    'application/x-www-form-urlencoded': (body) => new Form(parse(textOfBody(body))),
     '*': (body) => {
       if (body.length === 0) return undefined
       throw new GantryError(
@@ -42,6 +67,14 @@ export function addBodyParsers(app: FastifyInstance, charged: Charged): void {
       takeBody(request, Buffer.from(body), { charged, parse: read, done }),
     )
   }
+  app.addContentTypeParser(
+    multipart,
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      request.bodyBytes = body.length
+      return formWithFiles(body, request.headers['content-type'] ?? multipart)
+    },
+  )
 }
 
 /** Warnings that one answer has: a header has to stay one. */
@@ -79,13 +112,13 @@ export function lenientReader(operation: Operation): (request: FastifyRequest) =
       if (isAbsent(value) && !(required.includes(name) && value === '')) return undefined
       wire[name] = read(fields[name]!)
     }
-    const takeTexts = (fields: Fields, texts: Form['fields']) => {
+    const takeTexts = (fields: Fields, texts: Texts) => {
       for (const [given, text] of Object.entries(texts)) {
         if (text === undefined) continue
         take(fields, given.replace(/\[\]$/, ''), (schema) => fromText(schema, text), text)
       }
     }
-    takeTexts(query, request.query as Form['fields'])
+    takeTexts(query, request.query as Texts)
     const { body: sent } = request
     if (sent instanceof Form) takeTexts(inForm, sent.fields)
     else if (sent !== undefined && sent !== null) {

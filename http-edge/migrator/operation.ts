@@ -41,6 +41,8 @@ export interface Operation {
   /** Fields that clients send and that change nothing here, each with what the caller is told of it. */
   readonly ineffective: Readonly<Record<string, string>>
   readonly status: 200 | 201
+  /** How a body comes that has a file. */
+  readonly sends?: 'multipart/form-data'
   readonly reply: TSchema
   /** Where they are not as `errors.ts` says for all. */
   readonly errors: Readonly<Partial<Record<ErrorCode, Partial<WireError>>>>
@@ -72,6 +74,9 @@ interface Own<C extends Contract> extends Pick<HttpRoute, 'query' | 'bind' | 'om
   readonly errors?: Operation['errors']
   readonly refuses?: Operation['refuses']
   readonly ineffective?: Operation['ineffective']
+  readonly sends?: Operation['sends']
+  /** Tells the operation from another one of the same contract. */
+  readonly variant?: string
   readonly takesInternalIds?: false
   readonly conditional?: true
   readonly request?: (wire: Wire, warn: Warn) => Wire & Partial<Input<C>>
@@ -102,7 +107,10 @@ export function operation<C extends Contract>(
   const required = [...(jsonSchema(calls.input).required ?? []), ...pathFields(path)]
   const suffix = Object.values(bind).map((value) => `.${value}`)
   return {
-    id: `${calls.resource}.${calls.verb}${suffix.join('')}`,
+    id: [
+      `${calls.resource}.${calls.verb}${suffix.join('')}`,
+      ...(own.variant === undefined ? [] : [own.variant]),
+    ].join('.'),
     method,
     path,
     summary: own.summary ?? calls.summary,
@@ -117,6 +125,7 @@ export function operation<C extends Contract>(
     errors: own.errors ?? {},
     refuses: own.refuses ?? {},
     ...(own.public === undefined ? {} : { public: own.public }),
+    ...(own.sends === undefined ? {} : { sends: own.sends }),
     ...(own.conditional === undefined ? {} : { conditional: own.conditional }),
     calls,
     bind,

@@ -1,8 +1,9 @@
 import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
-import { adls2 } from './adls2/index.ts'
+import { adls2, adls2OAuth2 } from './adls2/index.ts'
 import type { StoreBounds } from './contract/bounds.ts'
 import type { Driver } from './contract/driver.ts'
 import type { Side, StoreKind } from './contract/kind.ts'
+import { gcs } from './gcs/index.ts'
 import { hdfs } from './hdfs/index.ts'
 import { local } from './local/index.ts'
 import { s3a } from './s3a/index.ts'
@@ -22,8 +23,10 @@ export {
 export const storeKinds: { readonly [K in FilesystemKind]: StoreKind<K> } = {
   local,
   'adls2-shared-key': adls2,
+  'adls2-oauth2': adls2OAuth2,
   s3a,
   hdfs,
+  gcs,
 }
 
 /** By name: those of the list, and those that were added to this thread. */

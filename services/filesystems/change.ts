@@ -3,7 +3,11 @@ import type { Owned } from '../../broker/rpc/owners.ts'
 import type { Call, Contract, Output } from '../../subjects/kit/contract.ts'
 import type { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import { GantryError, notAccepted } from '../../subjects/kit/errors.ts'
-import type { FilesystemKind, FilesystemSpec } from '../../subjects/filesystems/kinds.ts'
+import {
+  type FilesystemKind,
+  filesystemKinds,
+  type FilesystemSpec,
+} from '../../subjects/filesystems/kinds.ts'
 import { product } from '../../subjects/kit/names.ts'
 import { openSecrets, sealSecrets } from '../drivers/contract/secrets.ts'
 import { StoreError } from '../drivers/index.ts'
@@ -106,7 +110,9 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
       throw new GantryError('NOT_ALLOWED_IN_STATE', `${fileSystemId} is of kind ${current.kind}, not ${kind}`)
     }
     refuseForeignFields({ ...input, role: roleOf(current) })
-    const options = { ...openSecrets(current.kind, current.options, sealer).options, ...changes }
+    requireSecretsAgain(kind, withoutReplaced(kind, current.options, changes), changes)
+    const opened = openSecrets(current.kind, current.options, sealer).options
+    const options = { ...withoutReplaced(kind, opened, changes), ...changes }
     const asker = await askerOf(owners, call, current)
     await requireReachable({ stores, log }, { kind, options }, fileSystemId, asker)
     const record = await filesystems.update(fileSystemId, (stored) => {
@@ -124,6 +130,31 @@ export function updater(kind: FilesystemKind, { owners, filesystems, sealer, sto
     })
     return publicFilesystem(record)
   }
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+/** The options that stay when others of which there can be one only are given. */
+function withoutReplaced(kind: FilesystemKind, stored: Options, changes: Options): Options {
+  const its = filesystemKinds[kind]
+  const alternatives: readonly string[] = 'alternatives' in its ? its.alternatives : []
+  if (!alternatives.some((name) => changes[name] !== undefined)) return stored
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => !alternatives.includes(name)))
+}
+
+/**
+ * Whoever may change a filesystem need not know its secrets, and must not get them by sending them to an address of his own.
+ * Throws GantryError NOT_ACCEPTED where a secret is to be given again.
+ * @param stored options, of which only those that are no secrets are looked at
+ */
+export function requireSecretsAgain(kind: FilesystemKind, stored: Options, changes: Options): void {
+  const its = filesystemKinds[kind]
+  if (!('sent' in its)) return
+  const { to, secrets }: { readonly to: readonly string[]; readonly secrets: readonly string[] } = its.sent
+  const moved = to.find((name) => Object.hasOwn(changes, name) && changes[name] !== stored[name])
+  const kept = secrets.find((name) => stored[name] !== undefined && changes[name] === undefined)
+  if (moved !== undefined && kept !== undefined)
+    throw notAccepted(kept, `is sent to where ${moved} says: give it again with another ${moved}`)
 }
 
 /** Sources and targets share a contract, and two fields belong to one of them. */

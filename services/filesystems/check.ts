@@ -21,7 +21,7 @@ export interface CheckLine {
 const content = Buffer.from('This is a check by Gantry, and may be removed.\n')
 const replaced = Buffer.from('This is a check by Gantry, replaced.\n')
 
-/** Most bytes of a file of a source that are read: it is asked whether it can be read, not what it is. */
+/** Most bytes of a file that are read, and more than what is written: it is asked whether it can be read. */
 const readBytes = 4_096
 
 /** Credentials that are taken but may not do this are not wrong. */
@@ -58,7 +58,7 @@ export async function checkStore(driver: Driver, side: Side, signal: AbortSignal
   if (side === 'source') {
     const file = firstFile
     if (file === undefined) add('read', 'untried', 'there is no file in the root')
-    else await attempt('read', () => readSome(driver, file))
+    else await attempt('read', async () => void (await readFirst(driver, file)))
     return lines
   }
   await checkTarget(driver, { add, attempt })
@@ -87,19 +87,11 @@ async function isReached(driver: Driver, signal: AbortSignal, add: Add): Promise
   }
 }
 
-async function readSome(driver: Driver, path: StorePath): Promise<void> {
+/** The first bytes of a file. */
+async function readFirst(driver: Driver, path: StorePath): Promise<Buffer> {
   const file = await driver.open(path)
   try {
-    await file.read(0, Math.min(file.sizeBytes, readBytes))
-  } finally {
-    await file.close()
-  }
-}
-
-async function readAll(driver: Driver, path: StorePath): Promise<Buffer> {
-  const file = await driver.open(path)
-  try {
-    return Buffer.from(await file.read(0, file.sizeBytes))
+    return Buffer.from(await file.read(0, Math.min(file.sizeBytes, readBytes)))
   } finally {
     await file.close()
   }
@@ -117,14 +109,14 @@ async function checkTarget(driver: Driver, { add, attempt }: { add: Add; attempt
   })
   if (isWritten) {
     await attempt('read', async () => {
-      if (!(await readAll(driver, path)).equals(content))
+      if (!(await readFirst(driver, path)).equals(content))
         throw new Error('what was read is not what was written')
     })
     await checkDigest(driver, path, add)
     const before = await driver.version(path).catch(() => undefined)
     await attempt('replace', async () => {
       await driver.put(path, replaced, { modifiedMs, mode: 0o640 })
-      if (!(await readAll(driver, path)).equals(replaced)) throw new Error('the file of before was read')
+      if (!(await readFirst(driver, path)).equals(replaced)) throw new Error('the file of before was read')
     })
     if (before !== undefined) await checkCondition(driver, path, before, add)
     await attempt('parts', async () => {

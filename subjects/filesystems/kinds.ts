@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { azureProperties } from './azure-properties.ts'
+import { gcsIneffectiveProperties, gcsProperties } from './gcs-properties.ts'
 import { hdfsIneffectiveProperties, hdfsProperties, hdfsPropertyFamilies } from './hdfs-properties.ts'
 import { propertiesOption } from './properties.ts'
 import { s3IneffectiveProperties, s3Properties } from './s3-properties.ts'
@@ -30,10 +31,41 @@ export const s3CredentialsProviders = [
   'AnonymousAWSCredentialsProvider',
 ] as const
 
+/** Options that all ways to Azure have. */
+const azure = {
+  accountName: Type.String({
+    ...form('^[a-z0-9]{3,24}$', '3 to 24 small letters and digits'),
+    description: 'Storage account name',
+  }),
+  container: {
+    containerName: Type.String({
+      ...form(
+        '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
+        '3 to 63 small letters, digits and single hyphens between them, or $root or $web',
+      ),
+      description: 'Container (file system) name',
+    }),
+    endpoint: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 300,
+        ...form(
+          `^[A-Za-z0-9.-]+(?::${portPattern})?$`,
+          'a host name, with a port from 1 to 65535 if need be, such as gateway.example:8443',
+        ),
+        description: 'Storage endpoint host name; default dfs.core.windows.net',
+      }),
+    ),
+    insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
+    additionalProperties: propertiesOption(azureProperties),
+  },
+}
+
 /**
  * The kinds of filesystem and their options, as data: routes, flags, forms and documentation are made from them.
  * `path` is the kind's part of the REST path, `fsType` the type in replies, `example` its options on a command line,
- * `secrets` the options that are sealed at rest and masked in replies.
+ * `secrets` the options that are sealed at rest and masked in replies, `sent` those of them that go to the store as they are,
+ * or as tokens that others could use, and the options that say where that is.
  */
 export const filesystemKinds = {
   local: {
@@ -60,38 +92,50 @@ export const filesystemKinds = {
     summary: 'an Azure Data Lake Storage Gen2 or Blob container, by shared key',
     example: '--account-name lake --shared-key bXlrZXk= --container-name data',
     options: {
-      accountName: Type.String({
-        ...form('^[a-z0-9]{3,24}$', '3 to 24 small letters and digits'),
-        description: 'Storage account name',
-      }),
+      accountName: azure.accountName,
       sharedKey: Type.String({
         minLength: 4,
         maxLength: 200,
         ...form('^[A-Za-z0-9+/]+={0,2}$', 'base64, as the portal shows the key'),
         description: 'Account key, base64',
       }),
-      containerName: Type.String({
-        ...form(
-          '^(?:\\$root|\\$web|[a-z0-9](?:-?[a-z0-9]){2,62})$',
-          '3 to 63 small letters, digits and single hyphens between them, or $root or $web',
-        ),
-        description: 'Container (file system) name',
-      }),
-      endpoint: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 300,
-          ...form(
-            `^[A-Za-z0-9.-]+(?::${portPattern})?$`,
-            'a host name, with a port from 1 to 65535 if need be, such as gateway.example:8443',
-          ),
-          description: 'Storage endpoint host name; default dfs.core.windows.net',
-        }),
-      ),
-      insecure: Type.Optional(Type.Boolean({ description: 'Plain HTTP instead of TLS' })),
-      additionalProperties: propertiesOption(azureProperties),
+      ...azure.container,
     },
     secrets: ['sharedKey'],
+  },
+  'adls2-oauth2': {
+    path: 'adls2/oauth2',
+    fsType: 'adls2',
+    summary: 'an Azure Data Lake Storage Gen2 or Blob container, by a service principal',
+    example:
+      '--account-name lake --container-name data --oauth-client-id mover --oauth-client-secret top-secret --oauth-client-endpoint https://login.microsoftonline.com/tenant/oauth2/token',
+    options: {
+      accountName: azure.accountName,
+      oauthClientId: Type.String({
+        ...form('^[!-~]{1,200}$', '1 to 200 characters without blanks'),
+        description: 'Application (client) id of the service principal',
+      }),
+      oauthClientSecret: Type.String({
+        ...form('^[!-~]{1,1024}$', '1 to 1,024 characters without blanks'),
+        description: 'Secret of the service principal',
+      }),
+      oauthClientEndpoint: Type.String({
+        minLength: 1,
+        maxLength: 500,
+        ...form(
+          `^https?://[A-Za-z0-9.-]+(?::${portPattern})?/[!-"$-~]*$`,
+          'an address such as https://login.microsoftonline.com/<tenant>/oauth2/token',
+        ),
+        description:
+          'Address that gives tokens: https://login.microsoftonline.com/<tenant>/oauth2/token, or …/oauth2/v2.0/token',
+      }),
+      ...azure.container,
+    },
+    secrets: ['oauthClientSecret'],
+    sent: {
+      to: ['oauthClientEndpoint', 'endpoint', 'accountName', 'insecure'],
+      secrets: ['oauthClientSecret'],
+    },
   },
   s3a: {
     path: 's3a',
@@ -164,6 +208,7 @@ export const filesystemKinds = {
       }),
     },
     secrets: ['secretKey', 'sessionToken', 'customerKey'],
+    sent: { to: ['endpoint'], secrets: ['sessionToken', 'customerKey'] },
   },
   hdfs: {
     path: 'hdfs',
@@ -196,6 +241,82 @@ export const filesystemKinds = {
     },
     secrets: [],
   },
+  gcs: {
+    path: 'gcs',
+    fsType: 'gcs',
+    summary: 'a bucket of Google Cloud Storage',
+    example: '--bucket-name data --json-key @key.json',
+    options: {
+      bucketName: Type.String({
+        ...form(
+          '^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$',
+          '3 to 222 small letters, digits, dots, hyphens and underscores',
+        ),
+        description: 'Bucket name',
+      }),
+      endpoint: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 300,
+          ...form(
+            `^(?:https?://)?[A-Za-z0-9.-]+(?::${portPattern})?/?$`,
+            'a host name, with a scheme and a port from 1 to 65535 if need be, such as https://storage.example:8443',
+          ),
+          description: 'Endpoint of the service; default storage.googleapis.com',
+        }),
+      ),
+      jsonKey: Type.Optional(
+        Type.String({
+          maxLength: 16_384,
+          description:
+            'Key of a service account: the contents of the JSON file that the console gives out. Or give privateKey and clientEmail',
+        }),
+      ),
+      p12Key: Type.Optional(
+        Type.String({
+          maxLength: 16_384,
+          ...form('^[A-Za-z0-9+/\\s]*={0,2}\\s*$', 'base64'),
+          description:
+            'Key of a service account: a P12 file in base64, with the password notasecret that the console gives it. Needs clientEmail',
+        }),
+      ),
+      privateKey: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 16_384,
+          description: 'Private key of the service account, PEM (member private_key of the JSON file)',
+        }),
+      ),
+      privateKeyId: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9_-]{1,200}$', 'up to 200 letters, digits, hyphens and underscores'),
+          description: 'Id of the private key (member private_key_id)',
+        }),
+      ),
+      clientEmail: Type.Optional(
+        Type.String({
+          ...form('^[^\\s@]{1,200}@[^\\s@]{1,200}$', 'an email address'),
+          description: 'Email address of the service account (member client_email)',
+        }),
+      ),
+      customerKey: Type.Optional(
+        Type.String({
+          ...form('^[A-Za-z0-9+/]{43}=$', '32 bytes in base64'),
+          description: 'Key of objects that are encrypted with a key of yours',
+        }),
+      ),
+      additionalProperties: propertiesOption(gcsProperties, {
+        ineffective: gcsIneffectiveProperties,
+        guide: 'docs/GCS.md',
+      }),
+    },
+    secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'],
+    sent: { to: ['endpoint'], secrets: ['jsonKey', 'p12Key', 'privateKey', 'customerKey'] },
+    /** A change of one of them takes the place of the others. */
+    alternatives: ['jsonKey', 'p12Key', 'privateKey'],
+    /** On port 18080, files under `…/gcs/keyfiles/`: their name, and how the option has their bytes. */
+    keyFiles: { jsonKey: { name: 'json', encoding: 'utf8' }, p12Key: { name: 'p12', encoding: 'base64' } },
+  },
 } as const
 
 export type FilesystemKind = keyof typeof filesystemKinds
@@ -203,8 +324,10 @@ export type FilesystemKind = keyof typeof filesystemKinds
 const optionSchemas = {
   local: strict(filesystemKinds.local.options),
   'adls2-shared-key': strict(filesystemKinds['adls2-shared-key'].options),
+  'adls2-oauth2': strict(filesystemKinds['adls2-oauth2'].options),
   s3a: strict(filesystemKinds.s3a.options),
   hdfs: strict(filesystemKinds.hdfs.options),
+  gcs: strict(filesystemKinds.gcs.options),
 }
 
 /** The options of a kind, secrets in the clear. */

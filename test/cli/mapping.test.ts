@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Command } from 'commander'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { addContracts, createProgram } from '../../cli/program.ts'
 import { createContext } from '../../cli/context.ts'
 import { type Field, shapeOf } from '../../cli/output/shape.ts'
@@ -11,7 +14,11 @@ import { fieldsOf, type JsonSchema } from '../../subjects/kit/json-schema.ts'
 import { problemsOf } from '../../subjects/kit/validate.ts'
 import { testTerminal } from './support.ts'
 
-const sources = { cwd: '/', readStdin: () => Promise.reject(new Error('nobody asked for stdin')) }
+/** Has the file that examples name. */
+const cwd = mkdtempSync(join(tmpdir(), 'gantry-mapping-'))
+writeFileSync(join(cwd, 'key.json'), '{}')
+afterAll(() => rmSync(cwd, { recursive: true }))
+const sources = { cwd, readStdin: () => Promise.reject(new Error('nobody asked for stdin')) }
 
 /** The input that the command line of a contract stands for. */
 async function inputOfLine(args: readonly string[]): Promise<{ contract: Contract; input: object }> {

@@ -15,6 +15,8 @@ export interface Suite {
   readonly driver: () => Driver
   /** As of `StoreUnderTest`. */
   readonly losesAnswers: () => boolean
+  /** See `StoreUnderTest`. */
+  readonly refusedName: () => string | undefined
   /** On a root that does not exist. */
   readonly missing: () => Driver
   /** Another driver on the same store, closed with its scope. */
@@ -102,17 +104,17 @@ export async function failureOf(promise: Promise<unknown>): Promise<FailureClass
   return error.failure
 }
 
-/** Compares times as exactly as the store keeps them: to a microsecond, where it does not say otherwise. */
+/** Compares times as exactly as the store keeps them: equal to the microsecond, where it does not say otherwise. */
 export function expectTime(
   driver: Driver,
   found: { readonly modifiedMs?: number } | undefined,
   wantedMs: number,
   message = '',
 ): void {
-  const { grainMs = 0 } = driver.capabilities.clock
-  expect(Math.abs((found?.modifiedMs ?? NaN) - wantedMs), message).toBeLessThanOrEqual(
-    Math.max(grainMs, 0.001),
-  )
+  const foundMs = found?.modifiedMs ?? NaN
+  const { grainMs } = driver.capabilities.clock
+  if (grainMs === undefined) expect(Math.round(foundMs * 1000), message).toBe(Math.round(wantedMs * 1000))
+  else expect(Math.abs(foundMs - wantedMs), message).toBeLessThanOrEqual(grainMs)
 }
 
 /** Bytes that differ everywhere, so that a shift by any distance is seen. */

@@ -20,6 +20,8 @@ export interface StoreUnderTest extends AsyncDisposable {
   openMissing?(): Driver
   /** Now and then the answer to a request does not come, although it took effect. */
   readonly losesAnswers?: boolean
+  /** A name that people have, and that stores of this kind do not take. */
+  readonly refusedName?: string
 }
 
 /**
@@ -53,6 +55,7 @@ export function driverConformance(
     const suite: Suite = {
       driver: () => driver,
       losesAnswers: () => store.losesAnswers ?? false,
+      refusedName: () => store.refusedName,
       missing: () => missing!,
       another: () => disposable(store.openDriver()),
       folder: () => testFolder(driver, `test ${++folders}`),

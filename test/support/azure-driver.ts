@@ -1,6 +1,7 @@
 import { Adls2Driver } from '../../services/drivers/adls2/adls2.ts'
 import { BlobClient } from '../../services/drivers/azure-blob/client.ts'
 import type { BlobEndpoint } from '../../services/drivers/azure-blob/endpoint.ts'
+import { SharedKeySigner } from '../../services/drivers/azure-blob/signing.ts'
 import type { Azurite } from './azurite.ts'
 
 /** The options of a filesystem in a container of a test's Azurite. */
@@ -23,7 +24,8 @@ export function openAzure(
 
 /** The client below the driver, impatient: two retries, within milliseconds. */
 export function openClient(endpoint: BlobEndpoint, credentials: { accountName: string; sharedKey: string }) {
-  const client = new BlobClient(endpoint, credentials, {
+  const signer = new SharedKeySigner(credentials.accountName, credentials.sharedKey)
+  const client = new BlobClient(endpoint, signer, {
     connectTimeoutMs: 2_000,
     idleTimeoutMs: 500,
     connections: 4,

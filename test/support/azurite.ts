@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import type { Certificates } from './certificates.ts'
 
 /** A real Azure Blob service of the test's own, with everything in memory; gone with the scope or the process. */
 export interface Azurite {
@@ -29,6 +30,8 @@ export interface AzuriteOptions {
   readonly folder?: string
   readonly key?: string
   readonly port?: number
+  /** TLS, without which it takes no tokens; clients in this process have to trust the authority. */
+  readonly certificates?: Certificates
 }
 
 const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js'))
@@ -36,9 +39,11 @@ const program = fileURLToPath(import.meta.resolve('azurite/dist/src/blob/main.js
 /** Starts Azurite's blob service on loopback, on a free port unless one is given. Rejects with its output when it does not come up. */
 export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
   const account = 'gantrytest'
-  const { folder, key = randomBytes(64).toString('base64'), port = 0 } = options
+  const { folder, key = randomBytes(64).toString('base64'), port = 0, certificates } = options
   // Microsoft's client asks for a newer protocol than the released Azurite names, and works with it.
   const flags = ['--silent', '--disableTelemetry', '--skipApiVersionCheck', '--blobPort', `${port}`]
+  if (certificates !== undefined)
+    flags.push('--oauth', 'basic', '--cert', certificates.certificate, '--key', certificates.key)
   const place = folder === undefined ? ['--inMemoryPersistence'] : ['--location', folder]
   const index = import.meta.resolve('./azurite-index.ts')
   const child = spawn(process.execPath, ['--import', index, program, ...flags, ...place], {
@@ -96,7 +101,7 @@ function listeningAddress(child: ChildProcess): Promise<string> {
   const timer = setTimeout(() => reject(new Error(`Azurite did not start: ${output}`)), startTimeoutMs)
   const read = (chunk: Buffer) => {
     output += chunk.toString()
-    const address = /successfully listens? on (http:\/\/\S+)/.exec(output)?.[1]
+    const address = /successfully listens? on (https?:\/\/\S+)/.exec(output)?.[1]
     if (address !== undefined) resolve(address)
   }
   child.stdout?.on('data', read)

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,6 +9,10 @@ export interface Certificates {
   readonly certificate: string
   readonly key: string
 }
+
+/** Why no certificates can be made here; undefined where they can. */
+export const noCertificates =
+  spawnSync('openssl', ['version']).status === 0 ? undefined : 'there is no openssl: install openssl'
 
 /** Makes a certificate authority and a server's certificate in a folder. */
 export function makeCertificates(folder: string, name = 'test'): Certificates {

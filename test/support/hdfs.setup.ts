@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { cacheFolder } from '../../broker/server/nats-server.ts'
 import { runProgram } from '../../broker/server/run-program.ts'
+import { peersFolder, provide } from './provide.ts'
 
 const plugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 const sources = join(import.meta.dirname, 'hdfs')
@@ -10,17 +10,8 @@ const sources = join(import.meta.dirname, 'hdfs')
 const downloadTimeoutMs = 10 * 60_000
 const compileTimeoutMs = 120_000
 
-/**
- * Gets the parts of Hadoop from Maven Central into the cache folder and compiles the cluster of tests, before any test: that
- * takes longer than a test may. Tests find its class path in `HDFS_CLASSES`, or why it cannot run here in `HDFS_MISSING`.
- */
-export async function setup(): Promise<void> {
-  try {
-    process.env['HDFS_CLASSES'] = await hdfsClasses()
-  } catch (error) {
-    process.env['HDFS_MISSING'] = (error as Error).message
-  }
-}
+/** Gets the parts of Hadoop from Maven Central into the cache folder and compiles the cluster of tests. */
+export const setup = (): Promise<void> => provide('HDFS_CLASSES', hdfsClasses)
 
 /** The class path, made if it is not there. */
 export async function hdfsClasses(): Promise<string> {
@@ -28,7 +19,7 @@ export async function hdfsClasses(): Promise<string> {
     'sha256',
     ['pom.xml', 'Cluster.java'].map((name) => readFileSync(join(sources, name), 'utf8')).join('\n'),
   )
-  const peers = join(cacheFolder(process.env), 'peers')
+  const peers = peersFolder()
   const folder = join(peers, `hdfs-${digest.slice(0, 12)}`)
   const classes = `${folder}:${join(folder, 'lib')}/*`
   if (existsSync(folder)) return classes

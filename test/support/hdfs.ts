@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline'
 import { HdfsDriver } from '../../services/drivers/hdfs/hdfs.ts'
 import type { Side } from '../../services/drivers/contract/kind.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
+import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
 
 const classPath = process.env['HDFS_CLASSES']
 
 /** Why there is no cluster here; undefined where there is one. */
-export const noHdfs =
-  classPath === undefined ? (process.env['HDFS_MISSING'] ?? 'it was not looked for') : undefined
+export const noHdfs = whyMissing('HDFS_CLASSES')
 /** A test with a real cluster of HDFS. */
 export const hdfsTest = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
   testUnless(noHdfs, name, work, timeoutMs)
@@ -52,7 +52,8 @@ export async function startHdfs(
       'Cluster',
       ...Object.entries(all).map(([name, value]) => `${name}=${value}`),
     ],
-    { stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, HADOOP_USER_NAME: user } },
+    // Some of it goes to the working folder.
+    { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'], env: { ...process.env, HADOOP_USER_NAME: user } },
   )
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)

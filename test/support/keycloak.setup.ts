@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { cacheFolder } from '../../broker/server/nats-server.ts'
 import { runProgram } from '../../broker/server/run-program.ts'
+import { peersFolder, provide } from './provide.ts'
 
 const version = '26.4.7'
 const sha256 = 'aca60ab72ae4d67adc6b8fe7fca5e08d16a6bb5e4a4f2ebb54050e3f5503fd2b'
@@ -13,18 +13,12 @@ const oldestJava = 17
 const downloadTimeoutMs = 10 * 60_000
 const probeTimeoutMs = 20_000
 
-/**
- * Gets Keycloak from Maven Central into the cache folder, before any test: that takes longer than a test may. Tests find
- * it in `KEYCLOAK_ARCHIVE`, or why it cannot run here in `KEYCLOAK_MISSING`.
- */
-export async function setup(): Promise<void> {
-  try {
+/** Gets Keycloak from Maven Central into the cache folder. */
+export const setup = (): Promise<void> =>
+  provide('KEYCLOAK_ARCHIVE', async () => {
     await requireJava()
-    process.env['KEYCLOAK_ARCHIVE'] = await archive()
-  } catch (error) {
-    process.env['KEYCLOAK_MISSING'] = (error as Error).message
-  }
-}
+    return archive()
+  })
 
 async function requireJava(): Promise<void> {
   const text = await runProgram('java', ['--version'], { timeoutMs: probeTimeoutMs }).catch(
@@ -39,7 +33,7 @@ async function requireJava(): Promise<void> {
 
 /** Where the archive is: Maven keeps a repository of our own in the cache folder. */
 async function archive(): Promise<string> {
-  const repository = join(cacheFolder(process.env), 'peers', 'maven')
+  const repository = join(peersFolder(), 'maven')
   const name = 'keycloak-quarkus-dist'
   const path = join(repository, 'org', 'keycloak', name, version, `${name}-${version}.tar.gz`)
   if (!existsSync(path)) {

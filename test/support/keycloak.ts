@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runProgram } from '../../broker/server/run-program.ts'
 import { freePort } from './platform.ts'
+import { whyMissing } from './provide.ts'
 import { testUnless } from './unless.ts'
 
 const archive = process.env['KEYCLOAK_ARCHIVE']
 
 export const hasKeycloak = archive !== undefined
-const noKeycloak = hasKeycloak ? undefined : (process.env['KEYCLOAK_MISSING'] ?? 'it was not looked for')
+const noKeycloak = whyMissing('KEYCLOAK_ARCHIVE')
 /** A test with a real Keycloak. */
 export const keycloakTest = (name: string, work: () => Promise<void>): void =>
   testUnless(noKeycloak, name, work)

@@ -8,11 +8,13 @@ import type { Output } from '../../subjects/kit/contract.ts'
 import { filesystems } from '../../subjects/filesystems/filesystems.ts'
 import type { migrationEvents } from '../../subjects/migrations/events.ts'
 import { migrations } from '../../subjects/migrations/migrations.ts'
+import { verifications } from '../../subjects/migrations/verifications.ts'
 import { settings } from '../../subjects/access/settings.ts'
 import { eventSubject, loopback, subjectToken } from '../../subjects/kit/names.ts'
 import type { Azurite } from './azurite.ts'
 import { walkTree } from './compare-trees.ts'
 import type { TestPlatform } from './platform.ts'
+import { until } from './until.ts'
 
 type Progress = Output<(typeof migrations)['progress']>['progress']
 type Failure = Output<(typeof migrations)['failures']>['failedPaths'][number]
@@ -133,4 +135,16 @@ export async function outcomeOf(
     )
   }
   return { progress, failures: failedPaths }
+}
+
+/** Verifies a migration, and waits until that is done. */
+export async function verify(
+  platform: Pick<TestPlatform, 'call'>,
+  migrationId: string,
+  level: 'digest' | 'metadata',
+): Promise<Output<(typeof verifications)['get']>> {
+  const { id: verificationId } = await platform.call(verifications.create, { migrationId, level })
+  const look = () => platform.call(verifications.get, { verificationId })
+  await until('it is verified', async () => (await look()).status === 'COMPLETE')
+  return look()
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder } from '../../broker/server/nats-server.ts'
 import { runProgram } from '../../broker/server/run-program.ts'
+import { peersFolder, provide } from './provide.ts'
 
 interface Environment {
-  /** Begins the names of the variables in which tests find its Python, or why there is none. */
+  /** The variable in which tests find its Python. */
   readonly name: string
   readonly requirements: readonly string[]
   readonly modules: string
@@ -12,31 +12,22 @@ interface Environment {
 
 const environments: readonly Environment[] = [
   {
-    name: 'PYTHON',
+    name: 'PYTHON_FOR_PEERS',
     requirements: ['nats-py==2.16.0', 'opentelemetry-proto==1.45.2'],
     modules: 'nats, opentelemetry.proto.collector.trace.v1.trace_service_pb2',
   },
-  { name: 'SCHEMATHESIS', requirements: ['schemathesis==4.32.5'], modules: 'schemathesis' },
+  { name: 'PYTHON_FOR_SCHEMATHESIS', requirements: ['schemathesis==4.32.5'], modules: 'schemathesis' },
 ]
 const probeTimeoutMs = 20_000
 const installTimeoutMs = 3 * 60_000
 
-/**
- * Gets packages from PyPI into virtual environments in the cache folder. Tests find the Python of one in
- * `<name>_FOR_PEERS`, or why it cannot run here in `<name>_MISSING`.
- */
+/** Gets packages from PyPI into virtual environments in the cache folder. */
 export async function setup(): Promise<void> {
-  for (const environment of environments) {
-    try {
-      process.env[`${environment.name}_FOR_PEERS`] = await pythonOf(environment)
-    } catch (error) {
-      process.env[`${environment.name}_MISSING`] = (error as Error).message
-    }
-  }
+  for (const environment of environments) await provide(environment.name, () => pythonOf(environment))
 }
 
 async function pythonOf({ requirements, modules }: Environment): Promise<string> {
-  const folder = join(cacheFolder(process.env), 'peers', requirements.join('+'))
+  const folder = join(peersFolder(), requirements.join('+'))
   const python = join(folder, 'bin', 'python')
   const isInstalled = () =>
     runProgram(python, ['-c', `import ${modules}`], { timeoutMs: probeTimeoutMs }).then(

@@ -1,5 +1,6 @@
 import { S3Driver } from '../../services/drivers/s3a/s3a.ts'
 import type { FilesystemOptions } from '../../subjects/filesystems/kinds.ts'
+import { whyMissing } from './provide.ts'
 import { type S3Server, startS3Server } from './s3-server.ts'
 import { testUnless } from './unless.ts'
 
@@ -8,8 +9,7 @@ export type { S3Server } from './s3-server.ts'
 const program = process.env['VERSITYGW']
 
 /** Why there is no S3 server here; undefined where there is one. */
-export const noS3 =
-  program === undefined ? (process.env['VERSITYGW_MISSING'] ?? 'it was not looked for') : undefined
+export const noS3 = whyMissing('VERSITYGW')
 /** A test with a real S3 server. */
 export const s3Test = (name: string, work: () => Promise<void>, timeoutMs?: number): void =>
   testUnless(noS3, name, work, timeoutMs)

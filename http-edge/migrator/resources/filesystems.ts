@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Contract, Output } from '../../../subjects/kit/contract.ts'
 import { fieldsOf } from '../../../subjects/kit/json-schema.ts'
 import { filesystems, kinds, removalSeconds } from '../../../subjects/filesystems/filesystems.ts'
-import { filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
+import { type FilesystemKind, filesystemKinds } from '../../../subjects/filesystems/kinds.ts'
 import { AdditionalProperties } from '../../../subjects/kit/schemas.ts'
 import { WireRefusal } from '../errors.ts'
 import { type Operation, operation, type Warn, type Wire } from '../operation.ts'
@@ -63,6 +63,21 @@ function wholly({ complete, removed }: Output<(typeof filesystems)['delete-path'
   )
 }
 
+/** A file of a form, as an option has it. */
+const inEncoding = (base64: string, encoding: BufferEncoding): string =>
+  Buffer.from(base64, 'base64').toString(encoding)
+
+/** Options of a kind that come as files, with the name that they have in paths and the field of their form. */
+function keyFilesOf(kind: FilesystemKind) {
+  const its = filesystemKinds[kind]
+  return Object.entries('keyFiles' in its ? its.keyFiles : {}).map(([option, { name, encoding }]) => ({
+    option,
+    name,
+    encoding,
+    field: `${name}KeyFile`,
+  }))
+}
+
 const changing = (contract: Contract, own: string) => ({
   query: [own],
   fields: { additionalProperties: Properties },
@@ -94,12 +109,44 @@ const ofRole = ({ role, collection, own, others }: (typeof roles)[number]): Oper
       response: wholly,
     }),
     ...kinds.flatMap((kind) => {
-      const path = `${collection}/${filesystemKinds[kind].path}/{fileSystemId}`
-      const [create, update]: Contract[] = [filesystems[`create-${kind}`], filesystems[`update-${kind}`]]
-      return [
-        operation(create!, 'POST', path, { ...changing(create!, own), bind, omit: others, status: 201 }),
-        operation(update!, 'PATCH', path, { ...changing(update!, own), bind, omit: others }),
+      const at = `${collection}/${filesystemKinds[kind].path}`
+      const verbs: readonly Pick<Operation, 'calls' | 'method' | 'status'>[] = [
+        { calls: filesystems[`create-${kind}`], method: 'POST', status: 201 },
+        { calls: filesystems[`update-${kind}`], method: 'PATCH', status: 200 },
       ]
+      const files = keyFilesOf(kind)
+      const plain = verbs.map(({ calls, method, status }) => {
+        const common = changing(calls, own)
+        const notRead = Object.fromEntries(
+          files.map(({ name, field }) => [
+            field,
+            `no file of this host is read: send it to ${at}/keyfiles/${name}`,
+          ]),
+        )
+        const its = { ...common, ineffective: { ...common.ineffective, ...notRead } }
+        return operation(calls, method, `${at}/{fileSystemId}`, { ...its, bind, omit: others, status })
+      })
+      const withFile = files.flatMap(({ option, name, encoding, field }) =>
+        verbs.map(({ calls, method, status }) => {
+          const { request, without, ...common } = changing(calls, own)
+          return operation(calls, method, `${at}/keyfiles/${name}/{fileSystemId}`, {
+            ...common,
+            bind,
+            omit: others,
+            status,
+            sends: 'multipart/form-data',
+            variant: `${name}-key-file`,
+            without: [...without, ...files.map((file) => file.option)],
+            bodyFields: { [field]: Type.String({ format: 'binary', description: 'The key file' }) },
+            request: ({ [field]: key, ...wire }, warn) =>
+              request(
+                { ...wire, ...(typeof key === 'string' && { [option]: inEncoding(key, encoding) }) },
+                warn,
+              ),
+          })
+        }),
+      )
+      return [...plain, ...withFile]
     }),
   ]
 }

@@ -1,8 +1,6 @@
-import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
-import { GantryError } from '../../../subjects/kit/errors.ts'
 import { azureProperties } from '../../../subjects/filesystems/azure-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { fileMetadata, folderMetadata, lossesOf, metadataHeaders } from '../azure-blob/attributes.ts'
+import { fileMetadata, folderMetadata, metadataHeaders } from '../azure-blob/attributes.ts'
 import { BlobClient } from '../azure-blob/client.ts'
 import { Container, type BlobProperties, type What, type WriteHeaders } from '../azure-blob/container.ts'
 import { blobEndpoint } from '../azure-blob/endpoint.ts'
@@ -21,8 +19,13 @@ import {
 } from '../azure-blob/upload.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
-import { StoreAddress } from '../http/store-address.ts'
+import { ClientTokens, endpointOf } from '../http/client-credentials.ts'
+import { requireAddresses, StoreAddress } from '../http/store-address.ts'
+import type { TransportLimits } from '../http/transport.ts'
+import { type Authorizer, SharedKeySigner, TokenAuthorizer } from '../azure-blob/signing.ts'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { refuseUnlistable } from '../http/xml.ts'
+import { lossesOf } from '../contract/metadata-values.ts'
 import { textFromPath } from '../paths/path-text.ts'
 import {
   nothingLost,
@@ -44,6 +47,8 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 
+type Options = FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2'>
+
 /** What `open` reads at once: many files are smaller and need no second request then. */
 const headBytes = 128 * 1024
 
@@ -56,13 +61,16 @@ const secondMs = 1_000
 /** `probe` answers a person who waits: one more try, then the truth. */
 const probeRetries = 1
 
+/** What tokens are for, in every cloud of Azure's. */
+const storageResource = 'https://storage.azure.com'
+
 /**
- * An Azure container through its Blob endpoint with an account key, with and without hierarchical namespace. A folder is
+ * An Azure container through its Blob endpoint, with and without hierarchical namespace. A folder is
  * an empty blob marked as one, or just the beginning of other blobs' names.
  */
 export class Adls2Driver implements Driver {
   readonly capabilities: Capabilities
-  readonly #address: StoreAddress | undefined
+  readonly #addresses: { readonly address: StoreAddress; readonly field: string }[]
   readonly #client: BlobClient
   readonly #container: Container
   readonly #property: PropertyValues<typeof azureProperties>
@@ -73,12 +81,11 @@ export class Adls2Driver implements Driver {
    * Throws GantryError NOT_ACCEPTED for an endpoint or a property that cannot be honoured.
    * @param bounds where stores may be; without them anywhere
    */
-  constructor(options: FilesystemOptions<'adls2-shared-key'>, bounds?: StoreBounds) {
+  constructor(options: Options, bounds?: StoreBounds) {
     const property = readProperties(azureProperties, options.additionalProperties)
     const maxPutBytes = property('fs.azure.write.request.size')
     const concurrency = property('fs.azure.concurrentRequestCount.out')
     const endpoint = blobEndpoint(options)
-    this.#address = bounds && new StoreAddress(endpoint, bounds)
     const limits = {
       connectTimeoutMs: property('fs.azure.http.connection.timeout'),
       idleTimeoutMs: property('fs.azure.http.read.timeout'),
@@ -87,7 +94,9 @@ export class Adls2Driver implements Driver {
       minBackoffMs: property('fs.azure.io.retry.min.backoff.interval'),
       maxBackoffMs: property('fs.azure.io.retry.max.backoff.interval'),
     }
-    this.#client = new BlobClient(endpoint, options, limits, this.#address)
+    const address = bounds && new StoreAddress(endpoint, bounds)
+    this.#addresses = address === undefined ? [] : [{ address, field: 'endpoint' }]
+    this.#client = new BlobClient(endpoint, this.#authorizer(options, limits, bounds), limits, address)
     this.#container = new Container(this.#client)
     this.#property = property
     this.#place = `container ${options.containerName} of account ${options.accountName}`
@@ -110,15 +119,28 @@ export class Adls2Driver implements Driver {
   }
 
   requirePlace(): void {
-    try {
-      this.#address?.require()
-    } catch (error) {
-      if (!(error instanceof InnerAddressError)) throw error
-      const { message: problem } = error
-      throw new GantryError('NOT_ACCEPTED', `endpoint ${problem}`, {
-        details: [{ field: 'endpoint', problem }],
-      })
+    for (const { address, field } of this.#addresses) requireAddresses([address], field)
+  }
+
+  /** Throws GantryError NOT_ACCEPTED for an address that would get the secret in the clear. */
+  #authorizer(options: Options, limits: TransportLimits, bounds: StoreBounds | undefined): Authorizer {
+    if ('sharedKey' in options) return new SharedKeySigner(options.accountName, options.sharedKey)
+    const field = 'oauthClientEndpoint'
+    const endpoint = new URL(options.oauthClientEndpoint)
+    if (endpoint.protocol !== 'https:' && options.insecure !== true)
+      throw notAccepted(field, 'is not https: the secret would be sent in the clear')
+    const address = bounds && new StoreAddress(endpointOf(endpoint), bounds)
+    if (address !== undefined) this.#addresses.push({ address, field })
+    const credentials = {
+      endpoint,
+      clientId: options.oauthClientId,
+      clientSecret: options.oauthClientSecret,
+      // The two versions of Microsoft's endpoint have their own word for what a token is for.
+      fields: endpoint.pathname.includes('/v2.0/')
+        ? { scope: `${storageResource}/.default` }
+        : { resource: storageResource },
     }
+    return new TokenAuthorizer(new ClientTokens(credentials, limits, address))
   }
 
   probe(signal: AbortSignal): Promise<void> {

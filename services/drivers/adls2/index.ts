@@ -1,7 +1,9 @@
-import type { StoreKind } from '../contract/kind.ts'
+import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
+import type { StoreBounds } from '../contract/bounds.ts'
+import type { Side, StoreKind } from '../contract/kind.ts'
 
-export const adls2: StoreKind<'adls2-shared-key'> = {
-  kind: 'adls2-shared-key',
+/** What is the same whoever asks. */
+const azure = {
   defaults: { endpoint: 'dfs.core.windows.net', insecure: 'false' },
   exclusions: [],
   restrictions: [
@@ -13,10 +15,17 @@ export const adls2: StoreKind<'adls2-shared-key'> = {
     { id: 'restriction-adls2-sizes', description: 'Files of more than 190.7 TiB' },
     { id: 'restriction-adls2-types', description: 'Symbolic links, pipes, sockets and devices' },
   ],
-  open: async (options, _side, bounds) => {
+  open: async (
+    options: FilesystemOptions<'adls2-shared-key' | 'adls2-oauth2'>,
+    _side: Side,
+    bounds: StoreBounds | undefined,
+  ) => {
     const { Adls2Driver } = await import('./adls2.ts')
     const driver = new Adls2Driver(options, bounds)
     driver.requirePlace()
     return driver
   },
 }
+
+export const adls2: StoreKind<'adls2-shared-key'> = { kind: 'adls2-shared-key', ...azure }
+export const adls2OAuth2: StoreKind<'adls2-oauth2'> = { kind: 'adls2-oauth2', ...azure }

@@ -1,4 +1,5 @@
-import { nothingLost, type Entry, type FileAttributes, type Loss, type Losses } from '../contract/driver.ts'
+import type { Entry, FileAttributes } from '../contract/driver.ts'
+import { formatTime, isInCalendar, parseId, parseTime } from '../contract/metadata-values.ts'
 
 /**
  * Metadata that keeps what a blob has no property for, under the names that other tools use:
@@ -18,11 +19,6 @@ const header = {
 
 const typeBits = { file: 0o100000, folder: 0o040000 }
 const permissionBits = 0o7777
-
-/** RFC 3339 has years of four digits only; a time outside of them is not kept. */
-const earliestMs = Date.parse('0000-01-01T00:00:00Z')
-const latestMs = Date.parse('9999-12-31T23:59:59Z')
-const isInCalendar = (ms: number): boolean => ms >= earliestMs && ms <= latestMs
 
 /** Headers that store the attributes with a file. */
 export const fileMetadata = (attributes: FileAttributes): Record<string, string> =>
@@ -45,14 +41,6 @@ function storedAttributes({ modifiedMs, mode, owner }: FileAttributes, type: num
   return metadata
 }
 
-/** What of attributes no metadata keep. */
-export function lossesOf({ modifiedMs, extended }: FileAttributes): Losses {
-  const losses: Loss[] = []
-  if (modifiedMs !== undefined && !isInCalendar(modifiedMs)) losses.push('time')
-  if (extended !== undefined && (extended.all.length > 0 || !extended.isComplete)) losses.push('attributes')
-  return losses.length === 0 ? nothingLost : losses
-}
-
 /** Whether the blob of these metadata is a folder; names in lower case. */
 export const isFolderMarker = (metadata: Readonly<Record<string, string>>) =>
   metadata['hdi_isfolder'] === 'true'
@@ -64,21 +52,14 @@ export function readAttributes(
 ): FileAttributes {
   const modifiedMs =
     parseTime(metadata['mtime']) ?? parseNanoseconds(metadata['modtime']) ?? Date.parse(lastModified)
-  const mode = parseNumber(metadata['permissions'])
-  const uid = parseNumber(metadata['posix_owner'])
-  const gid = parseNumber(metadata['posix_group'])
+  const mode = parseId(metadata['permissions'])
+  const uid = parseId(metadata['posix_owner'])
+  const gid = parseId(metadata['posix_group'])
   return {
     ...(!Number.isNaN(modifiedMs) && { modifiedMs }),
     ...(mode !== undefined && { mode: mode & permissionBits }),
     ...(uid !== undefined && gid !== undefined && { owner: { uid, gid } }),
   }
-}
-
-/** Up to the 32 bits that Linux has for each of them. */
-function parseNumber(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined
-  const value = Number(text)
-  return value < 2 ** 32 ? value : undefined
 }
 
 /** The store's own times of a blob, those that it told (HTTP dates), by this host's clock. */
@@ -104,24 +85,6 @@ export function headerMetadata(
       metadata[name.slice(metadataPrefix.length)] = value
   }
   return metadata
-}
-
-/** With nine digits, so that the same number comes back: a double near today's milliseconds steps by 244 ns. */
-function formatTime(ms: number): string {
-  const wholeMs = Math.floor(ms)
-  const nanoseconds = Math.min(Math.round((ms - wholeMs) * 1e6), 999_999)
-  return `${new Date(wholeMs).toISOString().slice(0, -1)}${String(nanoseconds).padStart(6, '0')}Z`
-}
-
-function parseTime(text: string | undefined): number | undefined {
-  const match =
-    text === undefined
-      ? null
-      : /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/.exec(text)
-  if (match === null) return undefined
-  const [, seconds, fraction = '', zone] = match
-  const ms = Date.parse(`${seconds}${zone}`.toUpperCase())
-  return Number.isNaN(ms) ? undefined : ms + Number(fraction.padEnd(9, '0')) / 1e6
 }
 
 function parseNanoseconds(text: string | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import type { BlobEndpoint } from './endpoint.ts'
 import { type BlobAnswer, blobService } from './errors.ts'
 import { encodeBlobName } from './names.ts'
-import { SharedKeySigner } from './signing.ts'
+import type { Authorizer } from './signing.ts'
 import { StoreClock } from '../http/store-clock.ts'
 import type { StoreAddress } from '../http/store-address.ts'
 import { type Asked, request, type RetryLimits, type Service } from '../http/requests.ts'
@@ -37,7 +37,7 @@ export interface BlobRequest extends Asked {
 /** Requests to one container: signed, retried, errors classified. */
 export class BlobClient {
   readonly #transport: Transport
-  readonly #signer: SharedKeySigner
+  readonly #authorizer: Authorizer
   readonly #host: string
   readonly #containerPath: string
   readonly #retry: RetryLimits
@@ -46,12 +46,12 @@ export class BlobClient {
 
   constructor(
     endpoint: BlobEndpoint,
-    credentials: { readonly accountName: string; readonly sharedKey: string },
+    authorizer: Authorizer,
     limits: TransportLimits & RetryLimits,
     address?: StoreAddress,
   ) {
     this.#transport = new Transport(endpoint, limits, address)
-    this.#signer = new SharedKeySigner(credentials.accountName, credentials.sharedKey)
+    this.#authorizer = authorizer
     this.#host =
       endpoint.port === (endpoint.secure ? 443 : 80) ? endpoint.host : `${endpoint.host}:${endpoint.port}`
     this.#containerPath = endpoint.containerPath
@@ -62,7 +62,7 @@ export class BlobClient {
   /** See `requests.ts`: an answer is for the caller if its status is 2xx or accepted. All requests of this driver are harmless when repeated. */
   request(asked: BlobRequest): Promise<BlobAnswer & { readonly isRepeated: boolean }> {
     const isWanted = (answer: BlobAnswer) => isAccepted(answer, asked.accept)
-    return request(this.#service, this.#retry, asked, () => this.#exchange(asked), isWanted)
+    return request(this.#service, this.#retry, asked, () => this.#try(asked), isWanted)
   }
 
   /** How much the service's clock is ahead of this host's, as far as its answers have told. */
@@ -72,6 +72,15 @@ export class BlobClient {
 
   close(): void {
     this.#transport.close()
+    this.#authorizer.close?.()
+  }
+
+  /** One try, and one more with a new token where the one of before is not taken any more. */
+  async #try(asked: BlobRequest): Promise<BlobAnswer> {
+    const answer = await this.#exchange(asked)
+    if (answer.status !== 401 || this.#authorizer.forget === undefined) return answer
+    this.#authorizer.forget()
+    return this.#exchange(asked)
   }
 
   async #exchange(asked: BlobRequest): Promise<BlobAnswer> {
@@ -85,7 +94,7 @@ export class BlobClient {
     })
     const contentLength = lengthOf(body)
     const contentType = method === 'PUT' ? 'application/octet-stream' : undefined
-    const authorization = this.#signer.authorization({
+    const authorization = await this.#authorizer.authorization({
       method,
       path,
       query,

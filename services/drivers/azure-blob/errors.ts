@@ -52,7 +52,8 @@ const failureOfStatus: Readonly<Record<number, FailureClass>> = {
 
 /** What the reader of a message can do about it. */
 const fixes: Fixes = {
-  refused: "check accountName, sharedKey, the account's network rules and this machine's clock",
+  refused:
+    "check accountName, sharedKey or the roles of the service principal (Storage Blob Data Owner), the account's network rules and this machine's clock",
   permission: 'another program holds it, or the account protects it: release it or skip it',
   unreachable: 'check endpoint, network and the state of the service',
   throttled: 'lower the concurrency or try later',

@@ -1,4 +1,5 @@
 import { type KeyObject, createHmac, createSecretKey } from 'node:crypto'
+import type { ClientTokens } from '../http/client-credentials.ts'
 
 /** What of a request is signed. Header names in lower case, values without line breaks. */
 export interface Signable {
@@ -17,12 +18,42 @@ export interface Signable {
   readonly storeHeaders: readonly (readonly [name: string, value: string])[]
 }
 
+/** Gives requests what the service lets them in by. */
+export interface Authorizer {
+  /** Value of the Authorization header. */
+  authorization(request: Signable): string | Promise<string>
+  /** What it gave is not taken any more. Not there where it would give the same again. */
+  forget?(): void
+  close?(): void
+}
+
+/** By a service principal's tokens. */
+export class TokenAuthorizer implements Authorizer {
+  readonly #tokens: ClientTokens
+
+  constructor(tokens: ClientTokens) {
+    this.#tokens = tokens
+  }
+
+  async authorization(): Promise<string> {
+    return `Bearer ${await this.#tokens.get()}`
+  }
+
+  forget(): void {
+    this.#tokens.forget()
+  }
+
+  close(): void {
+    this.#tokens.close()
+  }
+}
+
 /**
  * Signs requests with an account key: Shared Key authorization for the Blob service, version 2015-02-21 and later
  * (an empty body has an empty length in the string to sign). The key is decoded once; the secret leaves this object in no
  * message.
  */
-export class SharedKeySigner {
+export class SharedKeySigner implements Authorizer {
   readonly #key: KeyObject
   readonly #resource: string
   readonly #scheme: string

@@ -1,17 +1,9 @@
 import { createHash, type Hash, hash } from 'node:crypto'
-import { crc32, crc32c } from '@node-rs/crc32'
+import { crc32c } from '@node-rs/crc32'
 import { field } from './client.ts'
 
-/** How a cluster makes the checksums of what is written through its data nodes. */
-export interface ChecksumKind {
-  readonly bytesPerCrc: number
-  readonly crc: 'CRC32' | 'CRC32C'
-}
-
-/** As Hadoop has it since 2.0, unless a cluster is set otherwise. */
-export const usualChecksum: ChecksumKind = { bytesPerCrc: 512, crc: 'CRC32C' }
-
-const crcOf = { CRC32: crc32, CRC32C: crc32c } as const
+/** How clusters make checksums since Hadoop 2.0, unless they are set otherwise: what is of another kind is read back. */
+const bytesPerCrc = 512
 
 /** Bytes of an MD5. */
 const md5Bytes = 16
@@ -23,7 +15,6 @@ const leastBufferBytes = 32
  * block, an MD5 of these. Beside it that of the whole content, which a cluster can be set to tell instead.
  */
 export class HdfsChecksum {
-  readonly #kind: ChecksumKind
   readonly #blockBytes: number
   readonly #blocks: Buffer[] = []
   #block: Hash = createHash('md5')
@@ -32,16 +23,14 @@ export class HdfsChecksum {
   /** What does not fill a chunk yet. */
   #rest = Buffer.alloc(0)
 
-  /** @param blockBytes a multiple of `kind.bytesPerCrc` */
-  constructor(blockBytes: number, kind = usualChecksum) {
+  /** @param blockBytes a multiple of 512 */
+  constructor(blockBytes: number) {
     this.#blockBytes = blockBytes
-    this.#kind = kind
   }
 
   update(bytes: Buffer): void {
-    this.#whole = crcOf[this.#kind.crc](bytes, this.#whole)
+    this.#whole = crc32c(bytes, this.#whole)
     const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
-    const { bytesPerCrc } = this.#kind
     const usable = all.length - (all.length % bytesPerCrc)
     for (let at = 0; at < usable;) {
       const end = Math.min(usable, at + this.#blockBytes - this.#inBlock)
@@ -65,10 +54,9 @@ export class HdfsChecksum {
 
   /** Adds bytes that end no later than their block. */
   #add(bytes: Buffer): void {
-    const { bytesPerCrc, crc } = this.#kind
     const crcs = Buffer.allocUnsafe(4 * Math.ceil(bytes.length / bytesPerCrc))
     for (let at = 0, out = 0; at < bytes.length; at += bytesPerCrc, out += 4)
-      crcs.writeUInt32BE(crcOf[crc](bytes.subarray(at, at + bytesPerCrc)) >>> 0, out)
+      crcs.writeUInt32BE(crc32c(bytes.subarray(at, at + bytesPerCrc)) >>> 0, out)
     this.#block.update(crcs)
     this.#inBlock += bytes.length
     if (this.#inBlock === this.#blockBytes) this.#endBlock()
@@ -95,14 +83,11 @@ export function toldChecksum(json: unknown): ToldChecksum | undefined {
   return typeof algorithm === 'string' && typeof bytes === 'string' ? { algorithm, bytes } : undefined
 }
 
-/** Whether a checksum that was told is that of the content; undefined where it is of a kind that was not made. */
+/** Whether a checksum that was told is known to be that of the content. */
 export function isOfContent(
   { algorithm, bytes }: ToldChecksum,
   { md5, crc }: ReturnType<HdfsChecksum['digests']>,
-  { bytesPerCrc, crc: kind } = usualChecksum,
-): boolean | undefined {
-  if (algorithm === `COMPOSITE-${kind}`) return bytes.toLowerCase() === crc
-  const [, itsBytes, itsKind] = /^MD5-of-\d+MD5-of-(\d+)(CRC32C?)$/.exec(algorithm) ?? []
-  if (Number(itsBytes) !== bytesPerCrc || itsKind !== kind) return undefined
-  return bytes.toLowerCase().endsWith(md5)
+): boolean {
+  if (algorithm === 'COMPOSITE-CRC32C') return bytes.toLowerCase() === crc
+  return /^MD5-of-\d+MD5-of-512CRC32C$/.test(algorithm) && bytes.toLowerCase().endsWith(md5)
 }

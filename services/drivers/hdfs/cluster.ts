@@ -154,7 +154,7 @@ export class Cluster {
     const folder = absolute(parentOf(path))
     if (!this.#unlike.has(folder)) {
       const told = await this.#client.json({ method: 'GET', op: 'GETFILECHECKSUM', path, what }, toldChecksum)
-      if (isOfContent(told, body.digests) === true) return
+      if (isOfContent(told, body.digests)) return
     }
     await this.#compare(path, body, what)
     this.#unlike.add(folder)

@@ -1,11 +1,9 @@
-import { InnerAddressError } from '../../../broker/common/inner-addresses.ts'
 import {
   hdfsIneffectiveProperties,
   hdfsProperties,
   hdfsPropertyFamilies,
 } from '../../../subjects/filesystems/hdfs-properties.ts'
 import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
-import { GantryError } from '../../../subjects/kit/errors.ts'
 import type { StoreBounds } from '../contract/bounds.ts'
 import type { Side } from '../contract/kind.ts'
 import {
@@ -29,7 +27,7 @@ import {
   type Upload,
 } from '../contract/driver.ts'
 import { type PropertyValues, readProperties } from '../contract/properties.ts'
-import { StoreAddress } from '../http/store-address.ts'
+import { requireAddresses, StoreAddress } from '../http/store-address.ts'
 import { joinPath, nameOf, parentOf, textFromPath } from '../paths/path-text.ts'
 import { temporaryName } from '../paths/temporary-names.ts'
 import { clusterAddress } from './address.ts'
@@ -159,15 +157,7 @@ export class HdfsDriver implements Driver {
   }
 
   requirePlace(): void {
-    try {
-      for (const address of this.#addresses) address.require()
-    } catch (error) {
-      if (!(error instanceof InnerAddressError)) throw error
-      const { message: problem } = error
-      throw new GantryError('NOT_ACCEPTED', `defaultFS ${problem}`, {
-        details: [{ field: 'defaultFS', problem }],
-      })
-    }
+    requireAddresses(this.#addresses, 'defaultFS')
   }
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -378,13 +368,12 @@ export class HdfsDriver implements Driver {
     const { path } = readUpload(upload)
     const content =
       body.sizeBytes <= this.capabilities.maxPutBytes ? await body.read(0, body.sizeBytes) : body
-    const options = { blockBytes: this.#blockBytesFor(upload.sizeBytes), tag: noTag }
     await writePart(
       this.#cluster,
       upload,
       { index, offset },
       content,
-      options,
+      this.#blockBytesFor(upload.sizeBytes),
       this.#what(`write part ${index}`, path),
     )
   }

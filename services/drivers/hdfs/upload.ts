@@ -1,25 +1,26 @@
-import { hash } from 'node:crypto'
 import {
   type Continuation,
   type LeftUpload,
   type NewFile,
   type PartBody,
-  StoreError,
   storeError,
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
 import { joinPath, parentOf } from '../paths/path-text.ts'
 import {
-  abandonedAfterMs,
-  allLiveThreads,
-  constructionOf,
-  hasDeadWriter,
-  isTemporaryName,
-  sharedWriter,
-  temporaryName,
-  temporaryPrefix,
-} from '../paths/temporary-names.ts'
+  isLeftBehind,
+  partName,
+  partPlace,
+  type PlacedPart,
+  readUpload as readToken,
+  requireContiguous,
+  uploadFolder,
+  type UploadState,
+  uploadToken,
+  wholeParts,
+} from '../uploads/part-folders.ts'
+import { allLiveThreads, isTemporaryName, temporaryName, temporaryPrefix } from '../paths/temporary-names.ts'
 import type { What } from './client.ts'
 import type { Cluster } from './cluster.ts'
 import { failed } from './errors.ts'
@@ -34,60 +35,16 @@ import type { FileStatus } from './status.ts'
 /** Whoever is not its owner has no business in it. */
 const folderMode = 0o700
 
-interface UploadState {
-  readonly path: StorePath
-  readonly folder: StorePath
-}
-
-const tokenOf = ({ path, folder }: UploadState): string =>
-  `${path.toString('base64url')}.${folder.toString('base64url')}`
-
-/** Throws a StoreError for a token that no driver of this kind made. */
-export function readUpload({ token }: Pick<Upload, 'token'>): UploadState {
-  const [, path, folder] = /^([\w-]+)\.([\w-]+)$/.exec(token) ?? []
-  if (path === undefined || folder === undefined)
-    throw new StoreError('io', `${token.slice(0, 100)} is not the token of an upload to HDFS`)
-  return { path: Buffer.from(path, 'base64url'), folder: Buffer.from(folder, 'base64url') }
-}
+/** Parts under construction are in the folder of an upload, which is removed with all that is in it: nobody looks for theirs. */
+const partTag = 'part'
 
 /** A part that is written and verified. */
-interface Part {
+interface Part extends PlacedPart {
   readonly path: StorePath
-  readonly index: number
-  readonly offset: number
-  readonly sizeBytes: number
 }
 
-/** The name of a part says where it belongs: whoever joins them need not know how large each was to be. */
-const partName = (index: number, offset: number): string => `part-${String(index).padStart(6, '0')}-${offset}`
-const partPattern = /^part-(\d{6,9})-(\d{1,16})$/
-
-/** What a name says of the file that is under construction. */
-const digestOf = (of: Buffer | string): string => hash('sha256', of).slice(0, 16)
-
-/**
- * Name of the folder of an upload: whoever begins the same of the same version has the same one, on any host, so that what a
- * killed process left is gone on with.
- */
-function folderName(
-  path: StorePath,
-  { sizeBytes, tag }: NewFile,
-  partBytes: number,
-  continuation?: Continuation,
-): Buffer {
-  if (continuation === undefined) return temporaryName(tag)
-  const { version, shared } = continuation
-  const file = digestOf(path)
-  const its = digestOf([sizeBytes, partBytes, version].join('\n'))
-  const writer = [
-    sharedWriter.host,
-    (shared?.generation ?? 0).toString(36),
-    hash('sha256', `${file}${its}`).slice(0, 12),
-    sharedWriter.thread,
-  ].join('.')
-  const [prefix, tagIn] = temporaryName(tag).toString('latin1').split('~')
-  return Buffer.from(`${prefix}~${tagIn}~${writer}~0.${file}.${its}`, 'latin1')
-}
+/** Throws a StoreError for a token that no driver of this kind made. */
+export const readUpload = (upload: Pick<Upload, 'token'>): UploadState => readToken(upload, 'HDFS')
 
 export async function beginUpload(
   cluster: Cluster,
@@ -103,10 +60,10 @@ export async function beginUpload(
   const [there, above] = await Promise.all([cluster.status(path, what), cluster.status(parent, what)])
   if (there?.type === 'DIRECTORY') throw failed('unsupported', what(), 'a folder stands there')
   if (above?.type !== 'DIRECTORY') throw failed('gone', what(), 'the folder that it is to be in is not there')
-  const folder = joinPath(parent, folderName(path, file, partBytes, continuation))
+  const folder = joinPath(parent, uploadFolder(path, file, partBytes, continuation))
   await cluster.makeFolder(folder, folderMode, what)
   const { sizeBytes } = file
-  const upload = { token: tokenOf({ path, folder }), sizeBytes }
+  const upload = { token: uploadToken({ path, folder }), sizeBytes }
   if (continuation === undefined) return upload
   return { ...upload, written: (await writtenParts(cluster, upload, partBytes, what)) ?? [] }
 }
@@ -117,12 +74,12 @@ export async function writePart(
   upload: Upload,
   { index, offset }: Pick<Part, 'index' | 'offset'>,
   content: Buffer | PartBody,
-  options: { readonly blockBytes: number; readonly tag: string },
+  blockBytes: number,
   what: What,
 ): Promise<void> {
   const { folder } = readUpload(upload)
-  const temporary = joinPath(folder, temporaryName(options.tag))
-  await cluster.create(temporary, content, options, what)
+  const temporary = joinPath(folder, temporaryName(partTag))
+  await cluster.create(temporary, content, { blockBytes }, what)
   await cluster.replace(temporary, joinPath(folder, Buffer.from(partName(index, offset))), what)
 }
 
@@ -133,10 +90,8 @@ async function partsOf(cluster: Cluster, { folder }: UploadState, what: What): P
     const page = await cluster.page(folder, after, what)
     if (page === undefined) return undefined
     for (const { name, sizeBytes } of page.statuses) {
-      const [, index, offset] = partPattern.exec(name) ?? []
-      if (offset === undefined) continue
-      const path = joinPath(folder, Buffer.from(name))
-      parts.push({ path, index: Number(index), offset: Number(offset), sizeBytes })
+      const place = partPlace(name)
+      if (place !== undefined) parts.push({ ...place, path: joinPath(folder, Buffer.from(name)), sizeBytes })
     }
     const last = page.statuses.at(-1)
     if (!page.hasMore || last === undefined) return parts.toSorted((a, b) => a.offset - b.offset)
@@ -156,12 +111,7 @@ export async function writtenParts(
   // Parts are joined to the first only when all are written.
   if (parts[0]?.offset === 0 && parts[0].sizeBytes > partBytes)
     return Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index)
-  return parts
-    .filter(
-      ({ index, offset, sizeBytes: bytes }) =>
-        offset === index * partBytes && bytes === Math.min(partBytes, sizeBytes - offset),
-    )
-    .map(({ index }) => index)
+  return wholeParts(parts, sizeBytes, partBytes)
 }
 
 /**
@@ -186,7 +136,7 @@ export async function joinParts(
       await cluster.create(whole, Buffer.alloc(0), { blockBytes }, what)
       return whole
     }
-    requireContiguous(parts, sizeBytes, what)
+    requireContiguous(parts, sizeBytes, what, failed)
     const [first, ...others] = parts
     if (first === undefined || others.length === 0) return first?.path
     const paths = others.map(({ path }) => path)
@@ -197,17 +147,6 @@ export async function joinParts(
     await copyParts(cluster, whole, parts, { sizeBytes, blockBytes }, what)
     return whole
   }
-}
-
-/** Throws `corrupt` where the parts are not all of the file. */
-function requireContiguous(parts: readonly Part[], sizeBytes: number, what: What): void {
-  let end = 0
-  for (const { offset, sizeBytes: bytes } of parts) {
-    if (offset !== end) break
-    end += bytes
-  }
-  if (end !== sizeBytes)
-    throw failed('corrupt', what(), `there are ${end} of ${sizeBytes} bytes in parts; begin the upload again`)
 }
 
 /** Where HDFS joins nothing, as in what is encrypted or erasure-coded: all goes through this host once more. */
@@ -267,14 +206,7 @@ export async function sweep(
   for await (const status of underConstruction(cluster, folder, what)) {
     const name = Buffer.from(status.name)
     if (!isTemporaryName(name, tag)) continue
-    const construction = constructionOf(name)
-    const isLeft =
-      construction === undefined
-        ? (hasDeadWriter(name, live) ?? Date.now() - status.modifiedMs > abandonedAfterMs)
-        : isOver({
-            ...(construction.generation !== undefined && { generation: construction.generation }),
-            isOf: (path) => construction.file === digestOf(path),
-          })
+    const isLeft = isLeftBehind(name, live, isOver, () => Date.now() - status.modifiedMs)
     if (isLeft) await cluster.delete(joinPath(folder, name), true, what)
   }
 }

@@ -2,7 +2,21 @@ import { lookup as lookupName } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { InnerAddressError, isInner, outerLookup } from '../../../broker/common/inner-addresses.ts'
 import { hostAt, type InnerHosts, innerHosts, setStoreHosts } from '../../../broker/common/inner-hosts.ts'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
 import { AllowedView, type StoreBounds } from '../contract/bounds.ts'
+
+/**
+ * Checks that addresses of a store still are where stores may be. Throws GantryError NOT_ACCEPTED that names the option.
+ * @param field the option that they come from
+ */
+export function requireAddresses(addresses: readonly StoreAddress[], field: string): void {
+  try {
+    for (const address of addresses) address.require()
+  } catch (error) {
+    if (!(error instanceof InnerAddressError)) throw error
+    throw notAccepted(field, error.message)
+  }
+}
 
 /**
  * Keeps the requests of a store's driver out of this host and inner networks, unless an administrator allows it: whoever

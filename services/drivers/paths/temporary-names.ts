@@ -70,15 +70,17 @@ export function temporaryName(tag: string, construction?: Construction): Buffer 
   return Buffer.from(`${last.beginning}${(count++).toString(36)}${end}`, 'latin1')
 }
 
-/** A name for a file under construction that several processes write: no two beginnings have the same. */
-export function sharedName(tag: string, { file, version, generation }: Required<Construction>): Buffer {
-  const unique = [
-    sharedWriter.host,
-    generation.toString(36),
-    randomBytes(6).toString('hex'),
-    sharedWriter.thread,
-  ]
-  return Buffer.from(`${temporaryPrefix}${tagInName(tag)}~${unique.join('.')}~0.${file}.${version}`, 'latin1')
+/**
+ * A name for a file under construction that several processes write.
+ * @param unique 12 hexadecimal digits; default: random, so that no two beginnings have the same name
+ */
+export function sharedName(
+  tag: string,
+  { file, version, generation }: Required<Construction>,
+  unique = randomBytes(6).toString('hex'),
+): Buffer {
+  const writer = [sharedWriter.host, generation.toString(36), unique, sharedWriter.thread]
+  return Buffer.from(`${temporaryPrefix}${tagInName(tag)}~${writer.join('.')}~0.${file}.${version}`, 'latin1')
 }
 
 /** Name of the file that says which parts of a file under construction are written. */

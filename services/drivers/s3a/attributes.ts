@@ -1,4 +1,5 @@
 import { nothingLost, type FileAttributes, type Losses } from '../contract/driver.ts'
+import { parseId } from '../contract/metadata-values.ts'
 
 /**
  * Metadata that keep what an object has no property for, under the names that other tools use: `mtime`, seconds since 1970
@@ -50,12 +51,9 @@ export function attributesOf(
   }
 }
 
-/** Up to the 32 bits that Linux has for each of them. */
-function parseId(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined
-  const value = Number(text)
-  return value < 2 ** 32 ? value : undefined
-}
+/** Whether the metadata have a time. */
+export const hasOwnTime = (headers: Readonly<Record<string, unknown>>): boolean =>
+  headers[`${prefix}mtime`] !== undefined || headers[`${prefix}file-mtime`] !== undefined
 
 /** With nine digits, so that the same number comes back: a double near today's milliseconds steps by 244 ns. */
 function formatTime(ms: number): string {

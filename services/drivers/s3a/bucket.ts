@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Digests, PartBody } from '../contract/driver.ts'
+import type { ListedPrefix, ObjectBucket, StoredObject, What } from '../buckets/objects.ts'
+import type { Digests, FileAttributes, PartBody } from '../contract/driver.ts'
+import { attributesOf, hasOwnTime, metadataOf } from './attributes.ts'
 import type { S3Client, S3Request } from './client.ts'
 import { answerError, failed } from './errors.ts'
 import { encodeKey } from './signing.ts'
+import { checkedParts } from './parts.ts'
 import {
   type ListedPart,
   type ListedUpload,
@@ -14,17 +17,15 @@ import {
   writeParts,
 } from './xml.ts'
 
-/** Names operation and object for a message. */
-export type What = () => string
-
-/** An object as its headers tell it. */
-export interface ObjectProperties {
-  readonly sizeBytes: number
+/** An object as its headers tell it; its tag is the entity tag. */
+export interface S3Object extends StoredObject {
   readonly headers: IncomingHttpHeaders
-  readonly etag: string
-  /** Equal for equal versions; the entity tag alone may be that of an earlier one of the same content. */
-  readonly version: string
 }
+
+/** Largest object that one copy at the service can make. */
+const maxCopyBytes = 5 * 1024 * 1024 * 1024
+/** What larger ones are copied in. */
+const copyPartBytes = 1024 * 1024 * 1024
 
 /** Headers that say how objects are written and read in this bucket. */
 export interface BucketHeaders {
@@ -40,7 +41,7 @@ export interface BucketHeaders {
 const partsPage = 1_000
 
 /** The calls to one bucket that the driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
-export class Bucket {
+export class Bucket implements ObjectBucket<S3Object> {
   readonly #client: S3Client
   readonly #headers: BucketHeaders
   readonly #deletesIfMatch: boolean
@@ -62,7 +63,7 @@ export class Bucket {
   }
 
   /** What stands under the very key, undefined when nothing does. */
-  async properties(key: string, what: What): Promise<ObjectProperties | undefined> {
+  async properties(key: string, what: What): Promise<S3Object | undefined> {
     const headers = { ...this.#headers.content, 'x-amz-checksum-mode': 'ENABLED' }
     const { status, headers: its } = await this.#client.request({
       method: 'HEAD',
@@ -73,7 +74,7 @@ export class Bucket {
     })
     // Nothing says whether it is the bucket that is missing: HEAD has no body.
     if (status === 404) return undefined
-    return propertiesOf(its, Number(its['content-length'] ?? 0))
+    return objectOf(its, Number(its['content-length'] ?? 0), this.aheadMs)
   }
 
   /** Like `properties`, with the first bytes of the content, at most `bytes`. */
@@ -81,18 +82,18 @@ export class Bucket {
     key: string,
     bytes: number,
     what: What,
-  ): Promise<(ObjectProperties & { readonly head: Buffer }) | undefined> {
+  ): Promise<{ readonly object: S3Object; readonly head: Buffer } | undefined> {
     const headers = { ...this.#headers.content, range: `bytes=0-${bytes - 1}` }
     const answer = await this.#client.request({ method: 'GET', key, headers, what, accept: [404, 416] })
     if (answer.status === 404) return undefined
     // No range of an empty object can be read.
     if (answer.status === 416) {
       const there = await this.properties(key, what)
-      return there && { ...there, head: Buffer.alloc(0) }
+      return there && { object: there, head: Buffer.alloc(0) }
     }
     const total = /\/(\d+)$/.exec(answer.headers['content-range'] ?? '')?.[1]
     const sizeBytes = total === undefined ? answer.body.length : Number(total)
-    return { ...propertiesOf(answer.headers, sizeBytes), head: answer.body }
+    return { object: objectOf(answer.headers, sizeBytes, this.aheadMs), head: answer.body }
   }
 
   /** Fills a buffer with what is at an offset of this version. Throws `changed` for another version. */
@@ -114,19 +115,7 @@ export class Bucket {
 
   /** One page of what stands below a prefix, up to the next slash of each key. */
   async listPage(
-    {
-      prefix,
-      maxKeys,
-      token,
-      startAfter,
-      delimiter = '/',
-    }: {
-      readonly prefix: string
-      readonly maxKeys: number
-      readonly token?: string | undefined
-      readonly startAfter?: string
-      readonly delimiter?: string
-    },
+    { prefix, maxKeys, token, startAfter, delimiter = '/' }: ListedPrefix,
     what: What,
     signal?: AbortSignal,
   ): Promise<ListPage> {
@@ -150,24 +139,19 @@ export class Bucket {
   }
 
   /** Writes a whole object, its content checked by the service. */
-  async put(
-    key: string,
-    body: Buffer,
-    metadata: Readonly<Record<string, string>>,
-    what: What,
-  ): Promise<void> {
+  async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {
     const headers = {
       'content-type': 'application/octet-stream',
       ...this.#headers.making,
       ...this.#headers.content,
-      ...metadata,
+      ...metadataOf(attributes),
     }
     await this.#client.request({ method: 'PUT', key, body, headers, isChecked: true, what })
   }
 
   /** Deletes the object of this entity tag; where the service cannot make sure of that, whatever is there. Throws `changed`. */
-  async delete(key: string, etag: string, what: What): Promise<void> {
-    const headers: Record<string, string> = this.#deletesIfMatch ? { 'if-match': etag } : {}
+  async delete(key: string, { tag }: S3Object, what: What): Promise<void> {
+    const headers: Record<string, string> = this.#deletesIfMatch ? { 'if-match': tag } : {}
     const answer = await this.#client.request({ method: 'DELETE', key, headers, what, accept: [404, 412] })
     if (answer.status !== 412) return
     // An earlier try of ours may have deleted it.
@@ -175,10 +159,27 @@ export class Bucket {
     throw answerError(what(), answer)
   }
 
-  /** Gives the object of this entity tag other metadata, by a copy at the service. Throws `gone`, `changed`. */
-  async replaceMetadata(
+  /** Nothing to do where they are right. */
+  async giveAttributes(key: string, there: S3Object, attributes: FileAttributes, what: What): Promise<void> {
+    const metadata = metadataOf(attributes)
+    if (Object.entries(metadata).every(([name, value]) => there.headers[name] === value)) return
+    if (there.sizeBytes <= maxCopyBytes) return this.#replaceMetadata(key, there, metadata, what)
+    const id = await this.createUpload(key, { ...userMetadata(there), ...metadata }, what)
+    const { sizeBytes, tag: etag } = there
+    const count = Math.ceil(sizeBytes / copyPartBytes)
+    for (let index = 0; index < count; index++) {
+      const offset = index * copyPartBytes
+      const length = Math.min(copyPartBytes, sizeBytes - offset)
+      await this.copyPart(key, { id, number: index + 1 }, { key, etag, offset, length }, what)
+    }
+    const parts = checkedParts({ token: '', sizeBytes }, count, (await this.parts(key, id, what)) ?? [], what)
+    await this.completeUpload(key, id, parts, what)
+  }
+
+  /** By a copy at the service. Throws `gone`, `changed`. */
+  async #replaceMetadata(
     key: string,
-    there: ObjectProperties,
+    there: S3Object,
     metadata: Readonly<Record<string, string>>,
     what: What,
   ): Promise<void> {
@@ -186,7 +187,7 @@ export class Bucket {
       ...keptHeaders(there.headers),
       ...this.#headers.making,
       ...this.#headers.content,
-      ...this.#copySource(key, there.etag),
+      ...this.#copySource(key, there.tag),
       ...metadata,
       'x-amz-metadata-directive': 'REPLACE',
     }
@@ -324,15 +325,44 @@ function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   return kept
 }
 
-function propertiesOf(headers: IncomingHttpHeaders, sizeBytes: number): ObjectProperties {
+function objectOf(headers: IncomingHttpHeaders, sizeBytes: number, aheadMs: number): S3Object {
   const { etag = '' } = headers
   const id = headers['x-amz-version-id']
-  const version = [etag, headers['last-modified'] ?? '', ...(typeof id === 'string' ? [id] : [])].join(' ')
-  return { sizeBytes, headers, etag, version }
+  const lastModified = headers['last-modified'] ?? ''
+  return {
+    sizeBytes,
+    headers,
+    tag: etag,
+    // The entity tag alone may be that of an earlier one of the same content.
+    version: [etag, lastModified, ...(typeof id === 'string' ? [id] : [])].join(' '),
+    attributes: attributesOf(headers),
+    hasOwnTime: hasOwnTime(headers),
+    times: timesOf(lastModified, aheadMs),
+    digests: digestsOf(headers),
+  }
+}
+
+/** The service tells times in seconds in most answers. */
+const secondMs = 1_000
+
+/** When the object was made and changed last, by this host's clock: the service makes it anew with each change. */
+export function timesOf(lastModified: string, aheadMs: number): StoredObject['times'] {
+  const ms = Math.floor(Date.parse(lastModified) / secondMs) * secondMs - aheadMs
+  return Number.isNaN(ms) ? {} : { createdMs: ms, changedMs: ms }
+}
+
+/** Metadata of the user's. */
+function userMetadata({ headers }: S3Object): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      (header): header is [string, string] =>
+        header[0].startsWith('x-amz-meta-') && typeof header[1] === 'string',
+    ),
+  )
 }
 
 /** The digests of the whole content that headers tell. */
-export function digestsOf(headers: IncomingHttpHeaders): { readonly digests?: Digests } {
+function digestsOf(headers: IncomingHttpHeaders): Digests | undefined {
   const stored = headers['x-amz-checksum-sha256']
   const sha256 = typeof stored === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(stored) ? stored : undefined
   const isPlain =
@@ -341,8 +371,8 @@ export function digestsOf(headers: IncomingHttpHeaders): { readonly digests?: Di
   // Of an object in parts it is no digest of the content, and of one that is encrypted by a key not that of the content.
   const [, hex] = (isPlain ? /^"([\da-f]{32})"$/.exec(headers.etag ?? '') : null) ?? []
   const md5 = hex === undefined ? undefined : Buffer.from(hex, 'hex').toString('base64')
-  if (sha256 === undefined && md5 === undefined) return {}
-  return { digests: { ...(sha256 !== undefined && { sha256 }), ...(md5 !== undefined && { md5 }) } }
+  if (sha256 === undefined && md5 === undefined) return undefined
+  return { ...(sha256 !== undefined && { sha256 }), ...(md5 !== undefined && { md5 }) }
 }
 
 function parsed<T>(body: Buffer, read: (xml: Buffer) => T, what: What): T {

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { StorePath } from '../contract/driver.ts'
 import { refuseUnlistable } from '../http/xml.ts'
-import { failed } from './errors.ts'
 
 /** "Object key naming guidelines". A folder's marker has a slash more. */
 const maxKeyBytes = 1_024 - 1
@@ -18,11 +17,4 @@ function impossible(path: StorePath): string | undefined {
   if (!isUtf8(path)) return 'the name is not UTF-8, and S3 keeps keys as Unicode text'
   if (path.length > maxKeyBytes) return `the path has ${path.length} bytes, the limit of S3 is ${maxKeyBytes}`
   return undefined
-}
-
-/** The key for a write. Throws `name` where `refuseName` gives a reason. */
-export function writable(path: StorePath, what: () => string): string {
-  const reason = path.length === 0 ? 'it is the root' : refuseName(path)
-  if (reason !== undefined) throw failed('name', what(), reason)
-  return path.toString('utf8')
 }

@@ -6,8 +6,8 @@ import {
   type StorePath,
   type Upload,
 } from '../contract/driver.ts'
-import type { Bucket, What } from './bucket.ts'
-import { failed } from './errors.ts'
+import type { What } from '../buckets/objects.ts'
+import type { Bucket } from './bucket.ts'
 import type { ListedPart } from './xml.ts'
 
 const MiB = 1024 * 1024
@@ -15,8 +15,6 @@ const MiB = 1024 * 1024
 const maxParts = 10_000
 const minPartBytes = 5 * MiB
 const maxPartBytes = 5 * 1024 * MiB
-/** 5 TiB: what one object can have. */
-export const maxObjectBytes = 5 * 1024 * 1024 * MiB
 
 /** The last part number is not for content: see `labelOf`. */
 const labelNumber = maxParts
@@ -133,24 +131,3 @@ const isWhole = (part: ListedPart, sizeBytes: number, bytesOfPart: number): bool
 
 export const wholeParts = (parts: readonly ListedPart[], sizeBytes: number, bytesOfPart: number): number[] =>
   parts.filter((part) => isWhole(part, sizeBytes, bytesOfPart)).map(({ number }) => number - 1)
-
-/**
- * The parts that an object is made of. Throws `corrupt` when one is missing, or all have not the size of the file.
- * @param count of them
- */
-export function checkedParts(
-  { sizeBytes }: Upload,
-  count: number,
-  parts: readonly ListedPart[],
-  what: What,
-): ListedPart[] {
-  const content = parts.filter(({ number }) => number <= count)
-  const missing = Array.from({ length: count }, (_, index) => index).find(
-    (index) => content[index]?.number !== index + 1,
-  )
-  if (missing !== undefined)
-    throw failed('corrupt', what(), `part ${missing} is not there; begin the upload again`)
-  const bytes = content.reduce((sum, part) => sum + part.sizeBytes, 0)
-  if (bytes !== sizeBytes) throw failed('corrupt', what(), `the parts have ${bytes} bytes, not ${sizeBytes}`)
-  return content
-}

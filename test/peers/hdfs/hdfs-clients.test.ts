@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
+import type { Driver, FileAttributes } from '../../../services/drivers/contract/driver.ts'
+import { HdfsChecksum } from '../../../services/drivers/hdfs/checksum.ts'
 import { bodyOf, contentOf, failureOf, pattern } from '../../conformance/driver-store.ts'
 import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
 
@@ -23,29 +25,45 @@ hdfsTest('what we write it reads with all that belongs to it', async () => {
   expect(await cluster.ask('status', '/written')).toBe('alice analysts rw-r----T 1600000000123 7 1048576 2')
 })
 
+const MiB = 2 ** 20
+
+/** Writes a file in parts of a MiB that come in an order of their own. */
+async function putInParts(
+  driver: Driver,
+  name: string,
+  content: Buffer,
+  order: readonly number[],
+  attributes: FileAttributes,
+): Promise<void> {
+  const sizeBytes = content.length
+  const upload = await driver.beginUpload(Buffer.from(name), { sizeBytes, tag: 't', attributes })
+  for (const index of order) {
+    const part = bodyOf(content.subarray(index * MiB, (index + 1) * MiB))
+    await driver.writePart(upload, index, index * MiB, part)
+  }
+  expect(await driver.commitUpload(upload, order.length, attributes)).toEqual([])
+}
+
+/** What Hadoop's own client must say of a file with such content. */
+function checksumOf(content: Buffer): string {
+  const checksum = new HdfsChecksum(MiB)
+  checksum.update(content)
+  return checksum.digests().md5
+}
+
 hdfsTest('the checksum that we expect is the one it has, for whole and broken blocks', async () => {
   await using driver = openHdfs(cluster.options())
-  const MiB = 2 ** 20
   for (const sizeBytes of [1, 512, 513, MiB - 1, MiB]) {
-    // It would be read back and still be right otherwise: so it is counted that it is not.
-    const path = Buffer.from(`sum-${sizeBytes}`)
-    await driver.put(path, pattern(sizeBytes), {})
-    expect(await cluster.ask('checksum', `/sum-${sizeBytes}`)).toMatch(/^MD5-of-0MD5-of-512CRC32C:/)
+    // A file whose checksum is not the expected one is read back, and would still be right.
+    const content = pattern(sizeBytes)
+    await driver.put(Buffer.from(`sum-${sizeBytes}`), content, {})
+    const told = await cluster.ask('checksum', `/sum-${sizeBytes}`)
+    expect(told).toMatch(/^MD5-of-0MD5-of-512CRC32C:/)
+    expect(told.endsWith(checksumOf(content)), `${sizeBytes}: ${told}`).toBe(true)
   }
   const content = randomBytes(3 * MiB + 77)
-  const upload = await driver.beginUpload(Buffer.from('joined'), {
-    sizeBytes: content.length,
-    tag: 't',
-    attributes,
-  })
-  for (const index of [3, 1, 0, 2])
-    await driver.writePart(
-      upload,
-      index,
-      index * MiB,
-      bodyOf(content.subarray(index * MiB, (index + 1) * MiB)),
-    )
-  expect(await driver.commitUpload(upload, 4, attributes)).toEqual([])
+  await putInParts(driver, 'joined', content, [3, 1, 0, 2], attributes)
+  expect((await cluster.ask('checksum', '/joined')).endsWith(checksumOf(content))).toBe(true)
   expect((await contentOf(driver, Buffer.from('joined'))).equals(content)).toBe(true)
   expect(await cluster.ask('status', '/joined')).toBe(
     `alice analysts rw-r----T 1600000000123 ${content.length} 1048576 1`,
@@ -109,24 +127,10 @@ hdfsTest(
   async () => {
     await using zoned = await startHdfs({ zoneKey: 'zone-key' })
     await using driver = openHdfs(zoned.options())
-    const attributes = { modifiedMs: 1_600_000_000_123 }
     await driver.put(Buffer.from('zone/file'), Buffer.from('secret'), attributes)
     expect(await zoned.ask('read', '/zone/file')).toBe('secret')
-    const MiB = 2 ** 20
     const content = randomBytes(2 * MiB + 77)
-    const upload = await driver.beginUpload(Buffer.from('zone/large'), {
-      sizeBytes: content.length,
-      tag: 't',
-      attributes,
-    })
-    for (const index of [2, 0, 1])
-      await driver.writePart(
-        upload,
-        index,
-        index * MiB,
-        bodyOf(content.subarray(index * MiB, (index + 1) * MiB)),
-      )
-    expect(await driver.commitUpload(upload, 3, attributes)).toEqual([])
+    await putInParts(driver, 'zone/large', content, [2, 0, 1], attributes)
     expect((await contentOf(driver, Buffer.from('zone/large'))).equals(content)).toBe(true)
   },
   120_000,

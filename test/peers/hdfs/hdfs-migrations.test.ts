@@ -1,18 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { settings } from '../../../subjects/access/settings.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
-import { pattern } from '../../conformance/driver-store.ts'
 import { type Azurite, startAzurite } from '../../support/azurite.ts'
 import { compareTrees } from '../../support/compare-trees.ts'
 import { type HdfsCluster, hdfsTest, noHdfs, openHdfs, startHdfs } from '../../support/hdfs.ts'
-import { addAzurite, addLocal, createFolder, migrate } from '../../support/migrations.ts'
+import { addAzurite, addLocal, createFolder, migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { changeSample, createSample, isSampleChanged, sampleFiles } from '../../support/sample.ts'
 import { until } from '../../support/until.ts'
 
 /** A whole platform migrates from and to a real cluster. */
@@ -36,34 +34,8 @@ afterAll(async () => {
   await azurite?.[Symbol.asyncDispose]()
 })
 
-const awkward = [
-  'with space',
-  'ünïcödé',
-  '100%+#&?=,;',
-  'q\'"<>`',
-  'new\nline',
-  '🙂',
-  '(1)*!~',
-  'a&amp;b',
-  '%2F',
-]
-
-/** A folder with files of all sorts. */
-function fill(from: string): void {
-  for (const path of ['folder/below', 'hollow']) mkdirSync(join(from, path), { recursive: true })
-  writeFileSync(join(from, 'file'), 'at the top', { mode: 0o640 })
-  writeFileSync(join(from, 'empty'), '')
-  writeFileSync(join(from, 'folder/below/large'), pattern(5 * 2 ** 20 + 1))
-  for (const one of awkward) writeFileSync(join(from, 'folder', one), one)
-}
-const files = 3 + awkward.length
-
-async function verify(migrationId: string, level: 'digest' | 'metadata') {
-  const { id: verificationId } = await platform.call(verifications.create, { migrationId, level })
-  const look = () => platform.call(verifications.get, { verificationId })
-  await until('it is verified', async () => (await look()).status === 'COMPLETE')
-  return look()
-}
+/** Several blocks of the cluster. */
+const largeBytes = 5 * 2 ** 20 + 1
 
 /** HDFS keeps whole milliseconds. */
 const compareHeld = (from: string, to: string) => compareTrees(from, to, undefined, true, 1)
@@ -73,7 +45,7 @@ hdfsTest(
   async () => {
     using folder = createFolder('from', 'to')
     mkdirSync(join(folder.from, 'once'))
-    fill(join(folder.from, 'once'))
+    createSample(join(folder.from, 'once'), largeBytes)
     await addLocal(platform, 'once-from', 'source', folder.from)
     await addLocal(platform, 'once-to', 'target', folder.to)
     await azurite.createContainer('once')
@@ -88,11 +60,11 @@ hdfsTest(
       const migrationId = `once-${index}`
       const { progress, failures } = await migrate(platform, { source, target, path, migrationId })
       expect(failures).toEqual([])
-      expect(progress.filesMigrated).toBe(files)
+      expect(progress.filesMigrated).toBe(sampleFiles)
       for (const level of ['digest', 'metadata'] as const)
-        expect(await verify(migrationId, level), `${migrationId} ${level}`).toMatchObject({
+        expect(await verify(platform, migrationId, level), `${migrationId} ${level}`).toMatchObject({
           totalDiscrepancies: 0,
-          filesOnTarget: files,
+          filesOnTarget: sampleFiles,
         })
     }
     expect(compareHeld(folder.from, folder.to)).toEqual([])
@@ -127,26 +99,13 @@ hdfsTest('on 18080 as well: created, changed, healthy, and refused where nothing
   expect((await ask('GET', '/fs/health/wire')).body).toMatchObject({ healthReason: 'NONE' })
 })
 
-/** What changes at the source. */
-function change(from: string): void {
-  rmSync(join(from, 'folder/below'), { recursive: true })
-  writeFileSync(join(from, 'file'), 'has changed')
-  writeFileSync(join(from, 'folder/new'), 'is new')
-  // A file becomes a folder, and a folder a file.
-  rmSync(join(from, 'empty'))
-  mkdirSync(join(from, 'empty'))
-  writeFileSync(join(from, 'empty/inside'), 'x')
-  rmSync(join(from, 'hollow'), { recursive: true })
-  writeFileSync(join(from, 'hollow'), 'now a file')
-}
-
 hdfsTest(
   'live: changes arrive in HDFS, and from there in a folder',
   async () => {
     using folder = createFolder('from', 'to')
     const [from, to] = [folder.from, folder.to].map((root) => join(root, 'live')) as [string, string]
     mkdirSync(from)
-    fill(from)
+    createSample(from, largeBytes)
     await addLocal(platform, 'live-from', 'source', folder.from)
     await addLocal(platform, 'live-to', 'target', folder.to)
     const way = [
@@ -166,18 +125,8 @@ hdfsTest(
         return state === 'LIVE'
       })
     }
-    change(from)
-    const readOrFolder = (path: string) => {
-      try {
-        const at = join(to, path)
-        return existsSync(at) ? readFileSync(at, 'utf8') : undefined
-      } catch {
-        return 'a folder'
-      }
-    }
-    const wanted = ['has changed', 'is new', 'x', 'now a file', undefined]
-    const paths = ['file', 'folder/new', 'empty/inside', 'hollow', 'folder/below']
-    await until('all has arrived', () => isDeepStrictEqual(paths.map(readOrFolder), wanted))
+    changeSample(from)
+    await until('all has arrived', () => isSampleChanged(to))
     await until('nothing differs', () => compareHeld(from, to).length === 0)
     for (const { migrationId } of way) {
       expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
@@ -206,7 +155,10 @@ hdfsTest(
     const { failures, progress } = await done
     expect(failures).toEqual([])
     expect(progress.filesMigrated).toBe(count)
-    expect(await verify(migrationId, 'digest')).toMatchObject({ totalDiscrepancies: 0, filesOnTarget: count })
+    expect(await verify(platform, migrationId, 'digest')).toMatchObject({
+      totalDiscrepancies: 0,
+      filesOnTarget: count,
+    })
   },
   180_000,
 )

@@ -1,17 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { settings } from '../../../subjects/access/settings.ts'
 import { filesystems } from '../../../subjects/filesystems/filesystems.ts'
 import { loopback } from '../../../subjects/kit/names.ts'
 import { migrations } from '../../../subjects/migrations/migrations.ts'
-import { verifications } from '../../../subjects/migrations/verifications.ts'
-import { pattern } from '../../conformance/driver-store.ts'
 import { type Azurite, startAzurite } from '../../support/azurite.ts'
 import { compareTrees } from '../../support/compare-trees.ts'
-import { addAzurite, addLocal, createFolder, migrate } from '../../support/migrations.ts'
+import { addAzurite, addLocal, createFolder, migrate, verify } from '../../support/migrations.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { changeSample, createSample, isSampleChanged, sampleFiles } from '../../support/sample.ts'
 import { until } from '../../support/until.ts'
 import { noS3, type S3Server, s3Test, startS3 } from '../../support/versitygw.ts'
 
@@ -30,7 +28,8 @@ afterAll(async () => {
   await azurite?.[Symbol.asyncDispose]()
 })
 
-const awkward = ['with space', 'ünïcödé', '100%+#&?=', 'q\'"<>`', 'new\nline', '🙂', '(1)*!~', 'a&amp;b']
+/** Several parts. */
+const largeBytes = 40 * 2 ** 20 + 1
 
 /** A folder as source with files of all sorts, a folder as target, and two buckets that are both; gone with the scope. */
 async function createStores(name: string) {
@@ -49,22 +48,9 @@ async function createStores(name: string) {
   await azurite.createContainer(name)
   for (const role of ['source', 'target'] as const)
     await addAzurite(platform, `${name}-${role}-azure`, role, azurite, name)
-  for (const path of ['folder/below', 'hollow']) mkdirSync(join(folder.from, path), { recursive: true })
-  writeFileSync(join(folder.from, 'file'), 'at the top', { mode: 0o640 })
-  writeFileSync(join(folder.from, 'empty'), '')
-  writeFileSync(join(folder.from, 'folder/below/large'), pattern(40 * 2 ** 20 + 1))
-  for (const one of awkward) writeFileSync(join(folder.from, 'folder', one), one)
+  createSample(folder.from, largeBytes)
   return folder
 }
-
-async function verify(migrationId: string, level: 'digest' | 'metadata') {
-  const { id: verificationId } = await platform.call(verifications.create, { migrationId, level })
-  const look = () => platform.call(verifications.get, { verificationId })
-  await until('it is verified', async () => (await look()).status === 'COMPLETE')
-  return look()
-}
-
-const files = 3 + awkward.length
 
 s3Test(
   'once: from a folder to a bucket, to another one, to Azure, back to a bucket and to a folder, each verified',
@@ -80,11 +66,11 @@ s3Test(
       const migrationId = `once-${index}`
       const { progress, failures } = await migrate(platform, { source, target, migrationId })
       expect(failures).toEqual([])
-      expect(progress.filesMigrated).toBe(files)
+      expect(progress.filesMigrated).toBe(sampleFiles)
       for (const level of ['digest', 'metadata'] as const)
-        expect(await verify(migrationId, level), `${migrationId} ${level}`).toMatchObject({
+        expect(await verify(platform, migrationId, level), `${migrationId} ${level}`).toMatchObject({
           totalDiscrepancies: 0,
-          filesOnTarget: files,
+          filesOnTarget: sampleFiles,
         })
     }
     expect(compareTrees(folder.from, folder.to)).toEqual([])
@@ -101,7 +87,7 @@ s3Test(
     await platform.call(migrations.delete, { migrationId: 'skip-1' })
     const actionPolicy = 'SkipIfSizeAndTimeMatch'
     const { progress } = await migrate(platform, { ...step, migrationId: 'skip-2', actionPolicy })
-    expect(progress).toMatchObject({ filesSkipped: files, filesMigrated: 0 })
+    expect(progress).toMatchObject({ filesSkipped: sampleFiles, filesMigrated: 0 })
   },
   120_000,
 )
@@ -124,10 +110,10 @@ s3Test(
     }
     const { failures, progress } = await done
     expect(failures).toEqual([])
-    expect(progress.filesMigrated).toBe(files + 2_000)
-    expect(await verify(migrationId, 'digest')).toMatchObject({
+    expect(progress.filesMigrated).toBe(sampleFiles + 2_000)
+    expect(await verify(platform, migrationId, 'digest')).toMatchObject({
       totalDiscrepancies: 0,
-      filesOnTarget: files + 2_000,
+      filesOnTarget: sampleFiles + 2_000,
     })
   },
   180_000,
@@ -155,19 +141,6 @@ s3Test('on 18080 as well: created, masked, changed, healthy, and refused when th
   expect((await ask('GET', '/fs/health/wire')).body).toMatchObject({ healthReason: 'NONE' })
 })
 
-/** What changes at the source. */
-function change(from: string): void {
-  rmSync(join(from, 'folder/below'), { recursive: true })
-  writeFileSync(join(from, 'file'), 'has changed')
-  writeFileSync(join(from, 'folder/new'), 'is new')
-  // A file becomes a folder, and a folder a file.
-  rmSync(join(from, 'empty'))
-  mkdirSync(join(from, 'empty'))
-  writeFileSync(join(from, 'empty/inside'), 'x')
-  rmSync(join(from, 'hollow'), { recursive: true })
-  writeFileSync(join(from, 'hollow'), 'now a file')
-}
-
 s3Test(
   'live: changes arrive in a bucket, and from there in another one and in a folder',
   async () => {
@@ -190,19 +163,8 @@ s3Test(
         return state === 'LIVE'
       })
     }
-    change(folder.from)
-    const read = (path: string) =>
-      existsSync(join(folder.to, path)) ? readFileSync(join(folder.to, path), 'utf8') : undefined
-    const readOrFolder = (path: string) => {
-      try {
-        return read(path)
-      } catch {
-        return 'a folder'
-      }
-    }
-    const wanted = ['has changed', 'is new', 'x', 'now a file', undefined]
-    const paths = ['file', 'folder/new', 'empty/inside', 'hollow', 'folder/below']
-    await until('all has arrived', () => isDeepStrictEqual(paths.map(readOrFolder), wanted))
+    changeSample(folder.from)
+    await until('all has arrived', () => isSampleChanged(folder.to))
     for (const { migrationId } of way) {
       expect((await platform.call(migrations.failures, { migrationId })).failedPaths).toEqual([])
       await platform.call(migrations.stop, { migrationId })

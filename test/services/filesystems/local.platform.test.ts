@@ -274,5 +274,12 @@ test('kinds', async () => {
   const kinds = (await migrator('GET', '/fs/targets/availableFileSystems')).body as unknown as {
     fs: string
   }[]
-  expect(kinds.map(({ fs }) => fs)).toEqual(['local', 'adls2/shared-key', 's3a', 'hdfs'])
+  expect(kinds.map(({ fs }) => fs)).toEqual([
+    'local',
+    'adls2/shared-key',
+    'adls2/oauth2',
+    's3a',
+    'hdfs',
+    'gcs',
+  ])
 })

@@ -4,9 +4,9 @@ import {
   fileMetadata,
   folderMetadata,
   isFolderMarker,
-  lossesOf,
   readAttributes,
 } from '../../../../services/drivers/azure-blob/attributes.ts'
+import { lossesOf } from '../../../../services/drivers/contract/metadata-values.ts'
 
 /** Metadata as the service gives them back. */
 const stored = (headers: Record<string, string>) =>

@@ -1,0 +1,79 @@
+import type { FileAttributes, SourceFile } from '../contract/driver.ts'
+import type { Failures } from '../http/failures.ts'
+import type { ObjectBucket, StoredObject } from './objects.ts'
+
+export interface OpenedObject {
+  readonly key: string
+  readonly object: StoredObject
+  /** The first bytes, which came with the answer to `open`; possibly all. */
+  readonly head: Buffer
+}
+
+/** One version of an object, held by its tag: the service refuses to read when another content stands there. */
+export class ObjectFile implements SourceFile {
+  readonly nameCount = 1
+  readonly attributes: FileAttributes
+  readonly #bucket: Pick<ObjectBucket, 'properties' | 'readRange'>
+  readonly #opened: OpenedObject
+  readonly #requestBytes: number
+  readonly #describe: (operation: string) => string
+  readonly #failed: Failures['failed']
+
+  constructor(
+    bucket: Pick<ObjectBucket, 'properties' | 'readRange'>,
+    opened: OpenedObject,
+    requestBytes: number,
+    describe: (operation: string) => string,
+    failed: Failures['failed'],
+  ) {
+    this.#bucket = bucket
+    this.#opened = opened
+    this.#requestBytes = requestBytes
+    this.#describe = describe
+    this.#failed = failed
+    this.attributes = opened.object.attributes
+  }
+
+  get sizeBytes(): number {
+    return this.#opened.object.sizeBytes
+  }
+
+  get version(): string {
+    return this.#opened.object.version
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const { head } = this.#opened
+    const { sizeBytes } = this
+    const end = offset + length
+    if (end > sizeBytes) throw this.#changed('read', `it has ${sizeBytes} bytes, not ${end}`)
+    if (end <= head.length) return head.subarray(offset, end)
+    const bytes = Buffer.allocUnsafe(length)
+    for (let at = 0; at < length; at += this.#requestBytes)
+      await this.#readRange(offset + at, bytes.subarray(at, Math.min(at + this.#requestBytes, length)))
+    return bytes
+  }
+
+  async verifyUnchanged(): Promise<void> {
+    const { key, head } = this.#opened
+    // All of it came with one answer, and was one version.
+    if (head.length === this.sizeBytes) return
+    const there = await this.#bucket.properties(key, () => this.#describe('check'))
+    if (there?.version !== this.version) throw this.#changed('check', 'it is another version')
+  }
+
+  async close(): Promise<void> {
+    // An object that is being read holds nothing at the service.
+  }
+
+  async #readRange(offset: number, into: Buffer): Promise<void> {
+    const { key, object } = this.#opened
+    const length = await this.#bucket.readRange(key, object.tag, offset, into, () => this.#describe('read'))
+    if (length !== into.length)
+      throw this.#changed('read', `got ${length} of ${into.length} bytes at ${offset}`)
+  }
+
+  #changed(operation: string, said: string) {
+    return this.#failed('changed', this.#describe(operation), said)
+  }
+}

@@ -1,0 +1,366 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { ListedPrefix, ObjectBucket, ObjectPage, StoredObject, What } from '../buckets/objects.ts'
+import { type FileAttributes, type PartBody, piecesOf } from '../contract/driver.ts'
+import { attributesOf, type Metadata, metadataOf } from './attributes.ts'
+import type { GcsClient, GcsRequest, Sent } from './client.ts'
+import { crcOf, crcText } from './crc32c.ts'
+import { answerError, failed, isOfBucket } from './errors.ts'
+
+/** An object as the service tells it; its tag is the generation. */
+export interface GcsObject extends StoredObject {
+  readonly key: string
+  readonly metageneration: string
+  readonly metadata: Metadata
+  /** Base64; empty where it is not told, as of what is encrypted with another key. */
+  readonly crc32c: string
+}
+
+export interface GcsPage extends ObjectPage {
+  readonly objects: readonly GcsObject[]
+}
+
+/** How objects are written and read in this bucket. */
+export interface ObjectOptions {
+  /** Of whatever makes an object. */
+  readonly making: { readonly storageClass?: string; readonly kmsKey?: string }
+  /** Headers of whatever sends or asks for content: a key of the customer's. */
+  readonly content: Readonly<Record<string, string>>
+}
+
+const objectFields =
+  'kind,name,size,generation,metageneration,timeCreated,updated,crc32c,md5Hash,contentEncoding,metadata'
+const listFields = `kind,prefixes,nextPageToken,items(${objectFields})`
+
+/** Sources of one request to join objects: "Composite objects". */
+export const maxJoined = 32
+
+/** The calls to one bucket that the driver is made of. All throw StoreErrors; the bucket missing is `gone`. */
+export class Bucket implements ObjectBucket<GcsObject> {
+  readonly #client: GcsClient
+  readonly #options: ObjectOptions
+
+  constructor(client: GcsClient, options: ObjectOptions) {
+    this.#client = client
+    this.#options = options
+  }
+
+  /** By a listing, which any use of the bucket needs. */
+  async check(what: What, options: Pick<GcsRequest, 'signal' | 'retries' | 'isProbe'> = {}): Promise<void> {
+    const query = { maxResults: '1', fields: 'kind' }
+    await this.#client.request({ method: 'GET', path: ['o'], query, what, ...options })
+  }
+
+  async properties(key: string, what: What): Promise<GcsObject | undefined> {
+    const { content: headers } = this.#options
+    const query = { fields: objectFields }
+    const asked = { method: 'GET', path: ['o', key], query, headers, what, accept: [404] } as const
+    const answer = await this.#client.request(asked)
+    if (answer.status === 404) {
+      if (isOfBucket(answer)) throw answerError(what(), answer)
+      return undefined
+    }
+    return objectIn(answer.body, this.#client.aheadMs, what)
+  }
+
+  /** Both at once, so that a file takes the time of one request. */
+  async readHead(
+    key: string,
+    bytes: number,
+    what: What,
+  ): Promise<{ readonly object: GcsObject; readonly head: Buffer } | undefined> {
+    const range = { range: `bytes=0-${bytes - 1}` }
+    const [object, media] = await Promise.all([this.properties(key, what), this.#media(key, {}, range, what)])
+    if (object === undefined) return undefined
+    if (media.headers['x-goog-generation'] === object.tag && media.status < 300)
+      return { object, head: media.body }
+    // No range of an empty object can be read.
+    if (object.sizeBytes === 0) return { object, head: Buffer.alloc(0) }
+    const its = await this.#media(key, { generation: object.tag }, range, what)
+    if (its.status >= 300) throw failed('changed', what(), `answered ${its.status}`)
+    return { object, head: its.body }
+  }
+
+  async readRange(
+    key: string,
+    generation: string,
+    offset: number,
+    into: Buffer,
+    what: What,
+  ): Promise<number> {
+    const range = { range: `bytes=${offset}-${offset + into.length - 1}` }
+    const { status, body } = await this.#media(key, { generation }, range, what, into)
+    if (status !== 206 && status !== 200) throw failed('changed', what(), `answered ${status}`)
+    if (body !== into) body.copy(into)
+    return body.length
+  }
+
+  #media(
+    key: string,
+    query: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>>,
+    what: What,
+    into?: Buffer,
+  ) {
+    return this.#client.request({
+      method: 'GET',
+      path: ['o', key],
+      query: { ...query, alt: 'media' },
+      headers: { ...this.#options.content, ...headers },
+      what,
+      accept: [404, 412, 416],
+      ...(into && { into }),
+    })
+  }
+
+  async listPage(
+    { prefix, maxKeys, token, startAfter, delimiter = '/' }: ListedPrefix,
+    what: What,
+    signal?: AbortSignal,
+  ): Promise<GcsPage> {
+    const query = {
+      fields: listFields,
+      maxResults: String(maxKeys),
+      ...(prefix !== '' && { prefix }),
+      // The markers of folders come with what begins with them.
+      ...(delimiter !== '' && { delimiter, includeTrailingDelimiter: 'true' }),
+      ...(token !== undefined && { pageToken: token }),
+      ...(startAfter !== undefined && { startOffset: startAfter }),
+    }
+    const asked = { method: 'GET', path: ['o'], query, what, ...(signal && { signal }) } as const
+    const { items = [], prefixes = [], nextPageToken = '' } = await this.#client.json(asked)
+    if (!Array.isArray(items) || !isTexts(prefixes) || typeof nextPageToken !== 'string')
+      throw failed('io', what(), 'the answer is not a listing')
+    const { aheadMs } = this.#client
+    const objects = items.map((item: unknown) => readObject(item, aheadMs, what))
+    return { objects, prefixes, nextToken: nextPageToken }
+  }
+
+  async hasAny(prefix: string, what: What): Promise<boolean> {
+    const { objects } = await this.listPage({ prefix, maxKeys: 1, delimiter: '' }, what)
+    return objects.length > 0
+  }
+
+  async put(key: string, body: Buffer, attributes: FileAttributes, what: What): Promise<void> {
+    await this.putWith(key, body, metadataOf(attributes), what)
+  }
+
+  /** Writes a whole object, its content checked by the service. Throws `corrupt`. */
+  async putWith(key: string, body: Buffer, metadata: Metadata, what: What): Promise<GcsObject> {
+    const crc32c = crcText(crcOf(body))
+    const resource = { ...this.#resource(metadata), name: key, crc32c, md5Hash: hash('md5', body, 'base64') }
+    return this.#upload(
+      resource,
+      (frame) => frame.around(body),
+      () => crc32c,
+      what,
+    )
+  }
+
+  /** The same of what is not held in memory: it is checked once it is there. */
+  async putPieces(key: string, body: PartBody, metadata: Metadata, what: What): Promise<GcsObject> {
+    let crc = 0
+    const content = (frame: Frame): Sent => {
+      crc = 0
+      return frame.aroundPieces(body, (piece) => (crc = crcOf(piece, crc)))
+    }
+    return this.#upload({ ...this.#resource(metadata), name: key }, content, () => crcText(crc), what)
+  }
+
+  async #upload(
+    resource: object,
+    content: (frame: Frame) => Sent,
+    crc32c: () => string,
+    what: What,
+  ): Promise<GcsObject> {
+    const { kmsKey } = this.#options.making
+    const frame = new Frame(resource)
+    const { body } = await this.#client.request({
+      method: 'POST',
+      path: ['o'],
+      isUpload: true,
+      query: {
+        uploadType: 'multipart',
+        fields: objectFields,
+        ...(kmsKey !== undefined && { kmsKeyName: kmsKey }),
+      },
+      headers: { ...this.#options.content, 'content-type': frame.contentType },
+      body: () => content(frame),
+      what,
+    })
+    const made = objectIn(body, this.#client.aheadMs, what)
+    if (made.crc32c !== crc32c())
+      throw failed('corrupt', what(), `the service has content of CRC-32C ${made.crc32c}, not ${crc32c()}`)
+    return made
+  }
+
+  #resource(metadata: Metadata): object {
+    const { storageClass } = this.#options.making
+    return { contentType: 'application/octet-stream', metadata, ...(storageClass && { storageClass }) }
+  }
+
+  async delete(key: string, { tag, metageneration }: GcsObject, what: What): Promise<void> {
+    const query = { ifGenerationMatch: tag, ifMetagenerationMatch: metageneration }
+    const asked = { method: 'DELETE', path: ['o', key], query, what, accept: [404, 412] } as const
+    const answer = await this.#client.request(asked)
+    if (answer.status !== 412) return
+    // An earlier try of ours may have deleted it.
+    if (answer.isRepeated && (await this.properties(key, what)) === undefined) return
+    throw answerError(what(), answer)
+  }
+
+  /** Nothing to do where they are right. */
+  async giveAttributes(key: string, there: GcsObject, attributes: FileAttributes, what: What): Promise<void> {
+    await this.giveMetadata(key, there, metadataOf(attributes), what)
+  }
+
+  async giveMetadata(key: string, there: GcsObject, metadata: Metadata, what: What): Promise<void> {
+    const isRight = (has: Metadata) => Object.entries(metadata).every(([name, value]) => has[name] === value)
+    if (isRight(there.metadata)) return
+    const body = Buffer.from(JSON.stringify({ metadata }))
+    const answer = await this.#client.request({
+      method: 'PATCH',
+      path: ['o', key],
+      query: {
+        fields: 'kind',
+        ifGenerationMatch: there.tag,
+        ifMetagenerationMatch: there.metageneration,
+      },
+      headers: { ...this.#options.content, 'content-type': 'application/json' },
+      body: () => ({ sizeBytes: body.length, content: body }),
+      what,
+      accept: [412],
+    })
+    if (answer.status !== 412) return
+    // An earlier try of ours may have given them.
+    if (answer.isRepeated && isRight((await this.properties(key, what))?.metadata ?? {})) return
+    throw answerError(what(), answer)
+  }
+
+  /** Makes an object of the contents of these, one after another. Throws `changed` where one is of another generation. */
+  async join(
+    key: string,
+    sources: readonly Pick<GcsObject, 'key' | 'tag'>[],
+    metadata: Metadata,
+    what: What,
+  ): Promise<GcsObject> {
+    const body = Buffer.from(
+      JSON.stringify({
+        kind: 'storage#composeRequest',
+        sourceObjects: sources.map(({ key: name, tag: generation }) => ({
+          name,
+          generation,
+          objectPreconditions: { ifGenerationMatch: generation },
+        })),
+        destination: this.#resource(metadata),
+      }),
+    )
+    const { kmsKey } = this.#options.making
+    const answer = await this.#client.request({
+      method: 'POST',
+      path: ['o', key, 'compose'],
+      query: { fields: objectFields, ...(kmsKey !== undefined && { kmsKeyName: kmsKey }) },
+      headers: { ...this.#options.content, 'content-type': 'application/json' },
+      body: () => ({ sizeBytes: body.length, content: body }),
+      what,
+    })
+    return objectIn(answer.body, this.#client.aheadMs, what)
+  }
+}
+
+/** The body of an upload with metadata (multipart/related): JSON, then the content. */
+class Frame {
+  readonly contentType: string
+  readonly #head: Buffer
+  readonly #tail: Buffer
+
+  constructor(resource: object) {
+    // Nobody can know it before, and so put it into a content.
+    const boundary = randomBytes(24).toString('hex')
+    this.contentType = `multipart/related; boundary=${boundary}`
+    this.#head = Buffer.from(
+      `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${JSON.stringify(resource)}\r\n` +
+        `--${boundary}\r\ncontent-type: application/octet-stream\r\n\r\n`,
+    )
+    this.#tail = Buffer.from(`\r\n--${boundary}--\r\n`)
+  }
+
+  around(content: Buffer): Sent {
+    const sizeBytes = this.#head.length + content.length + this.#tail.length
+    if (content.length <= maxCopiedBytes)
+      return { sizeBytes, content: Buffer.concat([this.#head, content, this.#tail]) }
+    return { sizeBytes, content: piecesAround(this.#head, [content], this.#tail) }
+  }
+
+  aroundPieces(body: PartBody, seen: (piece: Buffer) => void): Sent {
+    const content = piecesAround(this.#head, piecesOf(body), this.#tail, seen)
+    return { sizeBytes: this.#head.length + body.sizeBytes + this.#tail.length, content }
+  }
+}
+
+/** A content up to this size is sent at once with what is around it; copying a larger one costs more than two more writes. */
+const maxCopiedBytes = 256 * 1024
+
+async function* piecesAround(
+  head: Buffer,
+  content: Iterable<Buffer> | AsyncIterable<Buffer>,
+  tail: Buffer,
+  seen: (piece: Buffer) => void = () => undefined,
+): AsyncGenerator<Buffer> {
+  yield head
+  for await (const piece of content) {
+    seen(piece)
+    yield piece
+  }
+  yield tail
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+function objectIn(body: Buffer, aheadMs: number, what: What): GcsObject {
+  let json: unknown
+  try {
+    json = JSON.parse(body.toString('utf8'))
+  } catch (cause) {
+    throw failed('io', what(), 'the answer is not the JSON that Cloud Storage sends', { cause })
+  }
+  return readObject(json, aheadMs, what)
+}
+
+/** Throws `io` where it is no object. */
+function readObject(json: unknown, aheadMs: number, what: What): GcsObject {
+  const fields = (typeof json === 'object' && json !== null ? json : {}) as Readonly<Record<string, unknown>>
+  const text = (name: string): string => {
+    const value = fields[name]
+    return typeof value === 'string' ? value : ''
+  }
+  const [key, generation, metageneration] = [text('name'), text('generation'), text('metageneration')]
+  const sizeBytes = /^\d{1,16}$/.test(text('size')) ? Number(text('size')) : NaN
+  if (key === '' || !/^\d{1,20}$/.test(generation) || Number.isNaN(sizeBytes))
+    throw failed('io', what(), 'the answer is not an object of Cloud Storage')
+  const metadata = Object.fromEntries(
+    Object.entries(fields['metadata'] ?? {}).filter(([, value]) => typeof value === 'string'),
+  ) as Metadata
+  const attributes = attributesOf(metadata)
+  const hasOwnTime = attributes.modifiedMs !== undefined
+  const [created, updated] = [text('timeCreated'), text('updated')]
+  const [createdMs, changedMs] = [Date.parse(created) - aheadMs, Date.parse(updated) - aheadMs]
+  const [crc32c, md5] = [text('crc32c'), text('md5Hash')]
+  return {
+    key,
+    sizeBytes,
+    tag: generation,
+    metageneration,
+    metadata,
+    crc32c,
+    version: `${generation} ${metageneration} ${updated}`,
+    attributes:
+      hasOwnTime || Number.isNaN(createdMs) ? attributes : { ...attributes, modifiedMs: Date.parse(created) },
+    hasOwnTime,
+    times: {
+      ...(!Number.isNaN(createdMs) && { createdMs }),
+      ...(!Number.isNaN(changedMs) && { changedMs }),
+    },
+    digests: { ...(md5 !== '' && { md5 }), ...(crc32c !== '' && { crc32c }) },
+  }
+}

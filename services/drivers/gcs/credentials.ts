@@ -1,0 +1,152 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { SignJWT } from 'jose'
+import forge from 'node-forge'
+import type { FilesystemOptions } from '../../../subjects/filesystems/kinds.ts'
+import { notAccepted } from '../../../subjects/kit/errors.ts'
+
+/** "OAuth 2.0 scopes for Google APIs": reads and writes objects, and changes no permissions. */
+const scope = 'https://www.googleapis.com/auth/devstorage.read_write'
+
+/** The longest that the service takes. */
+const tokenSeconds = 3_600
+/** A token is not used in its last minutes: requests take time, and clocks differ. */
+const spareSeconds = 300
+
+interface ServiceAccount {
+  readonly email: string
+  readonly key: KeyObject
+  readonly keyId: string | undefined
+}
+
+/**
+ * The tokens of a service account: made here and signed with its key, so that no other service is asked (Google's AIP-4111,
+ * "Self-signed JWTs").
+ */
+export class Tokens {
+  readonly #account: ServiceAccount
+  #token:
+    { readonly text: Promise<string>; readonly fromSeconds: number; readonly toSeconds: number } | undefined
+
+  constructor(account: ServiceAccount) {
+    this.#account = account
+  }
+
+  /** @param nowMs by the service's clock */
+  get(nowMs: number): Promise<string> {
+    const now = Math.floor(nowMs / 1_000)
+    const known = this.#token
+    if (known !== undefined && now >= known.fromSeconds && now < known.toSeconds - spareSeconds)
+      return known.text
+    const { email, key, keyId } = this.#account
+    const text = new SignJWT({ scope })
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) })
+      .setIssuer(email)
+      .setSubject(email)
+      .setIssuedAt(now)
+      .setExpirationTime(now + tokenSeconds)
+      .sign(key)
+    this.#token = { text, fromSeconds: now, toSeconds: now + tokenSeconds }
+    return text
+  }
+
+  /** The next one is made anew. */
+  forget(): void {
+    this.#token = undefined
+  }
+}
+
+type Options = FilesystemOptions<'gcs'>
+
+/** Throws GantryError NOT_ACCEPTED that names what is missing, or goes not together. */
+export function tokensOf(options: Options, authType: string): Tokens | undefined {
+  const has = (name: keyof Options) => options[name] !== undefined
+  const given = (['jsonKey', 'p12Key', 'privateKey', 'privateKeyId', 'clientEmail'] as const).find(has)
+  if (authType === 'UNAUTHENTICATED') {
+    if (given === undefined) return undefined
+    throw notAccepted(given, 'is for a service account: leave it out, or fs.gs.auth.type')
+  }
+  const [one, another] = (['jsonKey', 'p12Key', 'privateKey'] as const).filter(has)
+  if (one !== undefined && another !== undefined)
+    throw notAccepted(one, `is given besides ${another}: leave one of them out`)
+  const { jsonKey, p12Key } = options
+  if (jsonKey !== undefined)
+    return new Tokens(accountOf(readJsonKey(jsonKey), { key: 'jsonKey', email: 'jsonKey' }))
+  if (p12Key === undefined) return new Tokens(accountOf(options, { key: 'privateKey', email: 'clientEmail' }))
+  const key = { ...options, privateKey: readP12Key(p12Key) }
+  return new Tokens(accountOf(key, { key: 'p12Key', email: 'clientEmail' }))
+}
+
+type Key = Pick<Options, 'privateKey' | 'privateKeyId' | 'clientEmail'>
+
+/** The file that the console gives out for a key. */
+function readJsonKey(text: string): Key {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw notAccepted('jsonKey', 'is not JSON: give the contents of the key file')
+  }
+  const member = (name: string): string | undefined => {
+    const value = (json as Record<string, unknown> | null)?.[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const type = member('type')
+  if (type !== 'service_account')
+    throw notAccepted('jsonKey', 'is not the key file of a service account: its type is another one')
+  const [privateKey, privateKeyId, clientEmail] = [
+    member('private_key'),
+    member('private_key_id'),
+    member('client_email'),
+  ]
+  return {
+    ...(privateKey !== undefined && { privateKey }),
+    ...(privateKeyId !== undefined && { privateKeyId }),
+    ...(clientEmail !== undefined && { clientEmail }),
+  }
+}
+
+/** The console gives all of them the same one. */
+const p12Password = 'notasecret'
+
+/** The private key in a P12 file, as PEM. Ciphers of such files are older than what OpenSSL 3 reads. */
+function readP12Key(base64: string): string {
+  try {
+    const asn1 = forge.asn1.fromDer(Buffer.from(base64, 'base64').toString('latin1'))
+    const bags = forge.pkcs12.pkcs12FromAsn1(asn1, p12Password)
+    for (const bagType of [forge.pki.oids['pkcs8ShroudedKeyBag'], forge.pki.oids['keyBag']])
+      for (const { key } of bags.getBags({ bagType: bagType! })[bagType!] ?? [])
+        if (key) return forge.pki.privateKeyToPem(key)
+  } catch {
+    // It is told below.
+  }
+  throw notAccepted(
+    'p12Key',
+    `has no private key: give a P12 file in base64, with the password ${p12Password}`,
+  )
+}
+
+function accountOf(
+  { privateKey, privateKeyId, clientEmail }: Key,
+  fields: { readonly key: string; readonly email: string },
+): ServiceAccount {
+  if (privateKey === undefined)
+    throw notAccepted(
+      fields.key,
+      'is missing: give jsonKey, or privateKey (or p12Key) and clientEmail; for a public bucket fs.gs.auth.type UNAUTHENTICATED',
+    )
+  if (clientEmail === undefined)
+    throw notAccepted(fields.email, 'is missing: the email address of the service account')
+  return { email: clientEmail, key: rsaKey(privateKey, fields.key), keyId: privateKeyId }
+}
+
+/** Line feeds may be written as in the JSON of a key file. */
+function rsaKey(text: string, field: string): KeyObject {
+  let key: KeyObject
+  try {
+    key = createPrivateKey(text.replaceAll('\\n', '\n'))
+  } catch {
+    throw notAccepted(field, 'has no private key in PEM (PKCS #8, without a passphrase)')
+  }
+  if (key.asymmetricKeyType !== 'rsa') throw notAccepted(field, 'has a private key that is not RSA')
+  return key
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createPlainServer } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
+import { Adls2Driver } from '../../../../services/drivers/adls2/adls2.ts'
+import { createBounds, type StoreBounds } from '../../../../services/drivers/contract/bounds.ts'
+import type { FilesystemOptions } from '../../../../subjects/filesystems/kinds.ts'
+import { bodyOf, contentOf, failureOf, listAll, never, pattern } from '../../../conformance/driver-store.ts'
+import { type Azurite, startAzurite } from '../../../support/azurite.ts'
+import { makeCertificates, noCertificates } from '../../../support/certificates.ts'
+import { testUnless } from '../../../support/unless.ts'
+
+type Options = FilesystemOptions<'adls2-oauth2'>
+
+const test = (name: string, work: () => Promise<void>) => testUnless(noCertificates, name, work)
+
+/** Azurite looks at who made a token for whom and until when; it cannot know Microsoft's keys. */
+const folder = mkdtempSync(join(tmpdir(), 'gantry-oauth-'))
+const clientId = 'mover'
+const clientSecret = randomBytes(16).toString('hex')
+let azurite: Azurite
+let tokens: Server
+let tokenEndpoint: string
+/** Forms that the endpoint of tokens got. */
+let asked: URLSearchParams[] = []
+let expiresIn = 3_600
+
+beforeAll(async () => {
+  if (noCertificates !== undefined) return
+  const certificates = makeCertificates(folder)
+  setDefaultCACertificates([...getCACertificates('default'), readFileSync(certificates.ca, 'utf8')])
+  azurite = await startAzurite({ certificates })
+  await azurite.createContainer('data')
+  const [key, cert] = [certificates.key, certificates.certificate].map((path) => readFileSync(path))
+  tokens = createServer({ key: key!, cert: cert! }, (request, answer) => {
+    void (async () => {
+      const form = new URLSearchParams(await text(request))
+      asked.push(form)
+      const isKnown = form.get('client_id') === clientId && form.get('client_secret') === clientSecret
+      const body = isKnown
+        ? { access_token: await tokenOf(), expires_in: expiresIn, token_type: 'Bearer' }
+        : { error: 'invalid_client', error_description: `not ${form.get('client_secret')}` }
+      answer.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })()
+  }).listen(0, '127.0.0.1')
+  await once(tokens, 'listening')
+  tokenEndpoint = `https://127.0.0.1:${(tokens.address() as AddressInfo).port}/tenant/oauth2/token`
+})
+afterAll(async () => {
+  await azurite?.[Symbol.asyncDispose]()
+  tokens?.closeAllConnections()
+  tokens?.close()
+  rmSync(folder, { recursive: true })
+})
+beforeEach(() => {
+  asked = []
+  expiresIn = 3_600
+})
+
+const tokenOf = () =>
+  new SignJWT()
+    .setProtectedHeader({ alg: 'HS256' })
+    .setIssuer('https://sts.windows.net/tenant/')
+    .setAudience('https://storage.azure.com')
+    .setIssuedAt()
+    .setNotBefore('0s')
+    .setExpirationTime('1h')
+    .sign(randomBytes(32))
+
+function open(changes: Partial<Options> = {}, bounds?: StoreBounds): Adls2Driver & AsyncDisposable {
+  const options = {
+    accountName: azurite.account,
+    containerName: 'data',
+    endpoint: azurite.endpoint,
+    oauthClientId: clientId,
+    oauthClientSecret: clientSecret,
+    oauthClientEndpoint: tokenEndpoint,
+    additionalProperties: { 'fs.azure.io.retry.max.retries': '0' },
+    ...changes,
+  }
+  const driver = new Adls2Driver(options, bounds)
+  return Object.assign(driver, { [Symbol.asyncDispose]: () => driver.close() })
+}
+const at = (path: string) => Buffer.from(path)
+
+test('a service principal reads, writes, lists and removes, by one token', async () => {
+  await using driver = open()
+  await driver.probe(never)
+  await driver.makeFolder(at('folder'), { mode: 0o750 })
+  const names = Array.from({ length: 20 }, (_, index) => `folder/${index}`)
+  await Promise.all(names.map((name) => driver.put(at(name), at(name), { modifiedMs: 1_600_000_000_000 })))
+  const entries = await listAll(driver, at('folder'))
+  expect(entries.map(({ name }) => `folder/${name.toString()}`).toSorted()).toEqual(names.toSorted())
+  const large = pattern(3 * 2 ** 20)
+  const upload = await driver.beginUpload(at('large'), { sizeBytes: large.length, tag: 't', attributes: {} })
+  await driver.writePart(upload, 0, 0, bodyOf(large))
+  await driver.commitUpload(upload, 1, {})
+  expect((await contentOf(driver, at('large'))).equals(large)).toBe(true)
+  expect(await driver.remove(at('large'))).toBe(true)
+  expect(asked.map((form) => form.get('resource'))).toEqual(['https://storage.azure.com'])
+})
+
+test('the newer version of the endpoint is asked in its words', async () => {
+  await using driver = open({ oauthClientEndpoint: tokenEndpoint.replace('oauth2/', 'oauth2/v2.0/') })
+  await driver.probe(never)
+  expect(asked.map((form) => [form.get('scope'), form.get('resource')])).toEqual([
+    ['https://storage.azure.com/.default', null],
+  ])
+})
+
+test('a token that is over soon is not used again', async () => {
+  expiresIn = 60
+  await using driver = open()
+  await driver.probe(never)
+  await driver.probe(never)
+  expect(asked).toHaveLength(2)
+})
+
+test('another secret is refused, and no message has it', async () => {
+  await using driver = open({ oauthClientSecret: 'top-secret' })
+  const probed = driver.probe(never)
+  expect(await failureOf(probed)).toBe('refused')
+  await expect(probed).rejects.toThrow(/gave no token: 401 invalid_client/)
+  await expect(probed).rejects.not.toThrow(/top-secret/)
+})
+
+test('an address that is not there is unreachable, and one without TLS is refused', async () => {
+  await using driver = open({ oauthClientEndpoint: 'https://127.0.0.1:1/oauth2/token' })
+  expect(await failureOf(driver.probe(never))).toBe('unreachable')
+  expect(() => open({ oauthClientEndpoint: 'http://127.0.0.1:1/oauth2/token' })).toThrow(
+    /oauthClientEndpoint is not https/,
+  )
+})
+
+test('tokens are asked for outside of inner networks only, unless that is allowed', async () => {
+  const { hostname, host } = new URL(tokenEndpoint)
+  const boundsOf = (hosts: string[]) => createBounds([], { roots: undefined, hosts })
+  await using closed = open({}, boundsOf([azurite.endpoint]))
+  expect(() => closed.requirePlace()).toThrow(/oauthClientEndpoint .*storeHosts/)
+  await using allowed = open({}, boundsOf([azurite.endpoint, host]))
+  allowed.requirePlace()
+  await allowed.probe(never)
+  await using elsewhere = open(
+    { oauthClientEndpoint: `https://localhost:1/${hostname}` },
+    boundsOf([azurite.endpoint]),
+  )
+  expect(() => elsewhere.requirePlace()).toThrow(/oauthClientEndpoint/)
+})
+
+test('with a token that is not taken any more, a request is made once more with another one', async () => {
+  const seen: (string | undefined)[] = []
+  const server = createPlainServer((request, answer) => {
+    seen.push(request.headers.authorization)
+    const status = seen.length === 1 ? 401 : 200
+    answer.writeHead(status, { 'x-ms-request-id': 'x', 'x-ms-version': '2021-12-02' }).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  await using driver = open({ endpoint, insecure: true })
+  await driver.probe(never)
+  expect(seen).toHaveLength(2)
+  expect(new Set(seen).size).toBe(2)
+  server.closeAllConnections()
+  server.close()
+})

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { runProgram } from '../../broker/server/run-program.ts'
+import { peersFolder, provide } from './provide.ts'
+
+/** Where Go's own archive is unpacked, which no PATH knows. */
+const usualGo = '/usr/local/go/bin/go'
+const probeTimeoutMs = 20_000
+/** Minutes of compiling where nothing else runs. */
+const buildTimeoutMs = 10 * 60_000
+
+interface Program {
+  /** The variable in which tests find it. */
+  readonly name: string
+  readonly module: string
+  readonly version: string
+}
+
+/** An S3 server. */
+const versitygwProgram: Program = {
+  name: 'VERSITYGW',
+  module: 'github.com/versity/versitygw/cmd/versitygw',
+  version: 'v1.8.0',
+}
+/** A server of Google Cloud Storage's protocol. */
+const fakeGcsProgram: Program = {
+  name: 'FAKE_GCS_SERVER',
+  module: 'github.com/fsouza/fake-gcs-server',
+  version: 'v1.56.1',
+}
+
+/** Builds servers with Go from the module proxy into the cache folder. */
+export async function setup(): Promise<void> {
+  for (const program of [versitygwProgram, fakeGcsProgram]) await provide(program.name, () => build(program))
+}
+
+/** The path of versitygw, built if it is not there. */
+export const versitygw = (): Promise<string> => build(versitygwProgram)
+/** The path of fake-gcs-server, built if it is not there. */
+export const fakeGcsServer = (): Promise<string> => build(fakeGcsProgram)
+
+async function build({ module, version }: Program): Promise<string> {
+  const program = module.split('/').at(-1)!
+  const folder = join(peersFolder(), `${program}-${version}`)
+  const path = join(folder, program)
+  if (existsSync(path)) return path
+  const go = await findGo()
+  const env = { GOBIN: folder, GOFLAGS: '' }
+  await runProgram(go, ['install', `${module}@${version}`], { timeoutMs: buildTimeoutMs, env }).catch(
+    (cause: unknown) => {
+      throw new Error(`go could not build ${program} ${version}: ${(cause as Error).message}`, { cause })
+    },
+  )
+  return path
+}
+
+async function findGo(): Promise<string> {
+  for (const go of ['go', usualGo])
+    if (
+      await runProgram(go, ['version'], { timeoutMs: probeTimeoutMs }).then(
+        () => true,
+        () => false,
+      )
+    )
+      return go
+  throw new Error('there is no go: install Go 1.21 or newer')
+}
